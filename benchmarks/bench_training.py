@@ -26,7 +26,6 @@ import optax
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
-from executorkit.module import discard_gradients
 from executorkit.program import Analysis, InstrumentedJit
 
 from ._fitting import MOMENTUM, RATE, module_step
@@ -90,7 +89,7 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
 
     label = f"{name}, {batch} rows"
     rows = []
-    with discard_gradients([]):
+    with module.discard_gradients():
         for _ in range(STEPS):
             for run_once in (hand, fit, fused):
                 run_once()

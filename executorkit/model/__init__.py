@@ -4,10 +4,6 @@ A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
 from ..errors import FeedForwardError as FeedForwardError
-from ._batch_end import (
-    BatchEndParam as BatchEndParam,
-    LogValidationMetricsCallback as LogValidationMetricsCallback,
-)
 from ._checkpoint_files import (
     checkpoint_epochs,
     load_checkpoint as load_checkpoint,
@@ -22,4 +18,11 @@ from ._kvstore_update import (
     _update_params as _update_params,
     _update_params_on_kvstore as _update_params_on_kvstore,
     _update_params_on_kvstore_nccl as _update_params_on_kvstore_nccl,
+)
+from ._training_loop import (
+    BatchEndParam as BatchEndParam,
+    FitSpec,
+    LogValidationMetricsCallback as LogValidationMetricsCallback,
+    Lookahead,
+    TrainingLoop,
 )

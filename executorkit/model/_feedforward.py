@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import metric as metrics, ndarray as nd, optimizer as opt
@@ -16,10 +17,20 @@ from ..io import DataDesc
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._array_iterators import RowCollector, as_iterator, evaluation_iterator
-from ._batch_end import BatchEndParam, LogValidationMetricsCallback, call_callbacks
 from ._checkpoint_files import load_checkpoint, save_checkpoint
-from ._kvstore_update import _create_kvstore
-from ._training_loop import LoopCallbacks, TrainingLoop
+from ._kvstore_update import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+from ._training_loop import (
+    BatchEndParam,
+    FitSpec,
+    LogValidationMetricsCallback,
+    TrainingLoop,
+    callback_list,
+)
 
 Params = Mapping[str, NDArray]
 
@@ -151,16 +162,25 @@ class FeedForward:
             symbol, self.ctx, data, arg_names, param_names, aux_names,
             work_load_list, logger, self.sym_gen,
         )  # fmt: skip
-        loop = TrainingLoop(
-            manager, self.arg_params, self.aux_params, optimizer, store, update_on_kvstore
-        )
-        loop.run(
-            range(self.begin_epoch, self.num_epoch), self.epoch_size, data, eval_data, eval_metric,
-            LoopCallbacks(
-                epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
-            ),
-            logger, monitor,
+        loop = _ManagerLoop(
+            manager, self.arg_params, self.aux_params, optimizer, store, update_on_kvstore,
+            self.epoch_size, logger or logging,
         )  # fmt: skip
+        if monitor is not None:
+            manager.install_monitor(monitor)
+        spec = FitSpec(
+            train_data=data,
+            eval_data=eval_data,
+            eval_metric=eval_metric,
+            validation_metric=eval_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+            monitor=monitor,
+        )
+        data.reset()
+        loop._run_epochs(spec, range(self.begin_epoch, self.num_epoch))
 
     def predict(
         self,
@@ -224,9 +244,9 @@ class FeedForward:
                 break
             _run_batch(executor, data, batch)
             metric.update(batch.label, executor.outputs)
-            if batch_end_callback:
-                variables = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
-                call_callbacks(batch_end_callback, BatchEndParam(0, number, metric, variables))
+            variables = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
+            for callback in callback_list(batch_end_callback):
+                callback(BatchEndParam(0, number, metric, variables))
         return metric.get()[1]
 
     def save(self, prefix: Any, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
@@ -373,6 +393,99 @@ class FeedForward:
         if not optimizer.idx2name:
             optimizer.idx2name = index_names
         return optimizer
+
+
+class _ManagerLoop(TrainingLoop):
+    """Trains a manager's network, through a key-value store or by an updater.
+
+    arg_params, aux_params
+        the parameters, which are written to them after each epoch.
+    kvstore, update_on_kvstore
+        the results of :func:`_create_kvstore`.
+    epoch_size
+        batches in an epoch, which goes on where the one before it stopped; None: all.
+
+    With one device and no store, forward, backward and update are one compiled program.
+    """
+
+    _first_batch = 1
+
+    def __init__(
+        self,
+        manager: DataParallelExecutorManager,
+        arg_params: Params,
+        aux_params: Params,
+        optimizer: opt.Optimizer,
+        kvstore: Any,
+        update_on_kvstore: bool,
+        epoch_size: int | None,
+        logger: Any,
+    ) -> None:
+        self.manager = manager
+        self.symbol = manager.symbol
+        self.arg_params = arg_params
+        self.aux_params = aux_params
+        self.kvstore = kvstore
+        self.epoch_size = epoch_size
+        self.logger = logger
+        manager.set_params(arg_params, aux_params)
+        if update_on_kvstore:
+            kvstore.set_optimizer(optimizer)
+        self.updater = None if update_on_kvstore else opt.get_updater(optimizer)
+        if kvstore:
+            _initialize_kvstore(
+                kvstore, manager.param_arrays, arg_params, manager.param_names, update_on_kvstore
+            )
+
+    def _batches(self, spec: FitSpec, epoch: int) -> Iterator[Any]:
+        count = 0
+        while True:
+            for batch in spec.train_data:
+                yield batch
+                count += 1
+                if count == self.epoch_size:
+                    return
+            self.logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+            spec.train_data.reset()
+            if self.epoch_size is None:
+                return
+
+    def _train_batch(self, batch: Any) -> None:
+        manager, store, names = self.manager, self.kvstore, self.manager.param_names
+        manager.load_data_batch(batch)
+        manager.forward(is_train=True)
+        manager.backward()
+        params, grads = manager.param_arrays, manager.grad_arrays
+        if self.updater is None:
+            _update_params_on_kvstore(params, grads, store, names)
+        else:
+            _update_params(params, grads, self.updater, len(manager.ctx), store, names)
+
+    def _update_metric(self, eval_metric: metrics.EvalMetric, batch: Any) -> None:
+        self.manager.update_metric(eval_metric, batch.label)
+
+    def _trained_params(self) -> tuple[Params, Params]:
+        self.manager.copy_to(self.arg_params, self.aux_params)
+        return self.arg_params, self.aux_params
+
+    def _evaluate(self, spec: FitSpec, epoch: int) -> None:
+        callbacks = spec.eval_batch_end_callback, spec.eval_end_callback
+        data = spec.eval_data
+        data.reset()
+        self._score(self._forward_batches(data), spec.eval_metric, epoch, *callbacks, data)
+        data.reset()
+
+    def _forward_batches(self, data: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        for nbatch, batch in enumerate(data):
+            self.manager.load_data_batch(batch)
+            self.manager.forward(is_train=False)
+            yield nbatch, batch
+
+    def _callback_variables(self) -> dict[str, Any]:
+        return {
+            "executor_manager": self.manager, "kvstore": self.kvstore, "updater": self.updater,
+            "symbol": self.symbol,
+        }  # fmt: skip
 
 
 def _run_batch(executor: Executor, data: Any, batch: Any) -> None:

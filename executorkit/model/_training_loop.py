@@ -1,164 +1,186 @@
-"""MXNet's classic training loop, over a DataParallelExecutorManager."""
+"""The training loop of modules and of FeedForward, with its callbacks."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from .. import optimizer as opt
-from ..executor_manager import DataParallelExecutorManager
 from ..metric import EvalMetric
-from ..ndarray import NDArray
-from ._batch_end import BatchEndParam, call_callbacks
-from ._kvstore_update import _initialize_kvstore, _update_params, _update_params_on_kvstore
+
+#: Argument of a batch callback; MXNet's type calls itself ``BatchEndParams``.
+BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
-@dataclass
-class LoopCallbacks:
-    """Callbacks of the loop; each a function, a list of functions, or None."""
+class LogValidationMetricsCallback:
+    """Logs the metric that an evaluation ended with; for ``eval_end_callback``."""
 
-    epoch_end: Any = None
-    batch_end: Any = None
-    eval_end: Any = None
-    eval_batch_end: Any = None
+    def __call__(self, param: Any) -> None:
+        if not param.eval_metric:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+def callback_list(callbacks: Any) -> Sequence[Callable[..., Any]]:
+    """Callbacks as a sequence: given as one, several, or None."""
+    if callbacks is None:
+        return ()
+    return callbacks if isinstance(callbacks, list | tuple) else (callbacks,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSpec:
+    """Arguments of ``fit`` that its epochs need, by their names there."""
+
+    train_data: Any
+    eval_data: Any
+    eval_metric: EvalMetric
+    validation_metric: Any
+    epoch_end_callback: Any
+    batch_end_callback: Any
+    eval_end_callback: Any
+    eval_batch_end_callback: Any
+    monitor: Any
+    sparse_row_id_fn: Any = None
+
+    @property
+    def observers(self) -> list[Any]:
+        """Callbacks and monitors that may look at a training batch."""
+        return [
+            *callback_list(self.batch_end_callback),
+            *callback_list(self.epoch_end_callback),
+            *callback_list(self.monitor),
+        ]
+
+
+class Lookahead(Iterator[Any]):
+    """An iterator whose next element can be looked at before it is taken."""
+
+    def __init__(self, elements: Iterable[Any]) -> None:
+        self._elements = iter(elements)
+        self._ahead: list[Any] = []
+
+    def peek(self) -> Any:
+        """The next element; None at the end."""
+        if not self._ahead:
+            self._ahead = [next(self._elements, None)]
+        return self._ahead[0]
+
+    def __next__(self) -> Any:
+        element = self.peek()
+        if element is None:
+            raise StopIteration
+        self._ahead = []
+        return element
 
 
 class TrainingLoop:
-    """Trains a manager's network, through a key-value store or by an updater.
+    """Epochs of batches, after each of which callbacks are called and other data is scored.
 
-    manager
-        the manager, with its parameters set.
-    arg_params, aux_params
-        arrays that the parameters are written to at the end, and after each epoch if a callback
-        looks at them.
-    optimizer
-        the optimizer, used by the store or by an updater.
-    kvstore, update_on_kvstore
-        the results of :func:`_create_kvstore`.
-
-    With one device and no store, forward, backward and update are one compiled program.
+    Subclasses define the hooks, whose names begin with an underscore, and ``symbol``.
     """
 
-    def __init__(
-        self,
-        manager: DataParallelExecutorManager,
-        arg_params: Mapping[str, NDArray],
-        aux_params: Mapping[str, NDArray],
-        optimizer: opt.Optimizer,
-        kvstore: Any,
-        update_on_kvstore: bool,
-    ) -> None:
-        self.manager = manager
-        self.arg_params = arg_params
-        self.aux_params = aux_params
-        self.kvstore = kvstore
-        self.update_on_kvstore = update_on_kvstore
-        manager.set_params(arg_params, aux_params)
-        if update_on_kvstore:
-            kvstore.set_optimizer(optimizer)
-        self.updater = None if update_on_kvstore else opt.get_updater(optimizer)
-        if kvstore:
-            _initialize_kvstore(
-                kvstore, manager.param_arrays, arg_params, manager.param_names, update_on_kvstore
-            )
+    logger: Any
+    symbol: Any
+    #: Number of an epoch's first batch for callbacks.
+    _first_batch: ClassVar[int] = 0
 
-    def run(
-        self,
-        epochs: Sequence[int],
-        epoch_size: int | None,
-        train_data: Any,
-        eval_data: Any,
-        eval_metric: EvalMetric,
-        callbacks: LoopCallbacks,
-        logger: Any = None,
-        monitor: Any = None,
-    ) -> None:
-        """Trains for these epochs.
-
-        epoch_size
-            batches in an epoch, which goes on where the one before it stopped; None: all.
-        logger
-            the logger of the epochs; the root logger by default.
-        monitor
-            monitors the training batches.
-        """
-        logger = logger or logging
-        if monitor is not None:
-            self.manager.install_monitor(monitor)
-        train_data.reset()
+    def _run_epochs(self, spec: FitSpec, epochs: Iterable[int]) -> None:
         for epoch in epochs:
             start = time.time()
-            eval_metric.reset()
-            self._epoch(epoch, epoch_size, train_data, eval_metric, callbacks, logger, monitor)
-            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
-            if callbacks.epoch_end or epoch == epochs[-1]:
-                self.manager.copy_to(self.arg_params, self.aux_params)
-            call_callbacks(
-                callbacks.epoch_end, epoch, self.manager.symbol, self.arg_params, self.aux_params
-            )
-            if eval_data is not None:
-                self._evaluate(epoch, eval_data, eval_metric, callbacks)
+            self._begin_epoch(spec, epoch)
+            spec.eval_metric.reset()
+            for name, value in self._train_epoch(spec, epoch):
+                self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
+            self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
+            arg_params, aux_params = self._trained_params()
+            for callback in callback_list(spec.epoch_end_callback):
+                callback(epoch, self.symbol, arg_params, aux_params)
+            if spec.eval_data is not None:
+                self._evaluate(spec, epoch)
+            self._end_epoch(spec)
 
-    def _epoch(
-        self, epoch: int, epoch_size: int | None, data: Any, metric: EvalMetric,
-        callbacks: LoopCallbacks, logger: Any, monitor: Any,
+    def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]]:
+        """Trains on all batches; returns the values of the last :meth:`_look_ahead`."""
+        batches = Lookahead(self._batches(spec, epoch))
+        values: list[tuple[str, Any]] = []
+        for nbatch, batch in enumerate(batches, self._first_batch):
+            if spec.monitor is not None:
+                spec.monitor.tic()
+            self._train_batch(batch)
+            self._update_metric(spec.eval_metric, batch)
+            values = self._look_ahead(spec, batches)
+            if spec.monitor is not None:
+                spec.monitor.toc_print()
+            self._call_back(
+                spec.batch_end_callback, epoch, nbatch, spec.eval_metric,
+                train_data=spec.train_data, data_batch=batch,
+            )  # fmt: skip
+        return values
+
+    def _score(
+        self, batches: Iterable[tuple[int, Any]], eval_metric: EvalMetric, epoch: int,
+        batch_end_callback: Any, end_callback: Any, eval_data: Any,
     ) -> None:  # fmt: skip
-        nbatch = 0
-        while True:
-            for batch in data:
-                self._step(batch, monitor)
-                self.manager.update_metric(metric, batch.label)
-                nbatch += 1
-                self._notify(callbacks.batch_end, epoch, nbatch, metric, batch)
-                if nbatch == epoch_size:
-                    return
-            logger.info("Epoch[%d] Resetting Data Iterator", epoch)
-            data.reset()
-            if epoch_size is None:
-                return
-
-    def _step(self, batch: Any, monitor: Any) -> None:
-        manager = self.manager
-        manager.load_data_batch(batch)
-        if monitor is not None:
-            monitor.tic()
-        manager.forward(is_train=True)
-        manager.backward()
-        params, grads = manager.param_arrays, manager.grad_arrays
-        if self.update_on_kvstore:
-            _update_params_on_kvstore(params, grads, self.kvstore, manager.param_names)
-        else:
-            assert self.updater is not None
-            _update_params(
-                params, grads, self.updater, len(manager.ctx), self.kvstore, manager.param_names
-            )
-        if monitor is not None:
-            monitor.toc_print()
-
-    def _evaluate(
-        self, epoch: int, data: Any, metric: EvalMetric, callbacks: LoopCallbacks
-    ) -> None:
-        metric.reset()
-        data.reset()
+        """Updates a metric with numbered batches, each after its forward."""
+        eval_metric.reset()
         count = 0
-        for batch in data:
-            self.manager.load_data_batch(batch)
-            self.manager.forward(is_train=False)
-            self.manager.update_metric(metric, batch.label)
-            self._notify(callbacks.eval_batch_end, epoch, count, metric, batch)
+        for nbatch, batch in batches:
+            self._update_metric(eval_metric, batch)
+            self._call_back(
+                batch_end_callback, epoch, nbatch, eval_metric,
+                eval_data=eval_data, eval_batch=batch,
+            )  # fmt: skip
             count += 1
-        self._notify(callbacks.eval_end, epoch, count, metric, None)
-        data.reset()
+        self._call_back(end_callback, epoch, count, eval_metric, eval_data=eval_data)
 
-    def _notify(self, callback: Any, epoch: int, nbatch: int, metric: Any, batch: Any) -> None:
-        """Calls a batch callback. Its ``locals`` are the names given here, not the loop's."""
-        if callback:
-            variables = {
-                "epoch": epoch, "nbatch": nbatch, "eval_metric": metric, "data_batch": batch,
-                "executor_manager": self.manager, "kvstore": self.kvstore, "updater": self.updater,
-                "symbol": self.manager.symbol,
-            }  # fmt: skip
-            call_callbacks(callback, BatchEndParam(epoch, nbatch, metric, variables))
+    def _call_back(
+        self, callbacks: Any, epoch: int, nbatch: int, eval_metric: EvalMetric, **variables: Any
+    ) -> None:
+        """Calls batch callbacks. Their ``locals`` are the names given here, not the caller's."""
+        if callbacks:
+            names = {"epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric}
+            names |= {**self._callback_variables(), **variables}
+            param = BatchEndParam(epoch, nbatch, eval_metric, names)
+            for callback in callback_list(callbacks):
+                callback(param)
+
+    # Hooks
+
+    def _begin_epoch(self, spec: FitSpec, epoch: int) -> None:
+        """Called before the first batch of an epoch."""
+
+    def _end_epoch(self, spec: FitSpec) -> None:
+        """Called after the evaluation."""
+
+    def _batches(self, spec: FitSpec, epoch: int) -> Iterable[Any]:
+        """The batches of an epoch."""
+        raise NotImplementedError
+
+    def _train_batch(self, batch: Any) -> None:
+        """Forward, backward and update."""
+        raise NotImplementedError
+
+    def _update_metric(self, eval_metric: EvalMetric, batch: Any) -> None:
+        """Updates a metric with the outputs and the labels of a batch."""
+        raise NotImplementedError
+
+    def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
+        """Called before the callbacks of a batch; the values to be logged, if it is the last."""
+        return []
+
+    def _trained_params(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Parameters and auxiliary states by name, after an epoch."""
+        raise NotImplementedError
+
+    def _evaluate(self, spec: FitSpec, epoch: int) -> None:
+        """Scores the evaluation data."""
+        raise NotImplementedError
+
+    def _callback_variables(self) -> dict[str, Any]:
+        """Variables of the loop that MXNet's callbacks read from ``locals``."""
+        return {"self": self}

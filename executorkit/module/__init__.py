@@ -17,7 +17,8 @@ from . import (
     python_module as python_module,
     sequential_module as sequential_module,
 )
-from ._module_optimizer import KVStoreMode as KVStoreMode, discard_gradients as discard_gradients
+from ._arguments import BindSpec, OptimizerSpec
+from ._module_optimizer import KVStoreMode as KVStoreMode
 from .base_module import BaseModule as BaseModule
 from .bucketing_module import BucketingModule as BucketingModule
 from .module import Module as Module

@@ -6,12 +6,9 @@ Includes one update over the parameters of an executor group.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import partial
-from inspect import isfunction
 from typing import Any
 
 import jax
@@ -31,33 +28,9 @@ from ..ndarray.rollback import Rollback, all_or_none
 from ..optimizer import Updater, dump_updater, read_state_file, restore_updater
 from ..parallel import ReplicatedArray, all_reduce, broadcast_first, replicated_state
 from ..symbol import Symbol
+from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
-from ._specs import OptimizerSpec
 from .executor_group import DataParallelExecutorGroup
-
-_discarding: ContextVar[bool] = ContextVar("executorkit_discard_gradients", default=False)
-
-
-@contextmanager
-def discard_gradients(observers: Iterable[Any]) -> Iterator[None]:
-    """In this context updates need not store the gradients that they use, if nobody will look.
-
-    observers
-        callbacks and monitors. Only if all of them are this package's own, which look at no
-        gradient, gradients are discarded, which saves their memory; reading one afterwards is an
-        error that says so.
-    """
-    package = __name__.split(".")[0]
-    only_ours = all(_module_of(o).split(".")[0] == package for o in observers)
-    token = _discarding.set(only_ours)
-    try:
-        yield
-    finally:
-        _discarding.reset(token)
-
-
-def _module_of(observer: Any) -> str:
-    return observer.__module__ if isfunction(observer) else type(observer).__module__
 
 
 def update_group(
@@ -66,6 +39,7 @@ def update_group(
     updater: Any,
     summed: bool = True,
     all_processes: bool = False,
+    keep_gradients: bool = True,
 ) -> None:
     """Changes every parameter that has a gradient, as ``updater`` says.
 
@@ -79,9 +53,9 @@ def update_group(
 
     Where nobody has looked at outputs or gradients since forward, forward, backward, the sum and
     the update run as one program, on one device or mapped over several. Gradients keep their
-    contents, each device's own, unless :func:`discard_gradients` says otherwise.
+    contents, each device's own, unless ``keep_gradients`` says otherwise.
     """
-    group.core.keep_gradients(not _discarding.get())
+    group.core.keep_gradients(keep_gradients)
     arrays = group.trainable_arrays
     if not arrays.names:
         return
@@ -219,6 +193,7 @@ class ModuleOptimizer:
             self.updater.compile_at_once()
         # A store's keys are names; so are those of the states that it saves.
         self.indices: dict[str, Any] = {n: i if numbered else n for i, n in enumerate(names)}
+        self._keep_gradients = True
         self._share_parameters(group, parameters)
 
     def _share_parameters(
@@ -248,6 +223,10 @@ class ModuleOptimizer:
             return self.optimizer.num_update
         return self.updater.n_updates
 
+    def set_keep_gradients(self, keep: bool) -> None:
+        """Chooses whether updates store the gradients that they use."""
+        self._keep_gradients = keep
+
     def update(self, group: DataParallelExecutorGroup) -> None:
         """Changes the parameters of a group by its gradients."""
         mode = self.mode
@@ -267,7 +246,8 @@ class ModuleOptimizer:
         else:
             summed = mode is not KVStoreMode.NO_STORE or len(group.contexts) == 1
             all_processes = mode is KVStoreMode.SUM_PROCESSES
-            update_group(group, self.indices, self.updater, summed, all_processes)
+            keep = self._keep_gradients
+            update_group(group, self.indices, self.updater, summed, all_processes, keep)
 
     def save(self, fname: str) -> None:
         """Writes the states to a file; see :meth:`Module.save_optimizer_states`."""

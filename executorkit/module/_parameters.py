@@ -10,7 +10,7 @@ from ..context import cpu
 from ..errors import InputTypeError, MissingParameterError, ShapeError
 from ..initializer import InitDesc
 from ..ndarray import NDArray
-from ._specs import ParameterSpec
+from ._arguments import ParameterSpec
 from .executor_group import DataParallelExecutorGroup
 
 Params = dict[str, NDArray]

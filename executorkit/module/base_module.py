@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
 
 from .. import metric, ndarray as nd
 from .._support.keyword_arguments import CheckedKeywords
+from ..base import _as_list as _as_list
 from ..context import cpu
 from ..debugging import FiniteReport
 from ..display import Viewed
@@ -28,13 +30,15 @@ from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
 from ..kvstore import KVStore
 from ..metric import EvalMetric
+from ..model import FitSpec, Lookahead, TrainingLoop
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
 from ..optimizer import Optimizer
 from ..symbol import Symbol
-from ._argument_types import (
+from ._arguments import (
     Batch,
+    BindSpec,
     Callbacks,
     Descriptions,
     GradientRequests,
@@ -42,12 +46,13 @@ from ._argument_types import (
     Metric,
     NamedArrays,
     OptimizerParams,
+    OptimizerSpec,
+    ParameterSpec,
+    check_input_names,
+    check_iterator,
+    data_descs,
 )
-from ._batch_callbacks import as_sequence, call_batch_callbacks, update_metric_of
-from ._module_optimizer import discard_gradients
 from ._module_words import module_repr
-from ._preconditions import check_input_names, check_iterator, data_descs
-from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
 
 __all__ = ["BaseModule"]
 
@@ -73,11 +78,6 @@ def require(module: Any, method: str, *states: str) -> None:
             raise ModuleUsageError(method, problem, hint=remedy)
 
 
-def _as_list(obj: Any) -> Any:
-    """One object as a list; a list or a tuple unchanged."""
-    return obj if isinstance(obj, list | tuple) else [obj]
-
-
 def _parse_data_desc(
     data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
@@ -86,7 +86,7 @@ def _parse_data_desc(
     return data_descs(data_names, label_names, data_shapes, label_shapes, "bind")
 
 
-class BaseModule(Viewed, CheckedKeywords):
+class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     """A network that is bound, initialised, given an optimizer and trained, in this order.
 
     ``fit`` does all of it; ``score``, ``predict`` and ``iter_predict`` use the trained network. The
@@ -201,13 +201,13 @@ class BaseModule(Viewed, CheckedKeywords):
             return
         self._bind(
             BindSpec(
-                data_shapes,
-                label_shapes,
-                for_training,
-                inputs_need_grad,
-                force_rebind,
-                shared_module,
-                grad_req,
+                data_shapes=data_shapes,
+                label_shapes=label_shapes,
+                for_training=for_training,
+                inputs_need_grad=inputs_need_grad,
+                force_rebind=force_rebind,
+                shared_module=shared_module,
+                grad_req=grad_req,
             )
         )
 
@@ -242,7 +242,12 @@ class BaseModule(Viewed, CheckedKeywords):
         """
         self._init_params(
             ParameterSpec(
-                initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
             )
         )
 
@@ -276,7 +281,14 @@ class BaseModule(Viewed, CheckedKeywords):
         Raises AssertionError unless bound and initialised, ValueError for an unknown name,
         TypeError for a value of another type.
         """
-        self._init_optimizer(OptimizerSpec(kvstore, optimizer, optimizer_params, force_init))
+        self._init_optimizer(
+            OptimizerSpec(
+                kvstore=kvstore,
+                optimizer=optimizer,
+                optimizer_params=optimizer_params,
+                force_init=force_init,
+            )
+        )
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
         raise self._not_provided("init_optimizer")
@@ -371,18 +383,18 @@ class BaseModule(Viewed, CheckedKeywords):
             ``allow_extra``. Otherwise all have to be given, and unknown names are ignored.
         """
         self._set_params(
-            ParameterSpec(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            ParameterSpec(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
         )
 
     def _set_params(self, spec: ParameterSpec) -> None:
-        self.init_params(
-            spec.initializer,
-            spec.arg_params,
-            spec.aux_params,
-            spec.allow_missing,
-            spec.force_init,
-            spec.allow_extra,
-        )
+        self.init_params(**spec.keywords())
 
     def save_params(self, fname: str) -> None:
         """Writes the parameters to a file, which appears whole or not at all."""
@@ -497,80 +509,82 @@ class BaseModule(Viewed, CheckedKeywords):
         )
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         spec = FitSpec(
-            train_data,
-            eval_data,
-            metric.create(eval_metric),
-            eval_metric if validation_metric is None else validation_metric,
-            epoch_end_callback,
-            batch_end_callback,
-            eval_end_callback,
-            eval_batch_end_callback,
-            monitor,
-            sparse_row_id_fn,
+            train_data=train_data,
+            eval_data=eval_data,
+            eval_metric=metric.create(eval_metric),
+            validation_metric=eval_metric if validation_metric is None else validation_metric,
+            epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback,
+            eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
+            monitor=monitor,
+            sparse_row_id_fn=sparse_row_id_fn,
         )
-        for epoch in range(begin_epoch, num_epoch):
-            self._fit_epoch(spec, epoch)
-
-    def _fit_epoch(self, spec: FitSpec, epoch: int) -> None:
-        """Trains for one epoch, calls the callbacks and scores the evaluation data."""
-        start = time.time()
-        observers = [
-            *as_sequence(spec.batch_end_callback),
-            *as_sequence(spec.epoch_end_callback),
-            *as_sequence(spec.monitor),
-        ]
-        with discard_gradients(observers):
-            values = self._train_epoch(spec, epoch)
-        for name, value in values:
-            self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
-        self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
-        # Devices whose parameters differ (kvstore=None) go on with the mean, as it is saved.
-        arg_params, aux_params = self.get_params()
-        self.set_params(arg_params, aux_params)
-        for callback in as_sequence(spec.epoch_end_callback):
-            callback(epoch, self.symbol, arg_params, aux_params)
-        if spec.eval_data is not None:
-            for name, value in self.score(
-                spec.eval_data,
-                spec.validation_metric,
-                score_end_callback=spec.eval_end_callback,
-                batch_end_callback=spec.eval_batch_end_callback,
-                epoch=epoch,
-            ):
-                self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
-        spec.train_data.reset()
+        self._run_epochs(spec, range(begin_epoch, num_epoch))
 
     def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]]:
-        """Trains on all batches; returns the metric's values over them."""
-        eval_metric, monitor = spec.eval_metric, spec.monitor
-        eval_metric.reset()
-        batches = iter(spec.train_data)
-        next_batch = next(batches, None)
-        if next_batch is None:
+        with self.discard_gradients(spec.observers):
+            return super()._train_epoch(spec, epoch)
+
+    def _batches(self, spec: FitSpec, epoch: int) -> Lookahead:
+        batches = Lookahead(spec.train_data)
+        if batches.peek() is None:
             raise EmptyIteratorError(
                 "fit: train_data", "it has no batch", hint="reset() an iterator first"
             )
-        values = []
-        nbatch = 0
-        while next_batch is not None:
-            batch = next_batch
-            if monitor is not None:
-                monitor.tic()
-            self._train_batch(batch)
-            update_metric_of(self, eval_metric, batch)
-            next_batch = next(batches, None)
-            if next_batch is not None:
-                self.prepare(next_batch, sparse_row_id_fn=spec.sparse_row_id_fn)
-            if monitor is not None:
-                monitor.toc_print()
-            if next_batch is None:
-                values = eval_metric.get_global_name_value()
-            call_batch_callbacks(
-                spec.batch_end_callback, self, epoch, nbatch, eval_metric,
-                train_data=spec.train_data, data_batch=batch,
-            )  # fmt: skip
-            nbatch += 1
-        return values
+        return batches
+
+    def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
+        next_batch = batches.peek()
+        if next_batch is None:
+            return spec.eval_metric.get_global_name_value()
+        self.prepare(next_batch, sparse_row_id_fn=spec.sparse_row_id_fn)
+        return []
+
+    def _update_metric(self, eval_metric: EvalMetric, batch: Any) -> None:
+        if isinstance(batch, list):
+            self.update_metric(eval_metric, [b.label for b in batch], pre_sliced=True)
+        else:
+            self.update_metric(eval_metric, batch.label)
+
+    def _trained_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+        # Devices whose parameters differ (kvstore=None) go on with the mean, as it is saved.
+        arg_params, aux_params = self.get_params()
+        self.set_params(arg_params, aux_params)
+        return arg_params, aux_params
+
+    def _evaluate(self, spec: FitSpec, epoch: int) -> None:
+        for name, value in self.score(
+            spec.eval_data,
+            spec.validation_metric,
+            score_end_callback=spec.eval_end_callback,
+            batch_end_callback=spec.eval_batch_end_callback,
+            epoch=epoch,
+        ):
+            self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+
+    def _end_epoch(self, spec: FitSpec) -> None:
+        spec.train_data.reset()
+
+    @contextmanager
+    def discard_gradients(self, observers: Iterable[Any] = ()) -> Iterator[None]:
+        """In this context updates need not store the gradients that they use, if nobody will look.
+        Not in MXNet.
+
+        observers
+            callbacks and monitors. Only if all of them are this package's own, which look at no
+            gradient, gradients are discarded, which saves their memory; reading one afterwards is
+            an error that says so.
+        """
+        package = __name__.split(".")[0]
+        self.set_keep_gradients(not all(_module_of(o).split(".")[0] == package for o in observers))
+        try:
+            yield
+        finally:
+            self.set_keep_gradients(True)
+
+    def set_keep_gradients(self, keep: bool) -> None:
+        """Chooses whether updates store the gradients that they use. Not in MXNet."""
 
     def _train_batch(self, batch: Any) -> None:
         """Forward, backward and update. After an exception parameters, states, counts and random
@@ -630,18 +644,9 @@ class BaseModule(Viewed, CheckedKeywords):
         """
         require(self, "score", "binded", "params_initialized")
         eval_metric = metric.create(eval_metric)
-        eval_metric.reset()
-        count = 0
-        for nbatch, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn):
-            update_metric_of(self, eval_metric, batch)
-            call_batch_callbacks(
-                batch_end_callback, self, epoch, nbatch, eval_metric,
-                eval_data=eval_data, eval_batch=batch,
-            )  # fmt: skip
-            count += 1
-        call_batch_callbacks(
-            score_end_callback, self, epoch, count, eval_metric, eval_data=eval_data
-        )
+        batches = self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn)
+        callbacks = batch_end_callback, score_end_callback
+        self._score(batches, eval_metric, epoch, *callbacks, eval_data)
         return eval_metric.get_name_value()
 
     def iter_predict(
@@ -723,3 +728,7 @@ class BaseModule(Viewed, CheckedKeywords):
         pad = getattr(batch, "pad", None) or 0
         outputs = self.get_outputs()
         return [o[0 : o.shape[0] - pad] for o in outputs] if pad else outputs
+
+
+def _module_of(observer: Any) -> str:
+    return observer.__module__ if isfunction(observer) else type(observer).__module__

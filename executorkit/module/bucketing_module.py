@@ -2,34 +2,64 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from functools import wraps
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from .. import ndarray as nd
-from ..debugging import FiniteReport
 from ..errors import FileFormatError, ModuleUsageError
 from ..executor import PendingStep
-from ..io import DataDesc
-from ..metric import EvalMetric
 from ..model import load_params
 from ..monitor import Monitor
 from ..name import NameManager
-from ..ndarray import NDArray
-from ..parallel import DataParallel, DataParallelCore
+from ..parallel import DataParallel
 from ..symbol import Symbol, load as load_symbol
-from ._argument_types import Batch, HeadGradients
-from ._specs import BindSpec, OptimizerSpec, ParameterSpec
+from ._arguments import Batch, BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .module import Module
 
 __all__ = ["BucketingModule"]
 
+#: Methods and properties that are those of the current bucket, which checks what has been done.
+_OF_CURRENT_BUCKET = (
+    "data_names", "output_names", "data_shapes", "label_shapes", "output_shapes", "core",
+    "output_layouts", "get_params", "get_states", "set_states", "backward", "check_finite",
+    "get_outputs", "get_input_grads", "update_metric", "update", "n_updates",
+    "set_keep_gradients",
+    "save_optimizer_states", "load_optimizer_states",
+)  # fmt: skip
+
+Class = TypeVar("Class", bound=type)
 SymGen = Callable[[Any], tuple[Symbol, Any, Any]]
 
 
+def _delegates(cls: Class) -> Class:
+    """Defines the methods and properties of the current bucket, with Module's docstrings."""
+    for name in _OF_CURRENT_BUCKET:
+        template = inspect.getattr_static(Module, name)
+        doc = inspect.getdoc(template)
+        if isinstance(template, property):
+            setattr(cls, name, property(attrgetter(f"_curr_module.{name}"), doc=doc))
+        else:
+            setattr(cls, name, _delegated_method(template, doc))
+    return cls
+
+
+def _delegated_method(template: Callable[..., Any], doc: str | None) -> Callable[..., Any]:
+    @wraps(template)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._curr_module, template.__name__)(*args, **kwargs)
+
+    method.__doc__ = doc
+    return method
+
+
+@_delegates
 class BucketingModule(BaseModule, DataParallel):
     """A module for each ``bucket_key`` that batches have, made when the first such batch comes.
 
@@ -43,8 +73,15 @@ class BucketingModule(BaseModule, DataParallel):
         as for :class:`Module`.
 
     Parameters, gradients, auxiliary states and the optimizer are one for all buckets; each bucket
-    is compiled once.
+    is compiled once. Descriptions and results are those of the current bucket, that of the last
+    batch; names, before binding, those of the default one. ``bind`` takes no ``shared_module``;
+    unlike MXNet's, the class saves and loads the optimizer's states.
     """
+
+    if TYPE_CHECKING:
+
+        def save_optimizer_states(self, fname: str) -> None: ...
+        def load_optimizer_states(self, fname: str) -> None: ...
 
     def __init__(
         self,
@@ -84,16 +121,16 @@ class BucketingModule(BaseModule, DataParallel):
             "compute_dtype": compute_dtype,
             "remat": remat,
         }
-        self._make_bucket(default_bucket_key)  # which checks the names
         self._buckets: dict[Any, Module] = {}
-        self._curr_module: Any = None
+        #: Before binding, a module of the default bucket, which checks the names.
+        self._curr_module = self._make_bucket(default_bucket_key)
         self._curr_bucket_key: Any = None
         self._monitor: Any = None
         self._grad_req: Any = None
 
     @property
     def _params_dirty(self) -> bool:
-        return self._curr_module is not None and self._curr_module._params_dirty
+        return self._curr_module._params_dirty
 
     def _call_sym_gen(self, key: Any) -> tuple[Symbol, Any, Any]:
         """The symbol and names of a bucket; automatic names are the same for all buckets."""
@@ -182,54 +219,9 @@ class BucketingModule(BaseModule, DataParallel):
     # Descriptions
 
     @property
-    def data_names(self) -> list[str]:
-        """Names of the current bucket's inputs, of the default one's before binding."""
-        if self.binded:
-            return self._curr_module.data_names
-        return self._call_sym_gen(self._default_bucket_key)[1]
-
-    @property
-    def output_names(self) -> list[str]:
-        """Names of the current bucket's outputs, of the default one's before binding."""
-        if self.binded:
-            return self._curr_module.output_names
-        return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
-
-    @property
     def symbol(self) -> Symbol:
-        """The current bucket's symbol. AssertionError unless bound, here and below."""
         require(self, "symbol", "binded")
-        return self._curr_module.symbol
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        """DataDescs of the current bucket's inputs."""
-        require(self, "data_shapes", "binded")
-        return self._curr_module.data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        """DataDescs of the current bucket's labels."""
-        require(self, "label_shapes", "binded")
-        return self._curr_module.label_shapes
-
-    @property
-    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """(name, shape) of the current bucket's outputs."""
-        require(self, "output_shapes", "binded")
-        return self._curr_module.output_shapes
-
-    @property
-    def core(self) -> DataParallelCore:
-        """The current bucket's arrays and programs of all devices."""
-        require(self, "core", "binded")
-        return self._curr_module.core
-
-    @property
-    def output_layouts(self) -> list[int]:
-        """The batch axis of each of the current bucket's outputs, -1 without one."""
-        require(self, "output_layouts", "binded")
-        return self._curr_module.output_layouts
+        return self._curr_module._symbol
 
     # Buckets
 
@@ -249,20 +241,13 @@ class BucketingModule(BaseModule, DataParallel):
         return self._curr_module
 
     def _bind(self, spec: BindSpec) -> None:
-        """Binds the default bucket; ``shared_module`` is refused."""
         if spec.shared_module is not None:
             raise ModuleUsageError("bind", "buckets take no shared_module")
         key = self._default_bucket_key
         params = self.get_params() if self.params_initialized else None
         buckets = {} if self.binded else self._buckets
         module = buckets.get(key) or self._make_bucket(key)
-        module.bind(
-            spec.data_shapes,
-            spec.label_shapes,
-            spec.for_training,
-            spec.inputs_need_grad,
-            grad_req=spec.grad_req,
-        )
+        module.bind(**spec.keywords(force_rebind=False))
         if params is not None:
             module.init_params(None, *params, force_init=True)
         if self.optimizer_initialized:
@@ -301,7 +286,6 @@ class BucketingModule(BaseModule, DataParallel):
     def prepare(
         self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
-        """Binds the bucket of the batch that comes next, if it is new."""
         require(self, "prepare", "binded", "params_initialized")
         current = self._curr_bucket_key
         self._switch_to(data_batch)
@@ -313,25 +297,11 @@ class BucketingModule(BaseModule, DataParallel):
 
     # Parameters and states
 
-    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Parameters and auxiliary states by name, with their present values."""
-        require(self, "get_params", "params_initialized")
-        return self._curr_module.get_params()
-
     def _init_params(self, spec: ParameterSpec) -> None:
-        """Initialises the parameters of all buckets; without ``force_init`` a second time does
-        nothing."""
         if self.params_initialized and not spec.force_init:
             return
         require(self, "init_params", "binded")
-        self._curr_module.init_params(
-            spec.initializer,
-            spec.arg_params,
-            spec.aux_params,
-            spec.allow_missing,
-            spec.force_init,
-            spec.allow_extra,
-        )
+        self._curr_module._init_params(spec)
         self.params_initialized = True
 
     def _set_params(self, spec: ParameterSpec) -> None:
@@ -339,96 +309,30 @@ class BucketingModule(BaseModule, DataParallel):
             super()._set_params(spec)
             return
         require(self, "set_params", "binded")
-        self._curr_module.set_params(
-            spec.arg_params, spec.aux_params, True, spec.force_init, spec.allow_extra
-        )
+        self._curr_module._set_params(spec)
         self.params_initialized = True
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The current bucket's states, as :meth:`Module.get_states` gives them."""
-        require(self, "get_states", "binded", "params_initialized")
-        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
-
-    def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the current bucket's states, as :meth:`Module.set_states` does."""
-        require(self, "set_states", "binded", "params_initialized")
-        self._curr_module.set_states(states, value)
-
-    # Optimizer
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
         if self._keeps_optimizer(spec):
             return
         current = self._curr_module
-        current.init_optimizer(
-            spec.kvstore, spec.optimizer, spec.optimizer_params, force_init=spec.force_init
-        )
+        current._init_optimizer(spec)
         for module in self._buckets.values():
             if module is not current:
                 module.borrow_optimizer(current)
         self.optimizer_initialized = True
 
-    def save_optimizer_states(self, fname: str) -> None:
-        """As :meth:`Module.save_optimizer_states`; MXNet's buckets do not have it."""
-        require(self, "save_optimizer_states", "optimizer_initialized")
-        self._curr_module.save_optimizer_states(fname)
-
-    def load_optimizer_states(self, fname: str) -> None:
-        """As :meth:`Module.load_optimizer_states`; MXNet's buckets do not have it."""
-        require(self, "load_optimizer_states", "optimizer_initialized")
-        self._curr_module.load_optimizer_states(fname)
-
     # Running
 
     def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
-        """Runs the bucket of the batch, which becomes the current one."""
         require(self, "forward", "binded", "params_initialized")
         self._switch_to(data_batch)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def backward(self, out_grads: HeadGradients = None) -> None:
-        """Computes the gradients of the current bucket."""
-        require(self, "backward", "binded", "params_initialized")
-        self._curr_module.backward(out_grads=out_grads)
-
-    def update(self) -> None:
-        """Changes the parameters by the gradients of the current bucket."""
-        require(self, "update", "binded", "params_initialized", "optimizer_initialized")
-        self._curr_module.update()
-
-    @property
-    def n_updates(self) -> int:
-        """A number that changes with every ``update``. Not in MXNet."""
-        return self._curr_module.n_updates
-
     def last_steps(self) -> list[PendingStep]:
-        """As :meth:`Module.last_steps`, of all buckets."""
         return [step for bucket in self._buckets.values() for step in bucket.last_steps()]
 
-    def check_finite(
-        self, out_grads: HeadGradients = None, *, raise_error: bool = False
-    ) -> FiniteReport:
-        """Finds the first node of the current bucket that made a NaN or an infinity."""
-        require(self, "check_finite", "binded", "params_initialized")
-        return self._curr_module.check_finite(out_grads, raise_error=raise_error)
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the current bucket."""
-        require(self, "get_outputs", "binded", "params_initialized")
-        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the current bucket's inputs."""
-        require(self, "get_input_grads", "binded", "params_initialized")
-        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
-
-    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
-        """Updates a metric with the current bucket's outputs."""
-        require(self, "update_metric", "binded", "params_initialized")
-        self._curr_module.update_metric(eval_metric, labels, pre_sliced)
-
     def install_monitor(self, mon: Monitor) -> None:
-        """Installs a monitor on all buckets, those to come included."""
         require(self, "install_monitor", "binded")
         self._monitor = mon
         for module in self._buckets.values():

@@ -31,7 +31,7 @@ from ..parallel import (
 )
 from ..program import Precompilation, current_options, use_options
 from ..symbol import Symbol
-from ._group_arguments import (
+from ._arguments import (
     as_data_desc,
     batch_axes_and_size,
     grad_req_by_argument,

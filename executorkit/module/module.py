@@ -20,12 +20,20 @@ from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
 from ..program import Precompilation, options_from_arguments
 from ..symbol import Symbol
-from ._argument_types import Batch, Descriptions, HeadGradients
-from ._group_arguments import as_data_desc
+from ._arguments import (
+    Batch,
+    BindSpec,
+    Descriptions,
+    HeadGradients,
+    OptimizerSpec,
+    ParameterSpec,
+    as_data_desc,
+    check_batch,
+    check_input_names,
+    data_descs,
+)
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
-from ._preconditions import check_batch, check_input_names, data_descs
-from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .executor_group import DataParallelExecutorGroup
 
@@ -505,6 +513,10 @@ class Module(BaseModule, DataParallel):
         self._parameters.stale = True
         self._module_optimizer.update(self._exec_group)
 
+    def set_keep_gradients(self, keep: bool) -> None:
+        if self._module_optimizer is not None:
+            self._module_optimizer.set_keep_gradients(keep)
+
     @property
     def n_updates(self) -> int:
         """A number that changes with every ``update``. Not in MXNet."""
@@ -542,7 +554,7 @@ class Module(BaseModule, DataParallel):
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
         """
-        require(self, "update_metric", "binded")
+        require(self, "update_metric", "binded", "params_initialized")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import ndarray as nd
 from ..errors import ModuleUsageError
 from ..ndarray import NDArray
-from ._specs import BindSpec, OptimizerSpec, ParameterSpec
+from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]

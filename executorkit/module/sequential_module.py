@@ -11,7 +11,7 @@ from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..ndarray.rollback import all_or_none
-from ._specs import BindSpec, OptimizerSpec, ParameterSpec
+from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .python_module import PythonModule
 
@@ -25,6 +25,10 @@ class SequentialModule(BaseModule):
 
         chain = SequentialModule()
         chain.add(features).add(loss, take_labels=True, auto_wiring=True)
+
+    Inputs, and gradients of inputs, are those of the first module, outputs those of the last;
+    parameters are those of all, each with an optimizer of its own, and metrics look at the modules
+    that take labels.
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -70,36 +74,30 @@ class SequentialModule(BaseModule):
 
     @property
     def data_names(self) -> Any:
-        """Names of the first module's inputs."""
         return self._modules[0].data_names if self._modules else []
 
     @property
     def output_names(self) -> Any:
-        """Names of the last module's outputs."""
         return self._modules[-1].output_names if self._modules else []
 
     @property
     def data_shapes(self) -> Any:
-        """Shapes of the first module's inputs. AssertionError unless bound, here and below."""
         require(self, "data_shapes", "binded")
         return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> Any:
-        """Shapes of the labels; None if no module takes them."""
         require(self, "label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> Any:
-        """Shapes of the last module's outputs."""
         require(self, "output_shapes", "binded")
         return self._modules[-1].output_shapes
 
     # Setting up
 
     def _bind(self, spec: BindSpec) -> None:
-        """Binds the modules in turn, each for the output shapes of the one before."""
         for refused, problem in (
             (spec.inputs_need_grad and not spec.for_training, "inputs_need_grad is for training"),
             (spec.shared_module is not None, "a chain takes no shared_module"),
@@ -111,14 +109,12 @@ class SequentialModule(BaseModule):
         for number, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
                 shapes = _renamed(shapes, module.data_names, number)
-            module.bind(
-                data_shapes=shapes,
-                label_shapes=spec.label_shapes if meta.get(self.META_TAKE_LABELS) else None,
-                for_training=spec.for_training,
-                inputs_need_grad=bool(spec.inputs_need_grad or (spec.for_training and number)),
-                force_rebind=spec.force_rebind,
-                grad_req=spec.grad_req,
-            )
+            changes = {
+                "data_shapes": shapes,
+                "label_shapes": spec.label_shapes if meta.get(self.META_TAKE_LABELS) else None,
+                "inputs_need_grad": bool(spec.inputs_need_grad or (spec.for_training and number)),
+            }
+            module.bind(**spec.keywords(**changes))
             shapes = module.output_shapes
         takes_labels = any(meta.get(self.META_TAKE_LABELS) for meta in self._metas)
         self._label_shapes = spec.label_shapes if takes_labels else None
@@ -127,19 +123,11 @@ class SequentialModule(BaseModule):
         self.binded = True
 
     def _init_params(self, spec: ParameterSpec) -> None:
-        """Initialises all modules. AssertionError if two of them have a parameter of one name."""
         if self.params_initialized and not spec.force_init:
             return
         require(self, "init_params", "binded")
         for module in self._modules:
-            module.init_params(
-                initializer=spec.initializer,
-                arg_params=spec.arg_params,
-                aux_params=spec.aux_params,
-                allow_missing=spec.allow_missing,
-                force_init=spec.force_init,
-                allow_extra=spec.allow_extra,
-            )
+            module.init_params(**spec.keywords())
         self._check_names()
         self.params_initialized = True
 
@@ -157,23 +145,18 @@ class SequentialModule(BaseModule):
                     owners[name] = number
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
-        """Makes an optimizer for each module."""
         if self._keeps_optimizer(spec):
             return
         for module in self._modules:
-            module.init_optimizer(
-                spec.kvstore, spec.optimizer, spec.optimizer_params, spec.force_init
-            )
+            module.init_optimizer(**spec.keywords())
         self.optimizer_initialized = True
 
     def install_monitor(self, mon: Any) -> None:
-        """Installs a monitor on all modules."""
         require(self, "install_monitor", "binded")
         for module in self._modules:
             module.install_monitor(mon)
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Parameters and auxiliary states of all modules by name."""
         require(self, "get_params", "binded", "params_initialized")
         arg_params: dict[str, Any] = {}
         aux_params: dict[str, Any] = {}
@@ -186,7 +169,6 @@ class SequentialModule(BaseModule):
     # Running
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Runs the modules in turn; each that takes labels gets those of the batch."""
         require(self, "forward", "binded", "params_initialized")
         batch = data_batch
         for number, module in enumerate(self._modules):
@@ -196,7 +178,6 @@ class SequentialModule(BaseModule):
             module.forward(batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Runs backward through the modules, each with the gradients of the next one's inputs."""
         require(self, "backward", "binded", "params_initialized")
         for number in reversed(range(len(self._modules))):
             module = self._modules[number]
@@ -205,17 +186,18 @@ class SequentialModule(BaseModule):
                 out_grads = module.get_input_grads()
 
     def update(self) -> None:
-        """Changes the parameters of all modules."""
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         all_or_none([(m.update, lambda m=m: m.n_updates) for m in self._modules])
 
+    def set_keep_gradients(self, keep: bool) -> None:
+        for module in self._modules:
+            module.set_keep_gradients(keep)
+
     @property
     def n_updates(self) -> int:
-        """A number that changes with every ``update``. Not in MXNet."""
         return sum(module.n_updates for module in self._modules)
 
     def last_steps(self) -> list[PendingStep]:
-        """As :meth:`Module.last_steps`, of all modules."""
         return [step for module in self._modules for step in module.last_steps()]
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
@@ -236,17 +218,14 @@ class SequentialModule(BaseModule):
         return report
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last module."""
         require(self, "get_outputs", "binded", "params_initialized")
         return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the first module's inputs. AssertionError unless bound for them."""
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Updates a metric with the outputs of the modules that take labels."""
         require(self, "update_metric", "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):

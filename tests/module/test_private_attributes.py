@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -69,7 +71,7 @@ def test_states_that_are_saved_are_those_of_the_store_and_come_back(tmp_path):
 
     for contexts in (1, 2):
         module = _module(contexts)
-        options = {"optimizer_params": {"momentum": 0.9}}
+        options: Any = {"optimizer_params": {"momentum": 0.9}}
         module.init_optimizer(**options)
         module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.ones((4,))]))
         module.update()

@@ -1,0 +1,270 @@
+"""Arguments of modules and of their groups: types, signatures as objects, checks, one form."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..context import Context
+from ..errors import (
+    ArgumentValueError,
+    BatchError,
+    BatchTypeError,
+    BindError,
+    DataArgumentError,
+    ModuleUsageError,
+    explain,
+    shorten,
+)
+from ..executor import parse_grad_req
+from ..io import DataDesc
+from ..metric import EvalMetric
+from ..ndarray import NDArray
+from ..ops.schema.attrs import dtype_name
+from ..parallel import BatchInput, ContextGroups
+from ..symbol import Symbol
+
+#: Names and shapes of inputs, such as an iterator's ``provide_data``.
+Descriptions = Sequence[DataDesc | tuple[str, Sequence[int]]]
+#: Parameters, or auxiliary states, by name.
+NamedArrays = Mapping[str, NDArray]
+#: Head gradients of the outputs.
+HeadGradients = NDArray | Sequence[NDArray] | None
+#: 'write', 'add' or 'null', for all arguments or by argument.
+GradientRequests = str | Sequence[str] | Mapping[str, str]
+#: A metric, its name, a function of labels and predictions, or a list of these.
+Metric = EvalMetric | str | Callable[..., Any] | Sequence[Any]
+
+#: Arguments of an optimizer that is made by name.
+OptimizerParams = Mapping[str, Any] | Sequence[tuple[str, Any]]
+#: A function that is called during training, or several.
+Callbacks = Callable[..., Any] | Sequence[Callable[..., Any]] | None
+
+
+class Batch(Protocol):
+    """A batch: a DataBatch, or another object with its data and labels."""
+
+    @property
+    def data(self) -> Any:
+        """The inputs, a list of arrays."""
+        ...
+
+    @property
+    def label(self) -> Any:
+        """The labels, a list of arrays, or None."""
+        ...
+
+
+class _Spec:
+    """Arguments of a method. ``BaseModule`` has MXNet's long signatures, once; its subclasses
+    implement hooks that take one of these."""
+
+    __slots__ = ()
+
+    def keywords(self, **changes: Any) -> dict[str, Any]:
+        """The arguments by name, some of them changed."""
+        return {f.name: getattr(self, f.name) for f in fields(self)} | changes  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BindSpec(_Spec):
+    """Arguments of :meth:`BaseModule.bind`."""
+
+    data_shapes: Any
+    label_shapes: Any
+    for_training: bool
+    inputs_need_grad: bool
+    force_rebind: bool
+    shared_module: Any
+    grad_req: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParameterSpec(_Spec):
+    """Arguments of :meth:`BaseModule.init_params` and :meth:`BaseModule.set_params`."""
+
+    initializer: Any
+    arg_params: Any
+    aux_params: Any
+    allow_missing: bool
+    force_init: bool
+    allow_extra: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizerSpec(_Spec):
+    """Arguments of :meth:`BaseModule.init_optimizer`."""
+
+    kvstore: Any
+    optimizer: Any
+    optimizer_params: Any
+    force_init: bool
+
+
+def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:
+    """Raises ValueError for a name that is no argument of the symbol; warns if not ``required``."""
+    arguments = symbol.list_arguments()
+    for name in names:
+        if name in arguments:
+            continue
+        close = difflib.get_close_matches(name, arguments, 3) or arguments
+        text = explain(
+            f"Module: {kind}_names",
+            f"{name!r} is not an argument of the symbol",
+            given_by=f"{kind}_names={list(names)}",
+            hint="one of: " + ", ".join(close),
+        )
+        if required:
+            raise BindError(text)
+        warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def data_descs(
+    data_names: Sequence[str],
+    label_names: Sequence[str],
+    data_shapes: Sequence[Any],
+    label_shapes: Sequence[Any] | None,
+    method: str,
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
+    """Shapes as DataDescs. Raises ValueError if those of the data are not of exactly the data's
+    names, warns if those of the labels are not."""
+    data = [as_data_desc(d) for d in data_shapes]
+    labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
+    if sorted(d.name for d in data) != sorted(data_names):
+        raise BindError(_mismatch(method, "data", data_names, data))
+    if sorted(d.name for d in labels or ()) != sorted(label_names):
+        text = _mismatch(method, "label", label_names, labels or [])
+        warnings.warn(text, UserWarning, stacklevel=4)
+    return data, labels
+
+
+def check_batch(batch: Any) -> None:
+    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of a batch."""
+    if _is_of_arrays(batch):
+        hint = "mx.io.DataBatch([data], [label]) of NDArrays"
+        raise BatchTypeError("forward", f"the batch is {_kind(batch)}", hint=hint)
+
+
+def check_iterator(data: Any, name: str) -> None:
+    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of an iterator."""
+    if _is_of_arrays(data):
+        hint = "mx.io.NDArrayIter(data, label, batch_size)"
+        raise BatchTypeError(name, f"it is {_kind(data)}, expected an iterator", hint=hint)
+
+
+def _is_of_arrays(value: Any) -> bool:
+    """True for arrays, containers of them, and None; a named tuple may be a batch."""
+    return isinstance(value, np.ndarray | NDArray) or type(value) in (tuple, list, dict, type(None))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[DataDesc]) -> str:
+    return explain(
+        f"{method}: {kind}_shapes",
+        f"they are of [{', '.join(d.name for d in descs)}], expected those of [{', '.join(names)}]",
+        because=f"{kind}_names of the module say so",
+    )
+
+
+def grad_req_by_argument(
+    grad_req: Any, names: Sequence[str], differentiated: set[str], for_training: bool
+) -> dict[str, str]:
+    """``grad_req`` for each argument.
+
+    grad_req
+        a text holds for the ``differentiated`` arguments, a list for all of them in order, a dict
+        for those that it names (other differentiated ones get 'write').
+    """
+    if not for_training:
+        return dict.fromkeys(names, "null")
+    if isinstance(grad_req, list | tuple):
+        if len(grad_req) != len(names):
+            raise ArgumentValueError(
+                "group: grad_req",
+                f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
+            )
+        return dict(zip(names, parse_grad_req(grad_req, names), strict=True))
+    if not isinstance(grad_req, str | Mapping):
+        raise ArgumentValueError(
+            "group: grad_req", f"{grad_req!r}, expected a text, a list or a dict"
+        )
+    default = grad_req if isinstance(grad_req, str) else "write"
+    named = {} if isinstance(grad_req, str) else grad_req
+    complete = {n: named.get(n, default if n in differentiated else "null") for n in names}
+    return dict(zip(names, parse_grad_req(complete, names), strict=True))
+
+
+def group2ctxs_per_context(group2ctxs: Any, count: int) -> list[ContextGroups | None]:
+    """``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
+    if group2ctxs is None:
+        return [None] * count
+    if isinstance(group2ctxs, Mapping):
+        result: list[Any] = [{} for _ in range(count)]
+        for group, contexts in group2ctxs.items():
+            group_contexts = [contexts] if isinstance(contexts, Context) else list(contexts)
+            group_contexts = group_contexts * count if len(group_contexts) == 1 else group_contexts
+            _check_count(group_contexts, count, f"of ctx_group {group!r}")
+            for context_by_group, context in zip(result, group_contexts, strict=True):
+                context_by_group[group] = context
+        return result
+    if isinstance(group2ctxs, Sequence) and not isinstance(group2ctxs, str):
+        _check_count(group2ctxs, count, "")
+        return list(group2ctxs)
+    raise ModuleUsageError(
+        "group: group2ctxs",
+        f"{group2ctxs!r}, expected a dict from ctx_group to context, or a list of such dicts",
+    )
+
+
+def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
+    if len(entries) != count:
+        number = f"{len(entries)} entries {source}".rstrip()
+        raise ModuleUsageError("group: group2ctxs", f"{number}, expected {count}")
+
+
+def as_data_desc(desc: Any) -> DataDesc:
+    """A DataDesc, or a tuple of its constructor's arguments, (name, shape, ...), as a DataDesc;
+    DataArgumentError (a TypeError and a ValueError) for anything else."""
+    if isinstance(desc, DataDesc):
+        return desc
+    match desc:
+        case [str(), shape, *_] if isinstance(shape, Iterable) and not isinstance(shape, str):
+            return DataDesc(*desc)
+    raise DataArgumentError(
+        "data_shapes, label_shapes",
+        f"{shorten(repr(desc))} in place of a name and a shape",
+        hint="[('data', (32, 784))], or the provide_data of an iterator",
+    )
+
+
+def group_input(desc: DataDesc, axis: int) -> BatchInput:
+    """The group's description of an input whose batch lies along ``axis``."""
+    dtype = None if desc.dtype is None else dtype_name(desc.dtype)
+    return BatchInput(desc.name, tuple(desc.shape), dtype, axis)
+
+
+def batch_axes_and_size(shapes: Sequence[Any], batch_size: int | None) -> tuple[list[int], int]:
+    """Batch axes of inputs, and the number of rows, which they share."""
+    axes = []
+    for desc in map(as_data_desc, shapes):
+        axis = DataDesc.get_batch_axis(desc.layout)
+        axes.append(axis)
+        if axis < 0:
+            continue
+        rows = desc.shape[axis]
+        if batch_size is not None and rows != batch_size:
+            raise BatchError(
+                f"group: input {desc.name!r}",
+                f"shape {tuple(desc.shape)} with {rows} rows, expected {batch_size}",
+                because="all data and labels of a batch have the same number of rows",
+            )
+        batch_size = rows
+    return axes, batch_size or 0
