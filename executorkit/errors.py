@@ -12,7 +12,7 @@ import difflib
 import os
 import struct
 import traceback
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from types import TracebackType
 
 #: Packages whose frames a notebook leaves out of the traceback of an error about a graph, an array
@@ -307,6 +307,33 @@ def shorten(value: object, limit: int = 200) -> str:
     """
     text = str(value)
     return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+def listed(texts: Iterable[object], limit: int | None, separator: str = ", ") -> str:
+    """The first ``limit`` texts and the number of the others; all, if it is None or one is left.
+
+    >>> listed(["a", "b", "c", "d"], 2)
+    'a, b, ... 2 more'
+    """
+    words = list(map(str, texts))
+    if limit is not None and len(words) > limit + 1:
+        words[limit:] = [f"... {len(words) - limit:,} more"]
+    return separator.join(words)
+
+
+def check_names(
+    what: str,
+    names: Iterable[str],
+    arguments: Collection[str],
+    usual: Collection[str] = (),
+    error: type[MXNetError] = UnknownNameError,
+) -> None:
+    """Raises ``error``, with the ``usual`` names as the hint, for a name of no argument."""
+    for name in names:
+        if name not in arguments:
+            hint = f"one of: {listed(usual or arguments, 8)}"
+            problem = "it is not an argument of this symbol"
+            raise error(f"{what} {name!r}", problem, hint=hint)
 
 
 def explain(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import jax
 
 from ..display import Line, Part, Table, View, Viewed, count, shape, view_of
-from ..errors import NotFiniteError, explain
+from ..errors import NotFiniteError, explain, listed
 
 
 class ArraySummary(NamedTuple):
@@ -147,9 +147,9 @@ class FiniteReport(Viewed):
             return "\n".join([f"all {count(self.checked)} arrays are finite", *self.notes])
         lines = [first.message]
         if self.outputs:
-            lines.append(f"  outputs that are not finite: {_name_list(self.outputs)}")
+            lines.append(f"  outputs that are not finite: {listed(self.outputs, 6)}")
         if self.gradients:
-            lines.append(f"  gradients that are not finite: {_name_list(self.gradients)}")
+            lines.append(f"  gradients that are not finite: {listed(self.gradients, 6)}")
         if len(self.findings) > 1:
             lines.append(f"  {len(self.findings) - 1} other places made NaN or Inf too")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
@@ -169,8 +169,3 @@ def _(report: FiniteReport) -> View:
     if rows:
         parts.append(Table(header, rows, most_lines=20))
     return View(lines[0], parts)
-
-
-def _name_list(names: Sequence[str]) -> str:
-    ending = f", ... {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(names[:6]) + ending

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 
 from ..display import Cell, Fold, Line, Part, Table, clipped, count, scaled, shape
+from ..errors import listed
 from ..lowering import Graph, infer
 from ..ndarray import NDArray
 from ..ndarray.array_statistics import Statistics, statistics_of_lists
@@ -107,9 +108,7 @@ def section_views(
                 nonfinite.append(f"{name} ({section.title}): {nonfinite_counts(each)}")
         parts.append(_table(section, rows))
     if nonfinite:
-        listed, omitted = nonfinite[:_MAX_LISTED_ARRAYS], len(nonfinite) - _MAX_LISTED_ARRAYS
-        ending = f", ... {omitted} more" if omitted > 0 else ""
-        parts.insert(0, Line(f"not finite: {', '.join(listed)}{ending}", bad=True))
+        parts.insert(0, Line(f"not finite: {listed(nonfinite, _MAX_LISTED_ARRAYS)}", bad=True))
     return parts
 
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from ..context import Context
+from ..display import many
 from ..errors import BindError, DTypeError, InputTypeError, ShapeError, similar_names
 from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
@@ -52,7 +53,7 @@ def ordered_arrays(
         if len(arrays) != len(names):
             raise BindError(
                 f"bind: {what}",
-                f"{count_phrase(arrays, 'array')}, expected {len(names)}: {', '.join(names)}",
+                f"{many(len(arrays), 'array')}, expected {len(names)}: {', '.join(names)}",
             )
         ordered = list(arrays)
     else:
@@ -81,7 +82,7 @@ def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
         if len(reqs) != len(names):
             raise BindError(
                 "bind: grad_req",
-                f"{len(reqs)} for {count_phrase(names, 'argument')}: {', '.join(names)}",
+                f"{len(reqs)} for {many(len(names), 'argument')}: {', '.join(names)}",
             )
     else:
         raise BindError(
@@ -149,11 +150,6 @@ def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
         grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
         hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
         raise ShapeError(f"{error}\n  try: {hint}") from None
-
-
-def count_phrase(things: Sequence[Any], noun: str) -> str:
-    """A number with its noun: ``1 array``, ``2 arrays``."""
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def parse_is_train(is_train: Any) -> bool:

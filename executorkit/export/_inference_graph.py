@@ -15,6 +15,8 @@ from ..errors import (
     NotSupportedError,
     ShapeError,
     UnknownArgumentError,
+    check_names,
+    listed,
 )
 from ..inspection import check_parameters, deduce_inputs, example_shapes, label_names, plain_name
 from ..lowering import graph_of, infer, value_dtypes
@@ -69,7 +71,9 @@ class InferenceNetwork:
         arrays = {plain_name(name): array for name, array in host_arrays(params).items()}
         stored = {name: array.shape for name, array in arrays.items()}
         sizes = {name: tuple(int(d) for d in shape) for name, shape in (shapes or {}).items()}
-        _check_names(symbol, sizes, stored)
+        arguments = symbol.list_arguments()
+        usual = [n for n in arguments if n not in stored]
+        check_names("the shape of", sizes, arguments, usual, UnknownArgumentError)
         marked = {name: shape.index(0) for name, shape in sizes.items() if 0 in shape[:2]}
         sizes = {n: _with_size(shape, marked.get(n), 1) for n, shape in sizes.items()}
         deduced = deduce_inputs(symbol, stored, sizes)
@@ -82,7 +86,7 @@ class InferenceNetwork:
         if unknown:
             raise ShapeError(
                 "shapes of the inputs",
-                f"those of {', '.join(unknown[:_LISTED])} do not follow from the parameters",
+                f"those of {listed(unknown, _LISTED)} do not follow from the parameters",
                 hint=f"give them, such as {unknown[0]}=(1, 3, 224, 224)",
             )
         used = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
@@ -169,21 +173,8 @@ def refuse_random(symbol: Symbol, form: str) -> None:
     graph = graph_of(symbol.heads)
     names = [step.node.name for step in graph.steps if step.op.uses_rng(step.params, False)]
     if names:
-        listed = ", ".join(names[:_LISTED])
-        raise NotSupportedError(
-            f"export to {form}", f"nodes that draw random numbers at inference: {listed}"
-        )
-
-
-def _check_names(symbol: Symbol, sizes: Mapping[str, Shape], stored: Mapping[str, Shape]) -> None:
-    inputs = [n for n in symbol.list_arguments() if n not in stored]
-    unknown = [name for name in sizes if name not in symbol.list_arguments()]
-    if unknown:
-        raise UnknownArgumentError(
-            f"the shape of {unknown[0]!r}",
-            "it is not an argument of this symbol",
-            hint="one of: " + ", ".join(inputs[:_LISTED]),
-        )
+        problem = f"nodes that draw random numbers at inference: {listed(names, _LISTED)}"
+        raise NotSupportedError(f"export to {form}", problem)
 
 
 def _check_fit(
@@ -192,11 +183,9 @@ def _check_fit(
     shapes = {name: array.shape for name, array in arrays.items()}
     check = check_parameters(symbol, arrays, shapes, inputs)
     if check.missing:
-        listed = ", ".join(check.missing[:_LISTED])
-        count = len(check.missing)
-        raise MissingParameterError(
-            "parameters", f"{count} that the symbol needs are missing: {listed}"
-        )
+        names = listed(check.missing, _LISTED)
+        problem = f"{len(check.missing)} that the symbol needs are missing: {names}"
+        raise MissingParameterError("parameters", problem)
     if check.misshaped:
         name, (shape, expected) = next(iter(check.misshaped.items()))
         raise ShapeError(f"parameter {name!r}", f"it is {shape}, expected {expected}")

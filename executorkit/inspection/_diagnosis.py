@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..display import Line, Lines, View, Viewed, clipped, many, scaled, shape as shape_text, view_of
-from ..errors import FileFormatError, UnknownNameError
+from ..errors import FileFormatError, check_names, listed
 from ..lowering import Summary, graph_of, infer
 from ..ndarray.params_file import ParamsHeaders
 from ..symbol import Symbol, load_json
@@ -137,7 +137,8 @@ def diagnose(
             headers.path, "its arrays have no names, so they belong to no argument"
         )
     stored = {plain_name(a.name): a.shape for a in headers or () if a.name is not None}
-    _check_names(network, sizes)
+    arguments, weights = network.list_arguments(), set(required_names(network))
+    check_names("the shape of", sizes, arguments, [n for n in arguments if n not in weights])
     inputs = deduce_inputs(network, stored, sizes)
     check = ParameterCheck()
     if headers is not None:
@@ -180,19 +181,6 @@ def _with_image_size(
         if shape and name in example
     }
     return check, deduce_inputs(symbol, stored, sizes)
-
-
-def _check_names(symbol: Symbol, shapes: Mapping[str, Shape]) -> None:
-    arguments = symbol.list_arguments()
-    weights = set(required_names(symbol))
-    for name in shapes:
-        if name not in arguments:
-            inputs = [n for n in arguments if n not in weights] or arguments
-            raise UnknownNameError(
-                f"the shape of {name!r}",
-                "it is not an argument of this symbol",
-                hint="one of: " + _listed(inputs),
-            )
 
 
 def _outputs(
@@ -349,10 +337,8 @@ def _suggested(diagnosis: Diagnosis) -> str:
     return "data=1,3,224,224"
 
 
-def _listed(names: Sequence[str], limit: int | None = _NAMES, separator: str = ", ") -> str:
-    hidden = len(names) - limit if limit is not None and len(names) > limit + 1 else 0
-    shown = separator.join(clipped(name, 80) for name in names[: len(names) - hidden])
-    return f"{shown}{separator}... {hidden:,} more" if hidden else shown
+def _listed(names: Sequence[str], limit: int | None, separator: str = ", ") -> str:
+    return listed((clipped(name, 80) for name in names), limit, separator)
 
 
 def _wrapped(line: str, width: int) -> list[str]:

@@ -58,7 +58,7 @@ __all__ = ["BaseModule"]
 
 Outputs = list[NDArray]
 
-#: Modules that users write import this, and the two functions below, from MXNet's file.
+#: Modules that users write import this, `_as_list` and the function below from MXNet's file.
 _check_input_names = check_input_names
 
 

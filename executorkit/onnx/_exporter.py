@@ -12,6 +12,7 @@ from ..errors import (
     MissingParameterError,
     NotSupportedError,
     UnknownOperatorError,
+    listed,
     shorten,
 )
 from ..lowering import Graph, GraphStep, graph_of, value_dtypes
@@ -26,8 +27,6 @@ from ._translators import TRANSLATIONS, inputs_read
 
 #: The version of ONNX's operators that is written unless another one is asked for.
 OPSET = 17
-#: Maximum number of refused nodes that an error lists.
-_LISTED = 100
 
 
 def to_onnx(
@@ -221,13 +220,10 @@ class _Exporter:
 
 
 def _refusal(refused: Sequence[tuple[GraphStep, str]]) -> str:
-    lines = [
-        f"node {shorten(step.node.name)!r} ({step.op.name}): {reason}"
-        for step, reason in refused[:_LISTED]
-    ]
-    if len(refused) > _LISTED:
-        lines.append(f"and {len(refused) - _LISTED} more")
-    return "this graph cannot be exported to ONNX:\n  " + "\n  ".join(lines)
+    lines = (
+        f"node {shorten(step.node.name)!r} ({step.op.name}): {reason}" for step, reason in refused
+    )
+    return "this graph cannot be exported to ONNX:\n  " + listed(lines, 100, "\n  ")
 
 
 def _live_steps(graph: Graph) -> list[GraphStep]:

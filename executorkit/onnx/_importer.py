@@ -15,12 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import symbol as sym
-from ..errors import (
-    FileFormatError,
-    NotSupportedError,
-    UnknownOperatorError,
-    shorten,
-)
+from ..errors import FileFormatError, NotSupportedError, UnknownOperatorError, listed, shorten
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from ._draft import claim_name
@@ -28,8 +23,6 @@ from ._library import TYPE_NAMES, require_onnx
 from ._model_proto import load_model
 from ._node_reader import DRAWS, IMPORTS, TAKES_UNKNOWN, Imported, KnownShape, NodeReader, Unknown
 
-#: Maximum number of nodes that an error lists.
-_LISTED = 100
 #: Maximum number of elements of a constant that is computed while a model is read.
 _MAX_CONSTANT = 1 << 28
 
@@ -270,10 +263,7 @@ def _as_lengths(value: Imported | None) -> tuple[int | None, ...] | None:
 
 
 def _listing(problems: Sequence[str]) -> str:
-    lines = list(problems[:_LISTED])
-    if len(problems) > _LISTED:
-        lines.append(f"and {len(problems) - _LISTED} more")
-    return "this ONNX model needs what is not served:\n  " + "\n  ".join(lines)
+    return "this ONNX model needs what is not served:\n  " + listed(problems, 100, "\n  ")
 
 
 def _attributes(library: Any, node: Any) -> Mapping[str, Any]:

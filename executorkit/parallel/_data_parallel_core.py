@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
-from ..errors import BatchError, MXNetError, SliceError, UnknownNameError
+from ..errors import BatchError, MXNetError, SliceError, check_names, listed
 from ..executor import (
     Executor,
     PendingStep,
@@ -83,7 +83,7 @@ class DataParallelCore:
         self.arg_names = graph.arg_names
         self.aux_names = graph.aux_names
         self.output_names = graph.output_names
-        _check_inputs(self.inputs, self.arg_names)
+        check_names("group: input", (i.name for i in self.inputs), self.arg_names)
         inferred = [self._infer(rows) for rows in self.slices]
         arrays = ReplicaArrayFactory(
             graph,
@@ -114,11 +114,8 @@ class DataParallelCore:
     @property
     def phrases(self) -> list[str]:
         """Phrases on the network, its inputs, and the devices."""
-        contexts = ", ".join(map(str, self.contexts[:_MAX_LISTED_CONTEXTS]))
-        more = len(self.contexts) - _MAX_LISTED_CONTEXTS
-        shapes = [(i.name, i.shape) for i in self.inputs]
-        listed = f"on {contexts}" + (f" and {more} more" if more > 0 else "")
-        return [listed, *brief_arrays(shapes)]
+        contexts = listed(self.contexts, _MAX_LISTED_CONTEXTS)
+        return [f"on {contexts}", *brief_arrays([(i.name, i.shape) for i in self.inputs])]
 
     def sharing(self, names: Sequence[str]) -> SharedArrays:
         """The arrays that another group may use; it has to use the arguments in ``names``."""
@@ -328,16 +325,6 @@ class DataParallelCore:
         if axis < 0 or axis >= len(first):
             return first
         return (*first[:axis], sum(s[axis] for s in shapes), *first[axis + 1 :])
-
-
-def _check_inputs(inputs: Sequence[BatchInput], arg_names: Sequence[str]) -> None:
-    for batch_input in inputs:
-        if batch_input.name not in arg_names:
-            raise UnknownNameError(
-                f"group: input {batch_input.name!r}",
-                "it is not an argument of the symbol",
-                hint="one of: " + ", ".join(arg_names),
-            )
 
 
 #: A metric's ``update(labels, outputs)``.

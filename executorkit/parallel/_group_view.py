@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from ..display import Fold, Line, Part, Table, clipped, count, many, shape
+from ..errors import listed
 from ..executor import (
     NOT_STORED,
     Section,
@@ -57,9 +58,7 @@ def group_parts(core: DataParallelCore) -> list[Part]:
         Line(f"{each}{memory_summary(first)}; {many(core.traces, 'compilation')}"),
     ]
     if reader.differing:
-        names = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
-        omitted = len(reader.differing) - _MAX_LISTED_PARAMETERS
-        names += f", ... {omitted} more" if omitted > 0 else ""
+        names = listed((clipped(n, 80) for n in reader.differing), _MAX_LISTED_PARAMETERS)
         parts.append(Line(f"not the same on all devices: {names}", bad=True))
     return [*parts, *arrays, Fold("graph", graph_parts(core.symbol, order, shapes))]
 

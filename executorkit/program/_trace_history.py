@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from ..display import Viewed, view_of
+from ..errors import listed
 from ._jit import TraceRecord
 
 #: Maximum number of changed fields in the reason of one trace.
@@ -78,9 +79,7 @@ def explain_traces(
         elif not changes:
             why = "the same arguments again: what was compiled had been dropped"
         else:
-            why = "; ".join(changes[:_MAX_CHANGES])
-            if len(changes) > _MAX_CHANGES:
-                why += f"; ... {len(changes) - _MAX_CHANGES} more"
+            why = listed(changes, _MAX_CHANGES, "; ")
         why += " (loaded from the disk cache)" if record.loaded else ""
         traces.append(Trace(name, record.seconds, changes, why, record.loaded))
     return traces
@@ -99,9 +98,7 @@ def _devices(aval: Any) -> str:
     if aval.sharding is None:
         return "host"
     devices = sorted(aval.sharding.device_set, key=lambda d: d.id)
-    names = ", ".join(f"{d.platform}:{d.id}" for d in devices[:_MAX_DEVICES])
-    hidden = len(devices) - _MAX_DEVICES
-    return names + (f", ... {hidden} more" if hidden > 0 else "")
+    return listed((f"{d.platform}:{d.id}" for d in devices), _MAX_DEVICES)
 
 
 def argument_differences(

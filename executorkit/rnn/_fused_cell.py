@@ -15,7 +15,7 @@ from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, pop_parameter
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._dense_cells import DropoutCell, GRUCell, LSTMCell, RNNCell
-from ._unrolling import Sequential, as_sequence, merge_or_split, time_axis
+from ._unrolling import Sequential, as_symbol, merge_or_split, time_axis
 
 
 class FusedRNNCell(BaseRNNCell):
@@ -119,7 +119,7 @@ class FusedRNNCell(BaseRNNCell):
         axis = time_axis(layout)
         if axis > 1:
             raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
-        sequence = as_sequence(length, inputs, layout)
+        sequence = as_symbol(length, inputs, layout)
         if axis == 1:
             sequence = sym.swapaxes(sequence, dim1=0, dim2=1)
         initial_states = self.begin_state() if begin_state is None else begin_state

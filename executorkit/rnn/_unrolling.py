@@ -37,7 +37,7 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
     return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
 
 
-def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
+def as_symbol(length: int, inputs: Sequential, layout: str) -> Symbol:
     """A sequence as one symbol."""
     axis = time_axis(layout)
     if isinstance(inputs, Symbol):
@@ -50,7 +50,7 @@ def merge_or_split(length: int, inputs: Sequential, layout: str, merge: bool | N
     """A sequence as one symbol (True), as a list (False), or unchanged (None)."""
     if merge is None:
         return inputs if isinstance(inputs, Symbol) else _checked_steps(length, inputs)
-    return as_sequence(length, inputs, layout) if merge else as_steps(length, inputs, layout)
+    return as_symbol(length, inputs, layout) if merge else as_steps(length, inputs, layout)
 
 
 def _checked_steps(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..display import text_table
-from ..errors import AttributeValueError, MXNetError, UnknownOperatorError, shorten
+from ..errors import AttributeValueError, MXNetError, UnknownOperatorError, listed, shorten
 from ._document import RawNode, read_document
 from ._upgrade import CoverageProblem, Status, resolve_node
 
@@ -30,10 +30,7 @@ class CoverageRow:
     subject: str = ""
 
     def __str__(self) -> str:
-        hidden = len(self.nodes) - _NAMES
-        names = ", ".join(map(shorten, self.nodes[:_NAMES])) + (
-            f" and {hidden} more" if hidden > 0 else ""
-        )
+        names = listed(map(shorten, self.nodes), _NAMES)
         subject = f" ({self.subject})" if self.subject else ""
         return f"{self.operator}: {self.status}{subject}: {names}"
 
@@ -64,9 +61,7 @@ class Coverage:
     def error(self) -> MXNetError:
         """The exception that names everything that is not served."""
         absent = [row.operator for row in self.missing if row.status == "absent"]
-        lines = "\n  ".join(str(row) for row in self.missing[:_ROWS])
-        if len(self.missing) > _ROWS:
-            lines += f"\n  and {len(self.missing) - _ROWS} more"
+        lines = listed(self.missing, _ROWS, "\n  ")
         text = f"this graph needs what is not served:\n  {lines}"
         if not absent:
             return AttributeValueError(text)

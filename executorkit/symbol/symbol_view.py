@@ -26,6 +26,7 @@ from ..display import (
     shape,
     view_of,
 )
+from ..errors import listed
 from ._symbol import Symbol
 from .node import Entry, Node, auxiliary_nodes, topological_order
 
@@ -348,8 +349,7 @@ def _title(symbol: Symbol, order: Sequence[Node]) -> str:
 
 def _outputs(heads: Sequence[Entry], shapes: Shapes) -> str:
     words = []
-    for node, k in heads[:_MAX_OUTPUTS]:
+    for node, k in heads:
         sizes = shapes.get((node, k))
         words.append(clipped(node.output_names[k], 80) + (f" {shape(sizes)}" if sizes else ""))
-    hidden = len(heads) - _MAX_OUTPUTS
-    return ", ".join(words) + (f", ... {hidden} more" if hidden > 0 else "")
+    return listed(words, _MAX_OUTPUTS)

@@ -24,7 +24,7 @@ def test_rows_by_operator():
     assert str(report) == "\n".join([
         "operator        nodes  status                where",
         "--------------  -----  --------------------  " + 53 * "-",
-        "Nope               10  absent                n0, n1, n2, n3, n4, n5, n6, n7 and 2 more",
+        "Nope               10  absent                n0, n1, n2, n3, n4, n5, n6, n7, ... 2 more",
         "FullyConnected      1  attribute not served  (zz='1': unknown attribute): f",
         "FullyConnected      1  attribute not served  "
         "(num_hidden: missing, expected a positive integer): f",

@@ -26,6 +26,7 @@ from ...display import (
     total,
     view_of,
 )
+from ...errors import listed
 from ...ops.schema.attrs import Shape
 from ...symbol.node import auxiliary_nodes, topological_order
 from ...symbol.symbol_view import is_parameter, node_structure
@@ -361,5 +362,4 @@ def _parameter_bytes(layer: Layer) -> Numbers:
 
 
 def _listed(names: Sequence[str]) -> str:
-    suffix = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(clipped(name, 40) for name in names[:_MAX_NAMES]) + suffix
+    return listed((clipped(name, 40) for name in names), _MAX_NAMES)
