@@ -11,13 +11,13 @@ Every export is loaded again and compared, and returns the :class:`Comparison`. 
 ``python -m executorkit export``.
 """
 
+from ..inspection import Comparison as Comparison, Difference as Difference
 from ._checkpoint_export import (
     ENDINGS as ENDINGS,
     NETWORK_FORMS as NETWORK_FORMS,
     ExportReport as ExportReport,
     export_checkpoint as export_checkpoint,
 )
-from ._differences import Comparison as Comparison, Difference as Difference
 from ._inference_graph import InferenceNetwork as InferenceNetwork
 from ._parameter_files import (
     load_npz as load_npz,

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import ArgumentValueError
+from ..inspection import Comparison
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
-from ._differences import Comparison
 from ._inference_graph import FREE_BATCH, InferenceNetwork
 from ._parameter_files import (
     open_parameters,

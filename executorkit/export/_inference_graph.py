@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..context import cpu
@@ -18,11 +17,19 @@ from ..errors import (
     check_names,
     listed,
 )
-from ..inspection import check_parameters, deduce_inputs, example_shapes, label_names, plain_name
+from ..inspection import (
+    check_parameters,
+    deduce_inputs,
+    example_shapes,
+    host_arrays,
+    label_names,
+    plain_name,
+    random_inputs,
+)
 from ..lowering import graph_of, infer, value_dtypes
 from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol
-from ._parameter_files import as_ndarray, host_arrays
+from ._parameter_files import as_ndarray
 
 Shape = tuple[int, ...]
 
@@ -130,16 +137,10 @@ class InferenceNetwork:
         return {n: _with_size(s, self.batch_axes.get(n), batch) for n, s in self.inputs.items()}
 
     def random_inputs(self, batch: int) -> dict[str, np.ndarray]:
-        """Inputs of random numbers for ``batch`` examples: normal ones, and for up to two axes
-        numbers from 0 to 2, because they may be those of entries in a table."""
-        random = np.random.default_rng(0)
-        arrays = {}
-        for name, shape in self.sizes(batch).items():
-            dtype = jnp.dtype(self.dtypes[name])
-            is_table = len(shape) < 3 or dtype.kind in "iub"
-            numbers = random.uniform(0, 2, shape) if is_table else random.standard_normal(shape)
-            arrays[name] = np.asarray(numbers).astype(dtype)
-        return arrays
+        """Inputs of random numbers for ``batch`` examples; those with up to two axes as indices."""
+        sizes = self.sizes(batch)
+        indices = {name for name, shape in sizes.items() if len(shape) < 3}
+        return random_inputs(sizes, self.dtypes, indices=indices)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name, computed by an executor."""

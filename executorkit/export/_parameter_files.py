@@ -28,10 +28,10 @@ from ..context import cpu
 from ..errors import (
     DTypeError,
     FileFormatError,
-    InputTypeError,
     MissingDependencyError,
     MXNetError,
 )
+from ..inspection import host_arrays
 from ..ndarray import NDArray, save as save_params
 from ..ndarray.params_file import ParamsHeaders
 
@@ -232,22 +232,6 @@ def write_parameters(path: str | os.PathLike[str], arrays: Arrays, form: str) ->
 
 
 PARAMS_FORM = "params"
-
-
-def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Arrays of any library as NumPy's, contiguous and little-endian."""
-    if not isinstance(arrays, Mapping):
-        problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
-        raise InputTypeError("arrays to write", problem)
-    hosts = {}
-    for name, array in arrays.items():
-        if not isinstance(name, str):
-            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
-        host = array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
-        if host.dtype.byteorder == ">":
-            host = host.astype(host.dtype.newbyteorder("<"))
-        hosts[name] = host if host.flags.c_contiguous else np.ascontiguousarray(host)
-    return hosts
 
 
 def as_ndarray(array: np.ndarray) -> NDArray:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from ..errors import InputTypeError
+from ..ndarray import NDArray
 from ..ndarray.params_file import ArrayHeader, ParamsHeaders
 from ..symbol import Symbol
 from ._image_size import Shape
@@ -55,6 +58,22 @@ class ParameterCheck:
 def plain_name(key: str) -> str:
     """A variable's name from the key of an entry: ``arg:fc_weight`` is ``fc_weight``."""
     return key[4:] if key.startswith(KINDS) else key
+
+
+def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays of any library as NumPy's, contiguous and little-endian."""
+    if not isinstance(arrays, Mapping):
+        problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
+        raise InputTypeError("arrays to write", problem)
+    hosts = {}
+    for name, array in arrays.items():
+        if not isinstance(name, str):
+            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
+        host = array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
+        if host.dtype.byteorder == ">":
+            host = host.astype(host.dtype.newbyteorder("<"))
+        hosts[name] = host if host.flags.c_contiguous else np.ascontiguousarray(host)
+    return hosts
 
 
 def check_parameters(

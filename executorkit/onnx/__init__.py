@@ -19,12 +19,11 @@ The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 
 from __future__ import annotations
 
+from ..inspection import random_inputs as random_inputs
 from . import importers, translators
 from ._comparison import (
     OnnxComparison as OnnxComparison,
-    OutputDifference as OutputDifference,
     compare as compare,
-    random_inputs as random_inputs,
     run_model as run_model,
 )
 from ._exporter import OPSET as OPSET, inference_inputs as inference_inputs, to_onnx as to_onnx

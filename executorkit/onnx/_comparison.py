@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,66 +12,22 @@ import numpy as np
 
 from ..display import text_table
 from ..errors import NotSupportedError
-from ._exporter import as_numpy, plain_name
+from ..inspection import Comparison, Difference, host_arrays, plain_name
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
 
 
-@dataclass(frozen=True, slots=True)
-class OutputDifference:
-    """One output in both libraries: the largest absolute difference, and the largest absolute
-    value that our output has."""
+class OnnxComparison(Comparison):
+    """The differences of all outputs, and the library that ran the model (``runtime``)."""
 
-    name: str
-    shape: tuple[int, ...]
-    difference: float
-    magnitude: float
-
-    @property
-    def relative(self) -> float:
-        """The difference as a share of the magnitude (of 1, if that is smaller)."""
-        return self.difference / max(self.magnitude, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class OnnxComparison:
-    """The differences of all outputs, and the library that ran the model."""
-
-    outputs: tuple[OutputDifference, ...]
-    runtime: str
-
-    @property
-    def largest(self) -> float:
-        """The largest absolute difference of any output."""
-        return max((o.difference for o in self.outputs), default=0.0)
-
-    @property
-    def relative(self) -> float:
-        """The largest difference as a share of its output's magnitude."""
-        return max((o.relative for o in self.outputs), default=0.0)
+    def __init__(self, differences: Sequence[Difference], runtime: str) -> None:
+        super().__init__("output", differences)
+        self.runtime = runtime
 
     def __str__(self) -> str:
-        rows = [
-            (o.name, str(o.shape), f"{o.difference:.2g}", f"{o.magnitude:.3g}")
-            for o in self.outputs
-        ]
+        rows = [(d.name, str(d.shape), f"{d.absolute:.2g}", f"{d.magnitude:.3g}") for d in self]
         head = ("output", "shape", "max difference", "max value")
         return text_table(head, rows, right={2, 3})
-
-
-def random_inputs(
-    shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str], seed: int = 0
-) -> dict[str, np.ndarray]:
-    """Random inputs: normally distributed, small numbers for integers."""
-    generator = np.random.default_rng(seed)
-    inputs = {}
-    for name, shape in shapes.items():
-        dtype = dtypes.get(name, "float32")
-        if np.dtype(dtype).kind in "iub":
-            inputs[name] = generator.integers(0, 5, shape).astype(dtype)
-        else:
-            inputs[name] = generator.normal(size=tuple(shape)).astype(dtype)
-    return inputs
 
 
 def run_model(
@@ -140,24 +95,21 @@ def compare(
     """
     theirs, names, runtime = run_model(model, inputs)
     ours = run_symbol(symbol, params, inputs)
-    differences = []
-    for name, mine, other in zip(names, ours, theirs, strict=True):
-        a, b = mine.astype(np.float64), np.asarray(other).astype(np.float64)
-        same = (a == b) | (np.isnan(a) & np.isnan(b)) if a.shape == b.shape else np.False_
-        with np.errstate(invalid="ignore"):
-            distance = np.where(same, 0.0, np.abs(a - b)) if a.shape == b.shape else np.inf
-        largest = float(np.max(np.nan_to_num(distance, nan=np.inf), initial=0.0))
-        finite = np.abs(a[np.isfinite(a)])
-        magnitude = float(np.max(finite, initial=0.0))
-        differences.append(OutputDifference(name, mine.shape, largest, magnitude))
-    return OnnxComparison(tuple(differences), runtime)
+    wide = [
+        {
+            name: np.asarray(array).astype(np.float64)
+            for name, array in zip(names, side, strict=True)
+        }
+        for side in (ours, theirs)
+    ]
+    return OnnxComparison(Comparison.of("output", *wide), runtime)
 
 
 def run_symbol(
     symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
     """The symbol's outputs in inference."""
-    arrays = {plain_name(n): as_numpy(a) for n, a in params.items()} | dict(inputs)
+    arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)
     function = symbol.to_jax()
     args = {n: arrays[n] for n in function.arguments if n in arrays}
     aux = {n: arrays[n] for n in function.auxiliary_states if n in arrays}

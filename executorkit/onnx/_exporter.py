@@ -11,16 +11,14 @@ from ..errors import (
     ArgumentValueError,
     MissingParameterError,
     NotSupportedError,
-    UnknownOperatorError,
-    listed,
     shorten,
 )
+from ..inspection import host_arrays, plain_name
 from ..lowering import Graph, GraphStep, graph_of, value_dtypes
-from ..ndarray import NDArray
 from ..ops.schema.attrs import Shape
 from ._draft import GraphDraft, OnnxNode, Value
 from ._free_dimensions import FreeShapes, OpenShapes, Origins, open_shapes
-from ._library import require_onnx
+from ._library import refuse_nodes, require_onnx
 from ._model_proto import check, make_model
 from ._node_writer import NodeWriter, name_of
 from ._translators import TRANSLATIONS, inputs_read
@@ -62,7 +60,7 @@ def to_onnx(
     _check_opset(library, opset_version)
     graph = graph_of(symbol.heads)
     steps = _live_steps(graph)
-    arrays = {plain_name(n): as_numpy(array) for n, array in params.items()}
+    arrays = {plain_name(n): array for n, array in host_arrays(params).items()}
     inputs = _live_inputs(graph, steps, arrays)
     variables = {*graph.arg_names, *graph.aux_names}
     sizes = {n: tuple(int(d) for d in shapes[n]) for n in shapes if n in variables}
@@ -78,16 +76,6 @@ def to_onnx(
     model = make_model(library, exporter.draft, exporter.inputs, outputs, opened, name)
     check(library, model)
     return model
-
-
-def plain_name(name: str) -> str:
-    """A parameter's name without the mark that files put before it."""
-    return name.removeprefix("arg:").removeprefix("aux:")
-
-
-def as_numpy(array: Any) -> np.ndarray:
-    """An array, of MXNet's class or any other, as NumPy's."""
-    return array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
 
 
 def inference_inputs(symbol: Any, params: Mapping[str, Any]) -> list[str]:
@@ -134,7 +122,7 @@ class _Exporter:
     def translate(self, steps: Sequence[GraphStep]) -> None:
         """Writes the nodes of all operators. Raises UnknownOperatorError if ONNX cannot express
         some."""
-        refused: list[tuple[GraphStep, str]] = []
+        refused: list[str] = []
         for step in steps:
             results = self._results(step)
             for k, value in enumerate(results):
@@ -142,9 +130,8 @@ class _Exporter:
             try:
                 self._translate_step(step, results)
             except NotSupportedError as error:
-                refused.append((step, str(error)))
-        if refused:
-            raise UnknownOperatorError(_refusal(refused))
+                refused.append(f"node {shorten(step.node.name)!r} ({step.op.name}): {error}")
+        refuse_nodes("this graph cannot be exported to ONNX", refused)
 
     def _results(self, step: GraphStep) -> list[Value]:
         name = self.names[step]
@@ -217,13 +204,6 @@ class _Exporter:
                 value = Value(name, value.dtype, value.shape, value.sizes)
             outputs.append((value, self.shapes.origins(number)))
         return outputs
-
-
-def _refusal(refused: Sequence[tuple[GraphStep, str]]) -> str:
-    lines = (
-        f"node {shorten(step.node.name)!r} ({step.op.name}): {reason}" for step, reason in refused
-    )
-    return "this graph cannot be exported to ONNX:\n  " + listed(lines, 100, "\n  ")
 
 
 def _live_steps(graph: Graph) -> list[GraphStep]:

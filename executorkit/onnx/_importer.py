@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import symbol as sym
-from ..errors import FileFormatError, NotSupportedError, UnknownOperatorError, listed, shorten
+from ..errors import FileFormatError, NotSupportedError, UnknownOperatorError, shorten
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from ._draft import claim_name
-from ._library import TYPE_NAMES, require_onnx
+from ._library import TYPE_NAMES, refuse_nodes, require_onnx
 from ._model_proto import load_model
 from ._node_reader import DRAWS, IMPORTS, TAKES_UNKNOWN, Imported, KnownShape, NodeReader, Unknown
 
@@ -94,8 +94,7 @@ class _Importer:
                     "it is malformed",
                     because=f"{type(error).__name__}: {shorten(error)}",
                 ) from error
-        if problems:
-            raise UnknownOperatorError(_listing(problems))
+        refuse_nodes("this ONNX model needs what is not served", problems)
         heads = [self._symbol(v.name) for v in self.model.graph.output]
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -260,10 +259,6 @@ def _as_lengths(value: Imported | None) -> tuple[int | None, ...] | None:
     if isinstance(value, np.ndarray) and value.ndim < 2 and value.dtype.kind in "iu":
         return tuple(int(n) for n in value.reshape(-1))
     return None
-
-
-def _listing(problems: Sequence[str]) -> str:
-    return "this ONNX model needs what is not served:\n  " + listed(problems, 100, "\n  ")
 
 
 def _attributes(library: Any, node: Any) -> Mapping[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from ..errors import MissingDependencyError
+from ..errors import MissingDependencyError, UnknownOperatorError, listed
 
 #: ONNX's number (``TensorProto.DataType``) of each element type.
 TYPE_NUMBERS = {
@@ -31,6 +32,13 @@ def require_onnx() -> Any:
             because="files of ONNX are read, checked and written by it",
             hint="pip install 'executorkit[onnx]'",
         ) from None
+
+
+def refuse_nodes(problem: str, nodes: Sequence[str]) -> None:
+    """Raises UnknownOperatorError with a line per node, of which each says the reason; nothing if
+    there is none."""
+    if nodes:
+        raise UnknownOperatorError(f"{problem}:\n  " + listed(nodes, 100, "\n  "))
 
 
 def onnxruntime() -> Any | None:

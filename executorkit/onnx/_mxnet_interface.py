@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ArgumentValueError, InputTypeError, NotSupportedError
+from ..inspection import plain_name, random_inputs
 from ..ndarray import load as load_arrays
 from ..ops import lookup
 from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol, load as load_symbol
-from ._comparison import compare, random_inputs
+from ._comparison import compare
 from ._exporter import OPSET, inference_inputs, to_onnx
 from ._free_dimensions import FreeShapes
 from ._library import require_onnx
@@ -96,7 +97,7 @@ def export_model(
             _LOG.warning("%s was not compared: %s", path, error)
             return path
         limit = 1e-2 if "float16" in types.values() else 1e-3
-        if not comparison.relative <= limit:
+        if not comparison.is_within(limit):
             _LOG.warning("%s differs from executorkit:\n%s", path, comparison)
         elif verbose:
             _LOG.info("%s, run by %s:\n%s", path, comparison.runtime, comparison)
@@ -105,7 +106,7 @@ def export_model(
 
 def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
     if isinstance(sym, str | os.PathLike) and isinstance(params, str | os.PathLike):
-        return load_symbol(os.fspath(sym)), _plain(load_arrays(os.fspath(params)))
+        return load_symbol(os.fspath(sym)), _by_plain_name(load_arrays(os.fspath(params)))
     if isinstance(params, list | tuple) and all(isinstance(p, Mapping) for p in params):
         params = {name: array for part in params for name, array in part.items()}
     if not isinstance(sym, Symbol) or not isinstance(params, Mapping):
@@ -114,11 +115,11 @@ def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
             f"sym is {type(sym).__name__} and params is {type(params).__name__}",
             hint="a symbol and a dict of parameters, or the paths of both files",
         )
-    return sym, _plain(params)
+    return sym, _by_plain_name(params)
 
 
-def _plain(params: Any) -> dict[str, Any]:
-    return {n.removeprefix("arg:").removeprefix("aux:"): a for n, a in dict(params).items()}
+def _by_plain_name(params: Any) -> dict[str, Any]:
+    return {plain_name(n): array for n, array in dict(params).items()}
 
 
 def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str]) -> dict[str, Any]:

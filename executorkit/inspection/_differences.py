@@ -1,8 +1,9 @@
-"""Differences between the arrays that executorkit has and those that an exported file gives."""
+"""Inputs at random, and differences between the arrays that executorkit has and those that an
+exported file gives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +17,22 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One array compared: shape and dtype, the largest difference of two elements, and the largest
-    in relation to the largest element. Both are infinite where shapes or types differ, or where a
-    NaN stands against a number."""
+    """One array compared: its shape and dtype, the largest difference of two elements, which is
+    infinite where shapes or types differ or a NaN stands against a number, and the magnitude of our
+    largest finite element."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     absolute: float
-    relative: float
+    magnitude: float
+
+    @property
+    def relative(self) -> float:
+        """The largest difference in relation to the largest element: ``absolute / magnitude``."""
+        if not self.absolute:
+            return 0.0
+        return self.absolute / self.magnitude if self.magnitude else np.inf
 
 
 class Comparison(Viewed, Sequence[Difference]):
@@ -57,8 +65,13 @@ class Comparison(Viewed, Sequence[Difference]):
 
     @property
     def relative(self) -> float:
-        """The largest difference in relation to the largest element of its array."""
+        """The largest relative difference of an array."""
         return max((d.relative for d in self), default=0.0)
+
+    def is_within(self, limit: float) -> bool:
+        """True if relative differences are at most ``limit``, in arrays whose elements are all
+        below 1 absolute ones."""
+        return all(d.absolute <= limit * max(d.magnitude, 1.0) for d in self)
 
     def __repr__(self) -> str:
         return view_of(self).text()
@@ -84,20 +97,38 @@ def _(comparison: Comparison) -> View:
 
 def _difference(name: str, ours: Any, theirs: Any) -> Difference:
     a, b = np.asarray(ours), np.asarray(theirs)
+    x = a.astype(np.float64)
+    magnitude = float(np.abs(x[np.isfinite(x)]).max(initial=0.0))
     if a.shape != b.shape or a.dtype != b.dtype:
-        return Difference(name, a.shape, a.dtype.name, np.inf, np.inf)
-    absolute = relative = 0.0
-    if a.size and a.tobytes() != b.tobytes():
-        absolute, relative = _distance(a, b)
-    return Difference(name, a.shape, a.dtype.name, absolute, relative)
+        absolute = np.inf
+    elif a.tobytes() == b.tobytes():
+        absolute = 0.0
+    else:
+        with np.errstate(invalid="ignore"):
+            y = b.astype(np.float64)
+            same = (x == y) | (np.isnan(x) & np.isnan(y))
+            distances = np.where(same, 0.0, np.abs(x - y))
+        absolute = float(np.where(np.isnan(distances), np.inf, distances).max(initial=0.0))
+    return Difference(name, a.shape, a.dtype.name, absolute, magnitude)
 
 
-def _distance(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
-    x, y = a.astype(np.float64), b.astype(np.float64)
-    same = (x == y) | (np.isnan(x) & np.isnan(y))
-    if same.all():
-        return 0.0, 0.0
-    distances = np.where(same, 0.0, np.abs(np.where(same, 0.0, x) - np.where(same, 0.0, y)))
-    absolute = float(np.where(np.isnan(distances), np.inf, distances).max())
-    largest = float(np.abs(x[np.isfinite(x)]).max(initial=0.0))
-    return absolute, absolute / largest if largest else np.inf
+def random_inputs(
+    shapes: Mapping[str, Sequence[int]],
+    dtypes: Mapping[str, str],
+    seed: int = 0,
+    *,
+    indices: Collection[str] = (),
+) -> dict[str, np.ndarray]:
+    """Random arrays by name: normally distributed, float32 where no dtype is given.
+
+    Integers, and the inputs named in ``indices``, are uniform from 0 to 2, because they may be
+    those of entries in a table.
+    """
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for name, shape in shapes.items():
+        dtype = np.dtype(dtypes.get(name, "float32"))
+        is_index = name in indices or dtype.kind in "iub"
+        numbers = generator.uniform(0, 2, shape) if is_index else generator.standard_normal(shape)
+        arrays[name] = np.asarray(numbers).astype(dtype)
+    return arrays
