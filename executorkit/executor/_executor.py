@@ -18,10 +18,12 @@ from ..ndarray.random_state import next_key, rewound_on_error
 from ..ndarray.rollback import complete
 from ..program import (
     BaseProgram,
+    FedArguments,
     Options,
     PartitionedProgram,
     Precompilation,
     Program,
+    State,
     can_split_temp_buffers,
     current_options,
     program_for,
@@ -32,7 +34,6 @@ from ..program import (
 from ..symbol import Symbol
 from ..symbol.symbol_view import input_names
 from ._buffers import filled, lazy_zeros
-from ._fed_arguments import FedArguments
 from ._head_gradients import check_head_gradients, head_gradients
 from ._inference_backward import backward_in_inference, inference_program
 from ._monitor_callback import Callback, MonitorCallback
@@ -134,8 +135,7 @@ class Executor(Runnable[NDArray], Viewed):
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
         self._monitor: MonitorCallback | None = None
-        self._fed = FedArguments(graph.arg_names)
-        self.may_prepare = self.program.may_prepare
+        self._fed = FedArguments(graph.arg_names, filter(is_input_name, graph.arg_names))
         self.program.add_user(self)
         bound = inferred.arg_shapes, inferred.arg_dtypes, inferred.aux_shapes, ctx
         self.program.prefetch(bound, lambda: expected_calls(self))
@@ -355,20 +355,15 @@ class Executor(Runnable[NDArray], Viewed):
     @property
     def fed_positions(self) -> frozenset[int]:
         """Positions of the arguments that are expected to change from call to call."""
-        return self._fed.history.fed
+        return self._fed.positions
 
     def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
         """The outputs and the auxiliary states that forward changes, from prepared arrays where the
         program has them."""
-        fed = self._fed
-        if fed.history.fed:
-            outputs = self.program.infer_prepared(args, aux, key, fed.history)
-            if outputs is not None:
-                fed.confirm()
-                return outputs, ()
-            self.may_prepare = fed.history.worth
-        fed.observe(args)
-        return self.program.infer[False](args, aux, key)
+        prepared = self.program.prepared
+        if prepared is None or self._fed.state is State.NOT_WORTH_IT:
+            return self.program.infer[False](args, aux, key)
+        return prepared(args, aux, key, self._fed)
 
     def key_aval(self) -> Any:
         """The shape, dtype and device of a key."""

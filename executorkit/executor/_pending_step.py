@@ -177,10 +177,10 @@ class PendingStep(UpdatableStep):
                 )
                 outputs, states, self._backward_states = results
                 self.residuals = residuals.completed(self.args, self.aux, results)
-            elif self.runnable.may_prepare and not self.train:
+            elif not self.train:
                 outputs, states = self.runnable.infer(self.args, self.aux, self.key)
             else:
-                outputs, states = program.infer[self.train](self.args, self.aux, self.key)
+                outputs, states = program.infer[True](self.args, self.aux, self.key)
         except Exception:
             self.failed = True
             raise

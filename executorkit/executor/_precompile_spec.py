@@ -44,8 +44,8 @@ class PrecompileSpec(NamedTuple):
             backward = train and bool(program.argnums)
         if not backward:
             yield program.infer[train], (args, aux, key)
-            if not train:
-                yield from program.prepared_calls(args, aux, key, runnable.fed_positions)
+            if not train and program.prepared is not None:
+                yield from program.prepared.calls(args, aux, key, runnable.fed_positions)
             return
         needed = program.needs_head_gradient(args, aux, key)
         heads = tuple(o if need else None for o, need in zip(outputs, needed, strict=True))

@@ -50,8 +50,6 @@ class Runnable(ABC, Generic[Value]):
         whether the graph has effects, so that nothing of it is deferred.
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
-    may_prepare
-        whether inference may run on prepared arrays (:meth:`infer`).
     steps
         number of training steps since the optimizer of these arrays has counted an update, where
         somebody knows one, or since they were bound.
@@ -96,7 +94,6 @@ class Runnable(ABC, Generic[Value]):
         self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
-        self.may_prepare = False
         self._updates = 0
         self.steps = 0
         self.age: int | None = 0

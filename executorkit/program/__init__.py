@@ -44,6 +44,7 @@ from ._donation import (
 from ._first_steps import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
 from ._jit import InstrumentedJit as InstrumentedJit
 from ._partitioned import PartitionedProgram as PartitionedProgram
+from ._prepared_inference import FedArguments as FedArguments, State as State
 from ._program import Program as Program, program_for as program_for
 from ._program_cache import (
     cache_info as cache_info,
@@ -59,7 +60,6 @@ from ._program_options import (
 )
 from ._program_view import program_parts as program_parts
 from ._retained_memory import retain_freed_memory as retain_freed_memory
-from ._staged_inference import InferenceHistory as InferenceHistory
 from ._trace_history import History as History, Trace as Trace
 from ._train_step import (
     REPLICATED_ARGS as REPLICATED_ARGS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ from ..lowering import (
     signature_of,
 )
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
-from ..ops.schema.traits import MATMUL
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import (
@@ -40,6 +39,7 @@ from ._compiler_options import compiler_options
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
 from ._jit import MAX_SHAPES, InstrumentedJit
+from ._prepared_inference import prepared_inference
 from ._program_cache import cached_program, cached_programs
 from ._program_options import Options, current_options, mirrored_steps
 from ._program_report import (
@@ -49,7 +49,6 @@ from ._program_report import (
     required_function,
 )
 from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
-from ._staged_inference import InferenceHistory, StagedInference, preparation_choice
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, add_accumulated, make_step
 from .protocol import BaseProgram, ProgramCall
@@ -108,8 +107,9 @@ class Program(BaseProgram):
         #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
         self._prefetched: set[Hashable] = set()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
-        self._staged = self._staged_inference()
-        self.may_prepare = self._staged is not None
+        self.prepared = prepared_inference(
+            graph, self.options, self._evaluator.for_inference, self.infer[False], self._jitted
+        )
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._forward, "forward", trains=True)
         self.forward_backward = self._both_modes(
@@ -123,6 +123,16 @@ class Program(BaseProgram):
             compiler_options=self.compiler_options,
             interpret=self.options.interpret,
             trains=True,
+        )
+
+    def _jitted(self, function: Callable[..., Any], name: str, facts: Hashable) -> InstrumentedJit:
+        """The compiled form of a function that the facts distinguish from others of its name."""
+        return self._jit(
+            function,
+            name,
+            compiler_options=self.compiler_options,
+            fingerprint=lambda: self.fingerprint(name, facts),
+            interpret=self.options.interpret,
         )
 
     def _both_modes(
@@ -139,44 +149,6 @@ class Program(BaseProgram):
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")
-
-    def _staged_inference(self) -> StagedInference | None:
-        """Inference in two stages; None where it is not wanted, or cannot gain anything."""
-        graph, choice = self.graph, preparation_choice(self.options.prepare)
-        has_products = any(MATMUL in step.op.traits for step in graph.steps)
-        if choice is False or graph.has_effects or graph.checks_values:
-            return None
-        if not has_products and not choice:
-            return None
-
-        def jit(function: Callable[..., Any], name: str, facts: Hashable) -> InstrumentedJit:
-            return self._jit(
-                function,
-                name,
-                compiler_options=self.compiler_options,
-                fingerprint=lambda: self.fingerprint(name, facts),
-                interpret=self.options.interpret,
-            )
-
-        return StagedInference(self._evaluator.for_inference, jit, choice is True)
-
-    def infer_prepared(
-        self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
-    ) -> tuple[Any, ...] | None:
-        return None if self._staged is None else self._staged(args, aux, key, history)
-
-    def prepared_calls(
-        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
-    ) -> Sequence[ProgramCall]:
-        return () if self._staged is None else self._staged.calls(args, aux, key, fed)
-
-    @property
-    def prepares(self) -> int:
-        return 0 if self._staged is None else self._staged.prepares
-
-    @property
-    def prepared_bytes(self) -> int:
-        return 0 if self._staged is None else self._staged.prepared_bytes
 
     def fingerprint(self, *facts: Any) -> str:
         """A text that distinguishes this program, with further facts, in every process.
@@ -408,9 +380,9 @@ class Program(BaseProgram):
     @property
     def functions(self) -> tuple[InstrumentedJit, ...]:
         """Every jitted function of this program; those of derived forms not included."""
-        staged = () if self._staged is None else self._staged.functions
+        prepared = () if self.prepared is None else self.prepared.functions
         return (
-            *self.infer, *staged, *self.forward, *self.forward_backward, self.backward,
+            *self.infer, *prepared, *self.forward, *self.forward_backward, self.backward,
             *self.observe, *self.observe_backward, *self._train_steps.values(),
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._jit import counters
-from ._prepared_arrays import prepared_arrays
+from ._prepared_inference import prepared_arrays
 from .protocol import BaseProgram
 
 _programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)

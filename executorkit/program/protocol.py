@@ -16,8 +16,8 @@ from ..lowering import Cost, Graph
 from ._analysis import Analysis
 from ._background_tasks import CompileTask
 from ._jit import InstrumentedJit
+from ._prepared_inference import PreparedInference
 from ._program_options import Options
-from ._staged_inference import InferenceHistory
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec
 
@@ -104,32 +104,18 @@ class BaseProgram(Viewed, ABC):
         ``args`` and ``aux`` may be arrays, or shapes and dtypes.
         """
 
-    #: False if inference has nothing to prepare, as far as the graph and the options tell.
-    may_prepare: bool = False
-
-    def infer_prepared(
-        self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
-    ) -> tuple[Any, ...] | None:
-        """The outputs of ``infer[False]``, computed from prepared arrays; None if there are none:
-        ``infer`` has to run then."""
-        return None
-
-    def prepared_calls(
-        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
-    ) -> Sequence[ProgramCall]:
-        """The calls that :meth:`infer_prepared` will make, for abstract arguments and states of
-        which those at the positions ``fed`` do not stay; empty if nothing will be prepared."""
-        return ()
+    #: Inference in two stages; None where it cannot gain anything.
+    prepared: PreparedInference | None = None
 
     @property
     def prepares(self) -> int:
         """The number of times that arrays were prepared for inference."""
-        return 0
+        return 0 if self.prepared is None else self.prepared.prepares
 
     @property
     def prepared_bytes(self) -> int:
         """The size of the prepared arrays that inference uses at present, in bytes."""
-        return 0
+        return 0 if self.prepared is None else self.prepared.prepared_bytes
 
     # -- its code in memory ----------------------------------------------------------------------
 

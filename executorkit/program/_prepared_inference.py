@@ -1,0 +1,464 @@
+"""Inference in two stages: what depends on arrays that stay from call to call is computed once.
+
+The arguments of a call are fed (data, whatever changes) or stay (parameters and auxiliary states).
+For arrays of certain shapes the program is split (:func:`executorkit.lowering.two_stages`) in two:
+the first stage, ``prepare``, folds batch normalisation into weights, turns and packs them; the
+second, ``infer_prepared``, runs at every call.
+
+Arrays are prepared at the second call with them: weights that change at every call (an evaluation
+after each step of training) are not worth it, nor is a single call. If a set was replaced after few
+uses, the next one needs more calls. These are fixed counts, so that a run repeats bit for bit. All
+other calls run the whole program, whose results are the same but for rounding.
+
+A set of prepared arrays belongs to the identity of the arrays that it was computed from: arrays
+are immutable, so that a written weight is another array. When one of them is freed, the set is.
+Sets of all programs together are bounded in bytes; a set for which there is no room is not made, so
+that two that do not fit together never take turns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ..lowering import Graph, Stages, memoize, two_stages
+from ..ops.schema.traits import MATMUL
+from ._code_cache import CodeCache
+from ._environment_settings import bytes_of, chosen
+from ._jit import InstrumentedJit
+from ._program_options import Options
+from ._train_step import Arrays
+
+#: Minimum size in bytes of the arrays that stay for which a program is split by itself.
+MIN_BYTES = 1 << 20
+#: Number of calls with the same arrays, the one that prepares included.
+_FIRST_CALLS, _MAX_CALLS = 2, 64
+#: A set that was used less often than this was not worth its preparation.
+_WORTH_USES = 8
+#: Maximum memory of all prepared arrays where the environment does not say otherwise, in bytes.
+_DEFAULT_BYTES = 1 << 30
+#: Maximum number of prepared sets in all.
+_MAX_SETS = 256
+#: Number of uses of other sets after which a set that was not used makes room.
+_IDLE_USES = 256
+
+Identities = tuple[int, ...]
+
+
+def _identities(arrays: Iterable[Any]) -> Identities:
+    """The identities of arrays, which are theirs as long as they live."""
+    return tuple(map(id, arrays))
+
+
+class State(Enum):
+    """State of inference with a set of arrays that stay."""
+
+    #: There were too few calls with them, or there is no room: the whole program runs.
+    COUNTING = auto()
+    #: Prepared arrays are there.
+    READY = auto()
+    #: They are too small, or nothing depends on them alone: the whole program runs, for good.
+    NOT_WORTH_IT = auto()
+
+
+class FedArguments:
+    """The arguments of an executor that are fed; all others are expected to stay.
+
+    Fed are data and labels (``inputs``), what ``forward`` was called with, and what two calls of
+    inference in succession find changed while most arguments were not. It belongs to an executor,
+    so that a run that is repeated with a new one repeats bit for bit.
+
+    positions
+        of these arguments; empty if none is known.
+    layout
+        that of the executor's calls, once there was one.
+    calls_needed
+        number of calls with the same arrays, the one that prepares included.
+    latest
+        the arrays that were prepared last.
+    state
+        of the latest call. NOT_WORTH_IT stays: an executor's shapes do not change, and where more
+        is fed, less stays.
+    """
+
+    def __init__(self, names: Sequence[str], inputs: Iterable[str]) -> None:
+        self._all_names = names
+        self._names = frozenset(inputs)
+        self.positions = frozenset(i for i, name in enumerate(names) if name in self._names)
+        self.layout: _Layout | None = None
+        self.state = State.COUNTING
+        self._changed: frozenset[int] = frozenset()
+        self._previous: list[Any] = []
+        self.calls_needed = _FIRST_CALLS
+        self.latest: PreparedArrays | None = None
+
+    def add(self, names: Collection[str]) -> None:
+        """Notes arguments that ``forward`` was called with."""
+        if not self._names.issuperset(names):
+            self._names = self._names.union(names)
+            self._extend(i for i, name in enumerate(self._all_names) if name in names)
+
+    def _extend(self, positions: Iterable[int]) -> None:
+        self.positions = self.positions.union(positions)
+        self.layout = None
+
+    def observe(self, args: Arrays) -> None:
+        """Compares the arguments of a call with those of the one before."""
+        pairs = enumerate(zip(self._previous, args, strict=False))
+        changed = frozenset(i for i, (previous, x) in pairs if previous() is not x)
+        if 2 * len(changed) < len(args) and changed & self._changed:
+            self._extend(changed & self._changed)
+        self._changed = changed
+        self._previous = [weakref.ref(x) for x in args]
+
+    def confirm(self) -> None:
+        """Notes a call that found the other arguments unchanged."""
+        self._changed = frozenset()
+
+    def note_new_set(self) -> None:
+        """Asks for more calls with a new set where the latest prepared one was of little use."""
+        latest = self.latest
+        if latest is None:
+            return
+        if latest.uses >= _MAX_CALLS:
+            self.calls_needed = _FIRST_CALLS
+        elif latest.arrays is None and latest.uses < _WORTH_USES:
+            self.calls_needed = min(2 * self.calls_needed, _MAX_CALLS)
+            self.latest = None
+
+
+class _Split(NamedTuple):
+    """A program split for arrays of certain shapes, and its two compiled functions."""
+
+    stages: Stages
+    prepare: InstrumentedJit
+    run: InstrumentedJit
+
+
+class _Entry:
+    """A set of arrays that stay, in calls of one layout.
+
+    calls
+        counts the calls of all layouts with the set, until it is ready.
+    split, prepared
+        the program, and the set's prepared arrays; of a set that is ready.
+    """
+
+    __slots__ = ("calls", "prepared", "split", "state", "watch")
+
+    split: _Split
+    prepared: PreparedArrays
+
+    def __init__(self, state: State, calls: Iterator[int], watch: _Watch) -> None:
+        self.state = state
+        self.calls = calls
+        self.watch = watch
+
+
+class _Layout:
+    """Shapes of the arrays of a call, and which are fed.
+
+    fed, staying
+        positions of the arrays that are fed, with the random key, and of those that stay.
+    entries
+        the sets of arrays that stay, by their identities.
+    """
+
+    def __init__(self, arrays: Arrays, fed: frozenset[int], platform: str) -> None:
+        self.avals = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays])
+        self.platform = platform
+        keys = (i for i, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
+        self.fed = (*sorted(fed), *keys)
+        self.staying = tuple(i for i in range(len(arrays)) if i not in self.fed)
+        self.n_bytes = sum(arrays[i].size * arrays[i].dtype.itemsize for i in self.staying)
+        self.entries: dict[Identities, _Entry] = {}
+
+
+class PreparedInference:
+    """Inference of a program, in two stages where that is worth it.
+
+    evaluate
+        the outputs as a pure function of arguments, auxiliary states and key, to be traced.
+    whole
+        the compiled function that runs otherwise; its results are those of a call.
+    jit
+        makes the compiled form of a function: ``jit(function, name, facts)``; the facts distinguish
+        it from others of that name.
+    always
+        prepares arrays however small they are.
+    prepares
+        number of times that a set of arrays was prepared.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
+        whole: Callable[..., Any],
+        jit: Callable[[Callable[..., Any], str, Hashable], InstrumentedJit],
+        always: bool,
+    ) -> None:
+        self._evaluate = evaluate
+        self._whole = whole
+        self._jit = jit
+        self._min_bytes = 0 if always else MIN_BYTES
+        self._n_args = len(graph.args)
+        self._n_arrays = self._n_args + len(graph.aux)
+        self._lock = threading.RLock()
+        self._layouts: dict[Hashable, _Layout] = {}
+        #: None where there is nothing to prepare.
+        self._splits: dict[_Layout, _Split | None] = {}
+        self.prepares = 0
+
+    @property
+    def functions(self) -> list[InstrumentedJit]:
+        """The compiled functions of both stages, the latest first."""
+        splits = [split for split in reversed(self._splits.values()) if split is not None]
+        return [*(s.run for s in splits), *dict.fromkeys(s.prepare for s in splits)]
+
+    @property
+    def prepared_bytes(self) -> int:
+        """The size of the prepared arrays that its calls use at present, in bytes."""
+        entries = [e for layout in self._layouts.values() for e in list(layout.entries.values())]
+        sets = {id(e.prepared): e.prepared for e in entries if e.state is State.READY}
+        return sum(prepared.code_bytes for prepared in sets.values())
+
+    def __call__(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
+        """The outputs, and the auxiliary states that forward changes."""
+        if not fed.positions:
+            fed.observe(args)
+            return self._whole(args, aux, key)
+        arrays = (*args, *aux) if key is None else (*args, *aux, key)
+        layout = fed.layout
+        if layout is None:
+            layout = fed.layout = self._layout(arrays, fed.positions)
+        staying = [arrays[i] for i in layout.staying]
+        identities = _identities(staying)
+        entry = layout.entries.get(identities)
+        if entry is None:
+            entry = self._new_entry(layout, staying, identities, fed)
+        if entry.state is not State.READY or entry.prepared.arrays is None:
+            self._count(entry, layout, arrays, fed)
+        prepared = prepared_arrays.use(entry.prepared) if entry.state is State.READY else None
+        if prepared is None:
+            fed.state = entry.state
+            fed.observe(args)
+            return self._whole(args, aux, key)
+        fed.confirm()
+        split = entry.split
+        held = [arrays[i] for i in split.stages.held]
+        return split.run([arrays[i] for i in layout.fed], held, prepared), ()
+
+    def calls(
+        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+    ) -> list[tuple[InstrumentedJit, tuple[Any, ...]]]:
+        """Both functions with abstract arguments, for arguments and states of such shapes and
+        devices of which those at the positions ``fed`` do not stay; empty if they are not worth two
+        stages."""
+        arrays = (*args, *aux) if key is None else (*args, *aux, key)
+        layout = self._layout(arrays, fed)
+        with self._lock:
+            split = None
+            if fed and layout.n_bytes >= self._min_bytes:
+                split = self._split(layout)
+        if split is None:
+            return []
+        stages, sharding = split.stages, arrays[0].sharding
+        prepared = tuple(
+            jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=sharding)
+            for v in stages.prepare.outputs
+        )
+        sources, fed_arrays, held = (
+            [arrays[i] for i in positions]
+            for positions in (stages.sources, stages.fed, stages.held)
+        )
+        return [(split.prepare, (sources,)), (split.run, (fed_arrays, held, prepared))]
+
+    def _layout(self, arrays: Arrays, fed: frozenset[int]) -> _Layout:
+        platform = next(iter(arrays[0].sharding.device_set)).platform
+        key = fed, platform, tuple([(x.shape, x.dtype) for x in arrays])
+        with self._lock:
+            return self._layouts.get(key) or memoize(
+                self._layouts, key, _Layout(arrays, fed, platform)
+            )
+
+    def _new_entry(
+        self, layout: _Layout, staying: list[Any], identities: Identities, fed: FedArguments
+    ) -> _Entry:
+        with self._lock:
+            entries = (other.entries.get(identities) for other in self._layouts.values())
+            calls = next((entry.calls for entry in entries if entry is not None), None)
+            if calls is None:
+                fed.note_new_set()
+                calls = itertools.count(1)
+            small = layout.n_bytes < self._min_bytes
+            state = State.NOT_WORTH_IT if small else State.COUNTING
+            watch = _Watch(staying, lambda: layout.entries.pop(identities, None))
+            return memoize(layout.entries, identities, _Entry(state, calls, watch))
+
+    def _count(self, entry: _Entry, layout: _Layout, arrays: Arrays, fed: FedArguments) -> None:
+        """Counts a call with a set; prepares it where there were enough and there is room."""
+        with self._lock:
+            if entry.state is State.NOT_WORTH_IT:
+                return
+            entry.state = State.COUNTING
+            if next(entry.calls) < fed.calls_needed or prepared_arrays.limit_bytes == 0:
+                return
+            split = self._split(layout)
+            if split is None:
+                entry.state = State.NOT_WORTH_IT
+                return
+            prepared = self._prepared(split, arrays)
+            if prepared is not None:
+                fed.latest = prepared
+                entry.split, entry.prepared, entry.state = split, prepared, State.READY
+
+    def _split(self, layout: _Layout) -> _Split | None:
+        """The split program for arrays of these shapes; None where there is nothing to prepare."""
+        if layout not in self._splits:
+            memoize(self._splits, layout, self._new_split(layout))
+        return self._splits[layout]
+
+    def _new_split(self, layout: _Layout) -> _Split | None:
+        n_args, n_arrays = self._n_args, self._n_arrays
+
+        def evaluate(*arrays: Any) -> tuple[Any, ...]:
+            key = arrays[n_arrays] if len(arrays) > n_arrays else None
+            return self._evaluate(arrays[:n_args], arrays[n_args:n_arrays], key)
+
+        avals = layout.avals
+        stays = [i in layout.staying for i in range(len(avals))]
+        with jax.enable_x64(True):
+            stages = two_stages(evaluate, avals, stays, layout.platform)
+        if not stages.prepare.outputs:
+            return None
+        facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])
+        equal = (
+            split.prepare
+            for split in self._splits.values()
+            if split is not None and split.stages.preparation == stages.preparation
+        )
+        prepare = next(equal, None)
+        if prepare is None:
+            prepare = self._jit(lambda sources: stages.prepare(*sources), "prepare", facts)
+
+        def run(fed: Arrays, held: Arrays, prepared: Arrays) -> tuple[Any, ...]:
+            return stages.run(*fed, *held, *prepared)
+
+        return _Split(stages, prepare, self._jit(run, "infer_prepared", facts))
+
+    def _prepared(self, split: _Split, arrays: Arrays) -> PreparedArrays | None:
+        """The prepared arrays for these ones; None if there is no room."""
+        stages = split.stages
+        sources = [arrays[i] for i in stages.sources]
+        key = stages.preparation, _identities(sources)
+        prepared = prepared_arrays.get(key)
+        if prepared is not None and prepared.arrays is None:
+            prepared = None
+        if prepared is None and prepared_arrays.make_room(stages.prepared_bytes):
+            prepared = PreparedArrays(split.prepare(sources), stages.prepared_bytes, sources)
+            prepared_arrays.get_or_make(key, lambda: prepared)
+            self.prepares += 1
+        return prepared
+
+
+def prepared_inference(
+    graph: Graph,
+    options: Options,
+    evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
+    whole: Callable[..., Any],
+    jit: Callable[[Callable[..., Any], str, Hashable], InstrumentedJit],
+) -> PreparedInference | None:
+    """The prepared inference of a program; None where it is not wanted, or cannot gain anything."""
+    choice = chosen(options.prepare, "EXECUTORKIT_PREPARE")
+    if choice is False or graph.has_effects or graph.checks_values:
+        return None
+    if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
+        return None
+    return PreparedInference(graph, evaluate, whole, jit, choice is True)
+
+
+class _Watch:
+    """Calls a function when one of some arrays is freed."""
+
+    __slots__ = ("_references",)
+
+    def __init__(self, arrays: Iterable[Any], on_freed: Callable[[], object]) -> None:
+        self._references = [weakref.ref(x, lambda _: on_freed()) for x in arrays]
+
+
+class PreparedArrays:
+    """The results of a first stage for one set of arrays.
+
+    arrays
+        None once the set was dropped, or one of its sources was freed.
+    uses
+        number of calls that have used it.
+    """
+
+    in_use = False
+
+    def __init__(self, arrays: Sequence[Any], n_bytes: int, sources: Iterable[Any]) -> None:
+        self.arrays: tuple[Any, ...] | None = tuple(arrays)
+        self.last_use = 0
+        self.uses = 0
+        self._n_bytes = n_bytes
+        # Arrays are freed anywhere, in other threads too: an entry of the cache goes later.
+        self._watch = _Watch(sources, self.clear)
+
+    @property
+    def code_bytes(self) -> int:
+        """The size of the arrays in bytes."""
+        return 0 if self.arrays is None else self._n_bytes
+
+    def clear(self) -> None:
+        """Drops the arrays."""
+        self.arrays = None
+
+
+class PreparedCache(CodeCache[PreparedArrays]):
+    """The prepared arrays of this process, bounded by bytes."""
+
+    def __init__(self) -> None:
+        super().__init__("prepared", _MAX_SETS, 0.0)
+        self._limit_bytes: int | None = None
+
+    @property
+    def limit_bytes(self) -> int:
+        """Maximum memory of all prepared arrays, in bytes; 0 means that nothing is prepared."""
+        if self._limit_bytes is None:
+            variable = "EXECUTORKIT_PREPARED_BYTES"
+            self._limit_bytes = bytes_of(variable, _DEFAULT_BYTES, may_be_zero=True)
+        return self._limit_bytes
+
+    def set_limit_bytes(self, limit: int) -> None:
+        """Bounds the memory; sets beyond it are dropped, those first that were not used longest."""
+        self._limit_bytes = limit
+        self.trim()
+
+    def use(self, prepared: PreparedArrays) -> tuple[Any, ...] | None:
+        """Counts a use of a set; its arrays."""
+        prepared.uses += 1
+        self._uses += 1
+        prepared.last_use = self._uses
+        return prepared.arrays
+
+    def make_room(self, n_bytes: int) -> bool:
+        """True if there is room for ``n_bytes``, once sets that stay unused are dropped."""
+        entries = self._entries
+        for key in self._by_last_use():
+            is_idle = self._uses - entries[key].last_use > _IDLE_USES
+            is_full = self.bytes + n_bytes > self.limit_bytes
+            if entries[key].arrays is None or (is_idle and is_full):
+                self._drop(key)
+        return self.bytes + n_bytes <= self.limit_bytes
+
+
+prepared_arrays = PreparedCache()
