@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import numpy as np
@@ -21,7 +24,7 @@ DEVIATIONS = {
         "NumPy arrays are divided along any axis"
     ),
     'mx.gluon.utils.download("http://localhost:1/x", path="no_such_file", retries=0)': (
-        "nothing is fetched: FileAccessError, an OSError as MXNet's ConnectionError"
+        "FileAccessError, an OSError as MXNet's ConnectionError, says where to put the file"
     ),
 }
 
@@ -96,6 +99,43 @@ def test_local_files_are_copied(tmp_path) -> None:
     with pytest.raises(OSError, match="SHA-1"):
         mx.gluon.utils.download(str(source), path=str(tmp_path / "c"), sha1_hash="00")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b"]
+
+
+def test_downloads_are_whole_and_repeated(tmp_path) -> None:
+    answers = [(500, b""), (200, b"par"), (200, b"whole"), (200, b"again")]
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, content = answers.pop(0)
+            self.send_response(code)
+            self.send_header("Content-Length", "5")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *args: Any) -> None: ...
+
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    url, target = f"http://127.0.0.1:{server.server_port}/a.bin", tmp_path / "new" / "a.bin"
+    sha1 = hashlib.sha1(b"whole").hexdigest()
+    try:
+        with pytest.raises(OSError, match=r"HTTP Error 500(.|\n)*store it as .*new/a\.bin"):
+            mx.gluon.utils.download(url, str(target), retries=1)
+        assert not target.parent.exists()
+        assert mx.gluon.utils.download(url, str(target), sha1_hash=sha1) == str(target)
+        assert target.read_bytes() == b"whole"
+        assert mx.test_utils.download(url, "a.bin", str(target.parent)) == str(target)
+        assert answers == [(200, b"again")]
+        with pytest.raises(OSError, match=f"its SHA-1 is .*, expected {sha1}"):
+            mx.gluon.utils.download(url, str(target), True, sha1, retries=0)
+        assert [p.read_bytes() for p in target.parent.iterdir()] == [b"whole"]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    with pytest.raises(OSError, match=r"store it as no_such_file"):
+        mx.gluon.utils.download(url, path="no_such_file", retries=0)
 
 
 def test_lines_of_loggers(capsys, tmp_path) -> None:

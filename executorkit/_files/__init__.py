@@ -14,3 +14,4 @@ from ._file_formats import (
     recognise,
 )
 from ._file_reading import naming, open_to_read, read_bytes, read_kind
+from ._idx_file import read_idx

@@ -1,25 +1,26 @@
-"""``mx.gluon.utils``: division of batches over devices, clipping of gradients, files.
-
-Nothing is downloaded from the net: :func:`download` copies local files and finds those that are
-there already.
-"""
+"""``mx.gluon.utils``: division of batches over devices, clipping of gradients, files."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import math
 import os
 import shutil
+import ssl
+import tempfile
+import urllib.request
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote, urlparse
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._files import write_atomically
 from .._support.shape_semantics import numpy_shapes
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError
@@ -34,6 +35,9 @@ __all__ = [
     "split_and_load",
     "split_data",
 ]
+
+#: Seconds without an answer after which an attempt to download ends.
+_TIMEOUT = 60.0
 
 A = TypeVar("A", NDArray, np.ndarray)
 
@@ -151,42 +155,65 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """The path of a file that is there already, or of a copy of a local file.
+    """Downloads a file unless it exists; returns its path.
 
     url
-        ``file://...``, the path of a local file, or the address whose last part names the file.
+        an address that ``urllib`` opens (``https://...``, ``file://...``), or the path of a local
+        file.
     path
         where the file is, or goes: a file or an existing folder; None is the current folder.
     overwrite
         whether a file that is there is replaced.
     sha1_hash
         the expected SHA-1; a file with another one counts as not there.
-    retries, verify_ssl
-        for the net, and without effect.
+    retries
+        number of attempts, one at least.
+    verify_ssl
+        False accepts any certificate, with a warning.
 
-    Differs from MXNet: nothing is fetched from the net. OSError (FileAccessError) if the file would
-    have to be, or its hash is wrong.
+    The file appears whole or not at all. OSError (FileAccessError) if it cannot be fetched, which
+    says where to put it by other means, or if its SHA-1 is another one.
     """
     if retries < 0:
         raise ArgumentValueError("download", f"retries is {retries}, expected 0 or more")
     target = _target(url, path)
-    if target.exists() and not overwrite and _is_intact(target, sha1_hash):
+    if target.exists() and not overwrite and (not sha1_hash or check_sha1(target, sha1_hash)):
         return str(target)
-    address = urlparse(url)
-    source = Path(unquote(address.path) if address.scheme == "file" else url).expanduser()
-    if not source.is_file():
-        raise FileAccessError(
-            "download",
-            f"{url} is not fetched: executorkit does not use the net",
-            hint=f"fetch it by other means and store it as {target}",
-        )
-    if not _is_intact(source, sha1_hash):
-        raise FileAccessError("download", f"the SHA-1 of {source} is not {sha1_hash}")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
-    shutil.copyfile(source, partial)
-    os.replace(partial, target)
+    context = ssl.create_default_context()
+    if not verify_ssl:
+        warnings.warn(f"download: the certificate of {url} is not verified", stacklevel=2)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    address = url if "://" in url else Path(url).expanduser().absolute().as_uri()
+    for remaining in reversed(range(max(retries, 1))):
+        try:
+            _fetch(address, target, sha1_hash, context)
+            break
+        except (OSError, http.client.HTTPException) as error:
+            if remaining:
+                continue
+            raise FileAccessError(
+                "download",
+                f"{url} cannot be fetched: {error}",
+                hint=f"fetch it by other means and store it as {target}",
+            ) from None
     return str(target)
+
+
+def _fetch(address: str, target: Path, sha1_hash: str | None, context: ssl.SSLContext) -> None:
+    """Writes a file once all of it has arrived."""
+    request = urllib.request.urlopen(address, timeout=_TIMEOUT, context=context)
+    with request as source, tempfile.TemporaryFile() as copy:
+        shutil.copyfileobj(source, copy)
+        length = source.headers["Content-Length"]
+        if length is not None and copy.tell() != int(length):
+            raise FileAccessError(f"{copy.tell()} bytes came, expected {length}")
+        copy.seek(0)
+        digest = hashlib.file_digest(copy, "sha1").hexdigest()
+        if sha1_hash and digest != sha1_hash:
+            raise FileAccessError(f"its SHA-1 is {digest}, expected {sha1_hash}")
+        copy.seek(0)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(target, partial(shutil.copyfileobj, copy))
 
 
 def _target(url: str, path: str | None) -> Path:
@@ -198,10 +225,6 @@ def _target(url: str, path: str | None) -> Path:
             "download", f"{url!r} names no file", hint="path=, the file to write"
         )
     return Path(path or "").expanduser() / name
-
-
-def _is_intact(path: Path, sha1_hash: str | None) -> bool:
-    return not sha1_hash or check_sha1(path, sha1_hash)
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:

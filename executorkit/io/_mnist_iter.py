@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
-import math
-import os
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
 
-from ..errors import DataArgumentError, FileAccessError, FileFormatError
+from .._files import read_idx
+from ..errors import DataArgumentError, FileFormatError
 from ._file_iter import MXDataIter, positive_integer
 from ._iterator_options import warn_of_unknown
 from ._shuffle import shuffle_in_place
-
-_IMAGES, _LABELS = 2051, 2049
-#: Maximum ratio of unpacked to packed bytes of gzip's format.
-_MAX_RATIO = 1032
 
 
 class MNISTIter(MXDataIter):
@@ -73,7 +65,7 @@ class MNISTIter(MXDataIter):
             raise DataArgumentError(
                 "MNISTIter: part_index", f"{part_index}, expected 0 to {part_count - 1}"
             )
-        images, labels = _idx(image, _IMAGES, 3), _idx(label, _LABELS, 1)
+        images, labels = read_idx(image, 3), read_idx(label, 1)
         if len(images) != len(labels):
             raise FileFormatError(str(label), f"{len(labels)} labels, expected {len(images)}")
         height, width = images.shape[1:]
@@ -114,36 +106,3 @@ def shuffled_indices(count: int, seed: int) -> np.ndarray:
     order = list(range(count))
     shuffle_in_place(order, np.random.RandomState(seed))
     return np.array(order, np.int64)
-
-
-def _idx(path: Any, magic: int, ndim: int) -> np.ndarray:
-    """The array of unsigned bytes in an idx file, perhaps gzipped."""
-    header = 4 * (1 + ndim)
-    try:
-        with open(os.fspath(path), "rb") as file:
-            zipped = file.peek(2)[:2] == b"\x1f\x8b"
-            source = gzip.GzipFile(fileobj=file) if zipped else file
-            head = source.read(header)
-            if len(head) < header or int.from_bytes(head[:4], "big") != magic:
-                raise FileFormatError(
-                    str(path), f"it does not start with {magic}, the mark of such a file"
-                )
-            shape = struct.unpack(f">{ndim}I", head[4:])
-            # One byte more than there should be, and no more than there can be.
-            possible = os.fstat(file.fileno()).st_size * (_MAX_RATIO if zipped else 1)
-            content = source.read(min(math.prod(shape) + 1, possible))
-    except gzip.BadGzipFile as error:
-        raise FileFormatError(str(path), str(error)) from None
-    except OSError as error:
-        raise FileAccessError(str(path), error.strerror or str(error)) from None
-    except (EOFError, zlib.error):
-        raise FileFormatError(str(path), "the gzipped file is truncated") from None
-    if len(content) != math.prod(shape):
-        more = "more than " if len(content) > math.prod(shape) else ""
-        size = min(len(content), math.prod(shape))
-        raise FileFormatError(
-            str(path),
-            f"it holds {more}{size} values, expected {math.prod(shape)}",
-            because=f"its header says {shape}",
-        )
-    return np.frombuffer(content, np.uint8).reshape(shape)

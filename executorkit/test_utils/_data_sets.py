@@ -5,8 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
-import struct
-import urllib.request
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .. import io
-from .._files import write_atomically
-from ..errors import FileAccessError, FileFormatError
+from .._files import read_idx, write_atomically
+from ..errors import FileAccessError
+from ..gluon.utils import download as fetch_file
 
 _FILES = {
     "train_data": "train-images-idx3-ubyte",
@@ -32,7 +31,7 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """Downloads a file unless it exists; returns its name.
+    """:func:`executorkit.gluon.utils.download` with other arguments; returns the file's name.
 
     fname
         its name; by default the end of ``url``.
@@ -40,25 +39,13 @@ def download(
         its directory, which is created if it is missing.
     overwrite, retries
         downloads an existing file too; number of attempts.
-
-    Raises OSError if it cannot be downloaded. A failed download leaves no partial file.
     """
-    path = fname or url.rsplit("/", 1)[-1]
-    if dirname is not None:
-        path = os.path.join(dirname, path)
-        os.makedirs(dirname, exist_ok=True)
-    if os.path.exists(path) and not overwrite:
-        return path
-    for retries_left in reversed(range(max(retries, 1))):
-        try:
-            with urllib.request.urlopen(url) as source:
-                content = source.read()
-            write_atomically(path, [content])
-            break
-        except OSError:
-            if not retries_left:
-                raise
-    return path
+    return fetch_file(
+        url,
+        os.path.join(dirname or "", fname or url.rsplit("/", 1)[-1]),
+        overwrite,
+        retries=retries,
+    )
 
 
 def get_mnist_ubyte(path: str = "data") -> None:
@@ -130,7 +117,7 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
     archive = Path(data_dir) / data_origin_name
     if not archive.exists():
         download(url, data_origin_name, data_dir)
-    target.write_bytes(bz2.decompress(archive.read_bytes()))
+    write_atomically(target, [bz2.decompress(archive.read_bytes())])
 
 
 def download_model(
@@ -144,11 +131,12 @@ def get_mnist(path: str = "data") -> dict[str, np.ndarray]:
     """MNIST as arrays: 'train_data' and 'test_data' (n, 1, 28, 28) float32 from 0 to 1,
     'train_label' and 'test_label' (n,) int8. Reads the files of :func:`get_mnist_ubyte`."""
     get_mnist_ubyte(path)
-    arrays = {key: _idx(Path(path) / name) for key, name in _FILES.items()}
-    return {
-        key: values[:, None].astype(np.float32) / 255 if key.endswith("data") else values
-        for key, values in arrays.items()
-    }
+    folder, arrays = Path(path), {}
+    for kind in ("train", "test"):
+        images = read_idx(folder / _FILES[f"{kind}_data"], 3)
+        arrays[f"{kind}_data"] = images[:, None].astype(np.float32) / 255
+        arrays[f"{kind}_label"] = read_idx(folder / _FILES[f"{kind}_label"], 1).view(np.int8)
+    return arrays
 
 
 def get_mnist_iterator(
@@ -190,15 +178,3 @@ class DummyIter(io.DataIter):
     def next(self) -> Any:
         """The batch."""
         return self.the_batch
-
-
-def _idx(path: Path) -> np.ndarray:
-    """An idx file of bytes: images (n, height, width) unsigned, labels (n,) signed."""
-    content = path.read_bytes()
-    magic, count = struct.unpack_from(">II", content) if len(content) >= 8 else (0, 0)
-    shape = {2049: (count,), 2051: (count, *struct.unpack_from(">II", content[8:16] + bytes(8)))}
-    header_size = {2049: 8, 2051: 16}.get(magic, 0)
-    if magic not in shape or len(content) != header_size + int(np.prod(shape[magic])):
-        raise FileFormatError(str(path), "no idx file of bytes, or not a whole one")
-    values = np.frombuffer(content, np.int8 if magic == 2049 else np.uint8, offset=header_size)
-    return values.reshape(shape[magic])
