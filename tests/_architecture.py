@@ -291,6 +291,35 @@ def _classes() -> list[tuple[Module, ast.ClassDef]]:
     return [(m, n) for m in modules().values() for n in m.nodes if isinstance(n, ast.ClassDef)]
 
 
+def positional_calls(unchecked: tuple[str, ...] = (), limit: int = 6) -> list[Finding]:
+    """Calls of the package's own functions and classes with many positional arguments."""
+    takes: Counter[str] = Counter()
+    for m in modules().values():
+        for node in m.nodes:
+            for name, count in _positional_parameters(node):
+                takes[name] = max(takes[name], count)
+    return [
+        m.finding(node, f"{name} gets {len(node.args)} positional arguments")
+        for m in modules().values()
+        for node in m.nodes
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+        for name in [node.func.id if isinstance(node.func, ast.Name) else node.func.attr]
+        if limit < len(node.args) <= takes[name]
+        and not m.file.startswith(tuple(f"{PACKAGE}/{folder}/" for folder in unchecked))
+    ]
+
+
+def _positional_parameters(node: ast.AST) -> list[tuple[str, int]]:
+    """The name of a function or class with fields, and the number of its positional parameters."""
+    if isinstance(node, ast.FunctionDef):
+        return [(node.name, len(node.args.args))]
+    if not isinstance(node, ast.ClassDef):
+        return []
+    fields = [n for n in node.body if isinstance(n, ast.AnnAssign)]
+    made_by = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    return [(node.name, max(len(fields), *(len(n.args.args) - 1 for n in made_by), 0))]
+
+
 def _base_names(node: ast.ClassDef) -> list[str]:
     names = []
     for base in node.bases:
@@ -438,7 +467,8 @@ RULES: dict[str, Callable[[], list[Finding]]] = {
         private_imports, private_imports_of_tests, private_reads, outside_assignments,
         recognised_by_attribute, private_jax, optax_imports,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
-        repeated_class_names, repeated_file_names, lonely_bases, file_sizes, import_circles,
+        positional_calls, repeated_class_names, repeated_file_names, lonely_bases, file_sizes,
+        import_circles,
     )
 }  # fmt: skip
 

@@ -45,6 +45,9 @@ ARGUMENTS = {
     "repeated_file_names": (FILE_NAMES,),
     "repeated_class_names": (CLASS_NAMES,),
     "lonely_bases": (PUBLIC_BASES,),
+    "positional_calls": (
+        ("executor", "jaxpr_interpreter", "lowering", "parallel", "program", "training"),
+    ),
 }
 
 
@@ -90,6 +93,9 @@ class Derived(Base):
 class OwnError(ValueError):
     pass
 
+def many(a, b, c, d, e, f, g):
+    many(1, 2, 3, 4, 5, 6, 7)
+
 def work(other):
     "How it works."
     found = other._secret
@@ -116,6 +122,7 @@ EXPECTED = {
     "vague_phrases": 2,
     "vague_locals": 1,
     "exceptions_outside_errors": 1,
+    "positional_calls": 1,
     "repeated_class_names": 2,
     "repeated_file_names": 2,
     "lonely_bases": 1,

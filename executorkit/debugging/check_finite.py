@@ -330,7 +330,9 @@ class FiniteAnalysis:
     def _summary(self, name: str, value: int, value_range: Any) -> ArraySummary:
         aval = self.avals[value]
         nans, infs, low, high = (float(x) for x in value_range)
-        return ArraySummary(name, aval.shape, aval.dtype.name, int(nans), int(infs), low, high)
+        return ArraySummary(
+            name, aval.shape, aval.dtype.name, int(nans), infs=int(infs), low=low, high=high
+        )
 
     def findings(self) -> Iterator[Finding]:
         """Findings among inputs, then forward in topological order, backward in the reverse."""

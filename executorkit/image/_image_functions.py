@@ -142,7 +142,7 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     new_width, new_height = scale_down((width, height), size)
     x0 = random.randint(0, width - new_width)
     y0 = random.randint(0, height - new_height)
-    out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+    out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
     return out, (x0, y0, new_width, new_height)
 
 
@@ -154,7 +154,7 @@ def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
-    out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+    out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
     return out, (x0, y0, new_width, new_height)
 
 
@@ -191,7 +191,7 @@ def random_size_crop(
         if new_width <= width and new_height <= height:
             x0 = random.randint(0, width - new_width)
             y0 = random.randint(0, height - new_height)
-            out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+            out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
             return out, (x0, y0, new_width, new_height)
     return center_crop(src, size, interp)
 

@@ -57,7 +57,8 @@ class RecordImageIter(MXDataIter):
         self._options, self._files, self._decoder = options, files, decoder
         order = Order(
             options.num_parts, options.part_index, options.shuffle, options.seed,
-            options.shuffle_chunk_size, options.shuffle_chunk_seed, options.path_imgidx,
+            chunk_size=options.shuffle_chunk_size, chunk_seed=options.shuffle_chunk_seed,
+            index=options.path_imgidx,
         )  # fmt: skip
         order.check(type(self).__name__)
         self._epochs = epochs(files, order)

@@ -159,12 +159,13 @@ class FeedForward:
         store, update_on_kvstore = _create_kvstore(kvstore, len(self.ctx), self.arg_params)
         optimizer = self._make_optimizer(param_names, data.batch_size, store, update_on_kvstore)
         manager = DataParallelExecutorManager(
-            symbol, self.ctx, data, arg_names, param_names, aux_names,
-            work_load_list, logger, self.sym_gen,
+            symbol, self.ctx, data, arg_names, param_names=param_names, aux_names=aux_names,
+            work_load_list=work_load_list, logger=logger, sym_gen=self.sym_gen,
         )  # fmt: skip
         loop = _ManagerLoop(
-            manager, self.arg_params, self.aux_params, optimizer, store, update_on_kvstore,
-            self.epoch_size, logger or logging,
+            manager, self.arg_params, self.aux_params, optimizer, kvstore=store,
+            update_on_kvstore=update_on_kvstore, epoch_size=self.epoch_size,
+            logger=logger or logging,
         )  # fmt: skip
         if monitor is not None:
             manager.install_monitor(monitor)
@@ -296,8 +297,10 @@ class FeedForward:
         """A model that is trained at once: the class's arguments and those of :meth:`fit`."""
         model = FeedForward(symbol, ctx, num_epoch, epoch_size, optimizer, initializer, **kwargs)
         model.fit(
-            X, y, eval_data, eval_metric, epoch_end_callback, batch_end_callback, kvstore, logger,
-            work_load_list, None, eval_end_callback, eval_batch_end_callback,
+            X, y, eval_data, eval_metric, epoch_end_callback=epoch_end_callback,
+            batch_end_callback=batch_end_callback, kvstore=kvstore, logger=logger,
+            work_load_list=work_load_list, eval_end_callback=eval_end_callback,
+            eval_batch_end_callback=eval_batch_end_callback,
         )  # fmt: skip
         return model
 

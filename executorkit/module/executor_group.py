@@ -230,10 +230,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
                 self.contexts,
                 slices,
                 inputs,
-                [self.grad_req[n] for n in self.arg_names],
-                shared,
-                self._parameters,
-                self.group2ctxs,
+                grad_req=[self.grad_req[n] for n in self.arg_names],
+                shared=shared,
+                shared_names=self._parameters,
+                group2ctxs=self.group2ctxs,
             )
 
     def precompile(self, shapes: Sequence[Any], is_train: bool) -> Precompilation:

@@ -243,13 +243,18 @@ def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
     return [matrices[i] for i in range(len(parts))]
 
 
+def _empty(nans: int, infs: int) -> Statistics:
+    """The statistics of an array without finite elements."""
+    return Statistics(0, None, None, None, None, nans=nans, infs=infs, counts=(0,) * BINS)
+
+
 def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
     """Statistics of several arrays as if they were one; their histograms are merged."""
     nans, infs = sum(p.nans for p in parts), sum(p.infs for p in parts)
     nonempty = [p for p in parts if p.mean is not None]
     finite = sum(p.finite for p in nonempty)
     if not finite:
-        return Statistics(0, None, None, None, None, nans, infs, (0,) * BINS)
+        return _empty(nans, infs)
     weights = np.array([p.finite for p in nonempty]) / finite
     means, stds, lows, highs = (
         np.array([getattr(p, name) for p in nonempty]) for name in ("mean", "std", "low", "high")
@@ -263,7 +268,7 @@ def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
         bins = (middles - low) / (high - low) * BINS if high > low else np.full(BINS, BINS // 2)
         np.add.at(counts, np.minimum(bins, BINS - 1).astype(int), p.counts)
     histogram = tuple(int(n) for n in counts)
-    return Statistics(finite, mean, std, low, high, nans, infs, histogram)
+    return Statistics(finite, mean, std, low, high, nans=nans, infs=infs, counts=histogram)
 
 
 def host_statistics(array: np.ndarray) -> Statistics:
@@ -273,7 +278,7 @@ def host_statistics(array: np.ndarray) -> Statistics:
     nans = int(np.isnan(flat).sum())
     infs = flat.size - finite.size - nans
     if not finite.size:
-        return Statistics(0, None, None, None, None, nans, infs, (0,) * BINS)
+        return _empty(nans, infs)
     low, high = float(finite.min()), float(finite.max())
     sample = flat[:: max(1, flat.size // SAMPLE)][:SAMPLE]
     sample = sample[np.isfinite(sample)]
@@ -284,7 +289,7 @@ def host_statistics(array: np.ndarray) -> Statistics:
     counts = tuple(np.bincount(bins, minlength=BINS).tolist())
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = float(finite.mean()), float(finite.std())
-    return Statistics(finite.size, mean, std, low, high, nans, infs, counts)
+    return Statistics(finite.size, mean, std, low, high, nans=nans, infs=infs, counts=counts)
 
 
 def parse_row(row: np.ndarray) -> Statistics:
@@ -292,5 +297,7 @@ def parse_row(row: np.ndarray) -> Statistics:
     count, mean, std, low, high, nans, infs = row[:7].tolist()
     counts = tuple(int(n) for n in row[7:])
     if not count:
-        return Statistics(0, None, None, None, None, int(nans), int(infs), counts)
-    return Statistics(int(count), mean, std, low, high, int(nans), int(infs), counts)
+        return _empty(int(nans), int(infs))
+    return Statistics(
+        int(count), mean, std, low, high, nans=int(nans), infs=int(infs), counts=counts
+    )

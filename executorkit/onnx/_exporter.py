@@ -157,7 +157,13 @@ class _Exporter:
             return self.shapes.origins(step.first_output + k)
 
         writer = NodeWriter(
-            self.draft, step, self.names[step], inputs, results, origins, self.inputs
+            self.draft,
+            step,
+            self.names[step],
+            inputs,
+            outputs=results,
+            origins=origins,
+            sources=self.inputs,
         )
         written = translation(writer)
         names = [written] if isinstance(written, str | Value) else written

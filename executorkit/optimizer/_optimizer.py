@@ -436,7 +436,13 @@ class Optimizer(CheckedKeywords):
         together = len(indices) if self.aggregate_num else 1
         undo, age = self._count_undo(indices), self.age_of(indices)
         apply_rules(
-            rules, weights, grads, states, lambda: self._count_step(indices, together), undo, age
+            rules,
+            weights,
+            grads,
+            states,
+            count=lambda: self._count_step(indices, together),
+            undo=undo,
+            age=age,
         )
 
     def to_optax(

@@ -113,7 +113,9 @@ class Updater:
             self.n_updates += 1
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
-        apply_rules(rules, weights, grads, states, count, self._count_undo(indices), age)
+        apply_rules(
+            rules, weights, grads, states, count=count, undo=self._count_undo(indices), age=age
+        )
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples

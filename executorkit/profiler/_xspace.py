@@ -54,7 +54,14 @@ class Recording:
                     begin = (int(start) + event.start_ns) / 1000
                     duration = event.duration_ns / 1000
                     yield Record(
-                        name, category, kind, begin, duration, plane.name, line.name, details
+                        name,
+                        category,
+                        kind,
+                        begin,
+                        duration=duration,
+                        process=plane.name,
+                        thread=line.name,
+                        details=details,
                     )
 
     def _described(self, name: str, details: dict[str, Any]) -> tuple[str, str, str]:

@@ -158,7 +158,15 @@ def assert_almost_equal(
     """Raises AssertionError, which shows up to ``mismatches[1]`` errors, unless two arrays
     agree."""
     assert_almost_equal_with_err(
-        a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast=use_broadcast
+        a,
+        b,
+        rtol,
+        atol,
+        etol=0,
+        names=names,
+        equal_nan=equal_nan,
+        mismatches=mismatches,
+        use_broadcast=use_broadcast,
     )
 
 

@@ -120,15 +120,16 @@ def quantize_model(
         logger.info("Quantizing the symbol")
     qsym, layers = quantize_symbol(
         sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
-        check_names(where, "excluded_op_names", excluded_op_names), list(arg_params),
-        quantized_dtype, quantize_mode, quantize_granularity,
+        check_names(where, "excluded_op_names", excluded_op_names), offline_params=list(arg_params),
+        quantized_dtype=quantized_dtype, quantize_mode=quantize_mode,
+        quantize_granularity=quantize_granularity,
     )  # fmt: skip
     ranges: Mapping[str, tuple[Any, Any]] = {}
     if calib_mode != "none":
         collector = _collector(calib_mode, quantized_dtype, layers, logger)
         examples = collect_layers(
-            sym, {**arg_params, **aux_params}, calib_data, collector, layers, ctx,
-            num_calib_examples,
+            sym, {**arg_params, **aux_params}, calib_data, collector, names=layers, ctx=ctx,
+            max_examples=num_calib_examples,
         )  # fmt: skip
         if logger:
             logger.info("Collected the ranges of %d layers on %d examples", len(layers), examples)
@@ -178,8 +179,9 @@ def quantize_graph(
         raise ArgumentValueError(where, problem)
     qsym, layers = quantize_symbol(
         sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
-        check_names(where, "excluded_op_names", excluded_op_names), list(arg_params),
-        quantized_dtype, quantize_mode, quantize_granularity,
+        check_names(where, "excluded_op_names", excluded_op_names), offline_params=list(arg_params),
+        quantized_dtype=quantized_dtype, quantize_mode=quantize_mode,
+        quantize_granularity=quantize_granularity,
     )  # fmt: skip
     collector = LayerOutputCollector
     if calib_mode != "customize":

@@ -162,7 +162,9 @@ def _run_layers(
 
     body = ScanBody(call, products)
     constants, xs = dict(enumerate(arrays)), (from_input, *masks)
-    last, out = scan_with_vjp(body, constants, init, xs, from_input.shape[0], reverse, weights)
+    last, out = scan_with_vjp(
+        body, constants, init, xs, length=from_input.shape[0], reverse=reverse, weights=weights
+    )
     return out, last
 
 
@@ -265,7 +267,13 @@ def rnn(
             init = [tuple(s[i] for s in states) for i in numbers]
             group_masks = valid, [masks[layer] for layer in group[1:]]
             out, end = _run_layers(
-                step, direction == 1, group_cells, from_input, init, group_masks, dropout
+                step,
+                direction == 1,
+                group_cells,
+                from_input,
+                init=init,
+                masks=group_masks,
+                dropout=dropout,
             )
             outs.append(out)
             last += end

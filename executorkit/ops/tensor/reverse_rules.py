@@ -197,8 +197,8 @@ def _tangents(
     if active and floating:
         linear_map = _LinearMap(
             rules, structure, tuple(map(jax.tree.structure, primals)),
-            tuple(map(_aval, jax.tree.leaves(primals))), tuple(active),
-            out_structure, tuple(map(_aval, flat_out)), tuple(floating),
+            tuple(map(_aval, jax.tree.leaves(primals))), active=tuple(active),
+            out=out_structure, out_avals=tuple(map(_aval, flat_out)), floating=tuple(floating),
         )  # fmt: skip
         avals = tuple(jax.typeof(flat_out[i]) for i in floating)
         axes = varying_axes(flat_out[i] for i in floating)

@@ -131,7 +131,9 @@ def deformable_convolution(
     y, x = jnp.where(y < height - 1, y, height - 1), jnp.where(x < width - 1, x, width - 1)
     index, share = bilinear(y, x, height, width)
     share = jnp.where(inside[..., None], share, 0)
-    return _gather_and_multiply(data, index, share, weight, bias, num_group, num_deformable_group)
+    return _gather_and_multiply(
+        data, index, share, weight, bias=bias, num_group=num_group, groups=num_deformable_group
+    )
 
 
 @register(
@@ -173,4 +175,6 @@ def modulated_deformable_convolution(
     y, x = _sampling_positions(offset, window, num_deformable_group)
     index, share = bilinear(y, x, *data.shape[2:])
     share = share * mask.reshape(y.shape)[..., None]
-    return _gather_and_multiply(data, index, share, weight, bias, num_group, num_deformable_group)
+    return _gather_and_multiply(
+        data, index, share, weight, bias=bias, num_group=num_group, groups=num_deformable_group
+    )
