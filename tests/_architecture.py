@@ -235,6 +235,18 @@ def private_jax() -> list[Finding]:
     return findings
 
 
+def equations_of_jaxprs() -> list[Finding]:
+    """Reads of a jaxpr's equations outside of ``jaxprs``."""
+    return [
+        m.finding(node, "reads the equations of a jaxpr")
+        for m in modules().values()
+        if m.package != "jaxprs"
+        for node in m.nodes
+        if (isinstance(node, ast.Attribute) and node.attr == "eqns")
+        or (isinstance(node, ast.Constant) and node.value == "eqns")
+    ]
+
+
 def _docstrings(m: Module) -> Iterator[tuple[ast.AST, str]]:
     for node in m.nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -465,7 +477,7 @@ RULES: dict[str, Callable[[], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
         private_imports, private_imports_of_tests, private_reads, outside_assignments,
-        recognised_by_attribute, private_jax, optax_imports,
+        recognised_by_attribute, private_jax, equations_of_jaxprs, optax_imports,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         positional_calls, repeated_class_names, repeated_file_names, lonely_bases, file_sizes,
         import_circles,

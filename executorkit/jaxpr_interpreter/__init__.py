@@ -18,5 +18,5 @@ from . import (
     _shapes,
     _windows,
 )
-from ._plan import Plan as Plan, Work as Work
+from ._plan import Plan as Plan
 from ._planner import plan as plan

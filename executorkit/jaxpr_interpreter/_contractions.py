@@ -27,13 +27,7 @@ def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[A
     return np.dtype(np.float64) if bound <= 2.0**53 else None
 
 
-def _dot_flops(call: Call) -> float:
-    (contracted, _), _ = call.params["dimension_numbers"]
-    shape = call.ins[0].shape
-    return 2.0 * call.outs[0].size * math.prod(shape[i] for i in contracted)
-
-
-@rule("dot_general", fresh=True, flops=_dot_flops)
+@rule("dot_general", fresh=True)
 def _dot_general(call: Call) -> Kernel | None:
     (left_sum, right_sum), (left_batch, right_batch) = call.params["dimension_numbers"]
     left, right = call.ins

@@ -40,14 +40,7 @@ class _Geometry(NamedTuple):
         )
 
 
-def _conv_flops(call: Call) -> float:
-    numbers = call.params["dimension_numbers"]
-    kernel = call.ins[1].shape
-    terms = math.prod(kernel[i] for i in numbers.rhs_spec[1:])
-    return 2.0 * call.outs[0].size * terms
-
-
-@rule("conv_general_dilated", fresh=True, flops=_conv_flops)
+@rule("conv_general_dilated", fresh=True)
 def _conv_general_dilated(call: Call) -> Kernel | None:
     params, dtype = call.params, call.dtype
     numbers = params["dimension_numbers"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..jaxprs import output_ids
 from ._reductions import argsort
 from ._rules import Call, Kernel, is_floating, is_small_float, rule
 
@@ -199,8 +200,9 @@ def _scatter(call: Call) -> Kernel | None:
     combine: Any = _SCATTERS[call.name]
     if mode not in {"CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"}:
         return None
-    if combine is None and params["update_jaxpr"] is not None and _combines(params):
-        return None
+    update = params["update_jaxpr"]
+    if combine is None and update is not None and output_ids(update) != [1]:
+        return None  # it does anything but return the update
     hidden = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     window_sizes = iter([call.ins[2].shape[i] for i in numbers.update_window_dims])
     sizes = [1 if i in hidden else next(window_sizes) for i in range(len(operand.shape))]
@@ -231,13 +233,6 @@ def _scatter(call: Call) -> Kernel | None:
         return result.astype(operand.dtype, copy=False)
 
     return scatter
-
-
-def _combines(params: Any) -> bool:
-    """True if the jaxpr of a scatter's update does anything but return the update."""
-    jaxpr = params["update_jaxpr"]
-    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
-    return bool(jaxpr.eqns) or list(jaxpr.outvars) != list(jaxpr.invars[1:])
 
 
 def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:

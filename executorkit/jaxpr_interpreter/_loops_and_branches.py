@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._plan import NestedKernel, Plan, Work
+from ._plan import NestedKernel, Plan
 from ._planner import plan
 from ._rules import Call, rule
 
@@ -25,7 +25,7 @@ class Cond(NestedKernel):
     def __init__(self, branches: Sequence[Plan]) -> None:
         self._branches = branches
         self.uncovered = _uncovered(branches)
-        self.work = max([p.work for p in branches], key=lambda work: work.seconds)
+        self.estimate = max([p.estimate for p in branches])
 
     def __call__(self, *operands: Any) -> Any:
         index = min(max(int(operands[0]), 0), len(self._branches) - 1)
@@ -47,7 +47,7 @@ class While(NestedKernel):
         self._cond_consts = cond_consts
         self._consts = cond_consts + body_consts
         self.uncovered = _uncovered((cond, body))
-        self.work = cond.work.plus(body.work).times(ASSUMED_ITERATIONS)
+        self.estimate = (cond.estimate + body.estimate) * ASSUMED_ITERATIONS
 
     def __call__(self, *operands: Any) -> Any:
         cond_consts = operands[: self._cond_consts]
@@ -84,7 +84,7 @@ class Scan(NestedKernel):
         self._reverse = params["reverse"]
         self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
         self.uncovered = body.uncovered
-        self.work = body.work.times(self._length).plus(Work(0.0, 0.0, 1e-6 * self._length))
+        self.estimate = (body.estimate + 1e-6) * self._length
 
     def __call__(self, *operands: Any) -> Any:
         first = self._consts + self._carries

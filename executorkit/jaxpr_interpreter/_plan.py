@@ -16,24 +16,6 @@ from .blas_threads import single_threaded_products
 CALL_SECONDS = 2e-6
 
 
-class Work(NamedTuple):
-    """Estimated operations, bytes read and written, and seconds."""
-
-    flops: float = 0.0
-    bytes: float = 0.0
-    seconds: float = 0.0
-
-    def times(self, count: float) -> Work:
-        """The work of ``count`` repetitions."""
-        return Work(self.flops * count, self.bytes * count, self.seconds * count)
-
-    def plus(self, other: Work) -> Work:
-        """The work of both."""
-        return Work(
-            self.flops + other.flops, self.bytes + other.bytes, self.seconds + other.seconds
-        )
-
-
 class PlanStep(NamedTuple):
     """One call: positions of its arguments and results, and of values that nobody needs later."""
 
@@ -65,11 +47,6 @@ class Plan:
     uncovered
         sorted names of primitives, effects and dtypes that the interpreter does not have; only a
         plan without any may run.
-    flops
-        estimated number of operations: multiplications and additions of contractions, and the
-        elements of all other results.
-    bytes
-        estimated number of bytes read and written.
     estimate
         estimated seconds of one run.
     equations
@@ -80,7 +57,7 @@ class Plan:
 
     __slots__ = (
         "_constants", "_inputs", "_large_products", "_results", "_steps", "any_shape", "equations",
-        "uncovered", "work",
+        "estimate", "uncovered",
     )  # fmt: skip
 
     def __init__(
@@ -90,7 +67,7 @@ class Plan:
         results: list[PlanResult],
         constants: list[Any],
         uncovered: tuple[str, ...],
-        work: Work,
+        estimate: float,
         large_products: bool,
         any_shape: bool = False,
     ) -> None:
@@ -100,24 +77,9 @@ class Plan:
         self._results = results
         self._constants = constants
         self.uncovered = uncovered
-        self.work = work
+        self.estimate = estimate
         self.equations = len(steps)
         self.any_shape = any_shape
-
-    @property
-    def flops(self) -> float:
-        """Estimated number of operations."""
-        return self.work.flops
-
-    @property
-    def bytes(self) -> float:
-        """Estimated number of bytes read and written."""
-        return self.work.bytes
-
-    @property
-    def estimate(self) -> float:
-        """Estimated seconds of one run."""
-        return self.work.seconds
 
     def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
         """The plan for arguments whose results have these shapes, of a plan for any shape.
@@ -126,14 +88,21 @@ class Plan:
         """
         largest = max([aval.size for _, aval, _, _ in self._results])
         growth = max(1.0, max(map(math.prod, shapes)) / max(largest, 1))
-        calls = Work(seconds=CALL_SECONDS * self.equations)
-        work = self.work.plus(calls.times(-1)).times(growth).plus(calls)
+        calls = CALL_SECONDS * self.equations
+        estimate = (self.estimate - calls) * growth + calls
         results = [
             result._replace(aval=result.aval._replace(shape=shape))
             for result, shape in zip(self._results, shapes, strict=True)
         ]
         return Plan(
-            self._steps, self._inputs, results, self._constants, self.uncovered, work, False, True
+            self._steps,
+            self._inputs,
+            results,
+            self._constants,
+            self.uncovered,
+            estimate,
+            False,
+            True,
         )
 
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:
@@ -195,12 +164,12 @@ class NestedKernel:
 
     uncovered
         names that their plans do not cover.
-    work
-        estimated work of one call.
+    estimate
+        estimated seconds of one call.
     """
 
     uncovered: tuple[str, ...] = ()
-    work = Work()
+    estimate = 0.0
 
     def __call__(self, *operands: Any) -> Any:
         raise NotImplementedError

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from ..jaxprs import Trait, flops, needed, primitives_with
 from ._flatten import Equation, Flattened
-from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep, Work
-from ._rules import Kernel, is_small_float
+from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
+from ._rules import Call, Kernel, is_small_float
 from ._simplify import simplified
 
 #: Seconds of an addition of two elements in a cache.
@@ -30,6 +32,7 @@ LARGE_PRODUCT, LARGE_MATRIX_PRODUCT = 9216, 1 << 18
 FUNCTION_WEIGHT = 30
 #: Minimum number of bytes of an array whose memory is used again for a result.
 REUSE_BYTES = 1 << 14
+_PRODUCTS = primitives_with(Trait.PRODUCT)
 
 
 def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
@@ -37,39 +40,42 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     flattened = Flattened()
     jaxpr = closed_jaxpr.jaxpr
     arguments = [flattened.value(v.aval) for v in jaxpr.invars]
-    results: Sequence[int] = flattened.closed(closed_jaxpr, arguments)
+    results: Sequence[int] = flattened.flatten(closed_jaxpr, arguments)
     equations = flattened.equations
     if not flattened.faults:
         equations, results = simplified(flattened, results)
-    live = _live(equations, results)
+    live = needed(equations, results)
     shared = _shared(live)
     steps: list[PlanStep] = []
     uncovered = _faults(flattened, live, arguments, results)
-    work, large_products, overwrites = Work(), False, False
+    seconds, large_products, overwrites = 0.0, False, False
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
-    owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outs}
+    owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outputs}
     for equation, dead in zip(live, dead_after, strict=True):
+        if equation.has_effects:
+            uncovered.add(f"{equation.call.name} with effects")
+            continue
         kernel = equation.rule.make(equation.call) if equation.rule is not None else None
         if kernel is None:
             uncovered.add(equation.call.name)
             continue
         if isinstance(kernel, NestedKernel):
             uncovered.update(kernel.uncovered)
-            work = work.plus(kernel.work)
+            seconds += kernel.estimate
             large_products = True
         else:
-            work = work.plus(_work(equation))
+            seconds += _seconds(equation)
             large_products = large_products or _has_large_product(equation)
             reusable = [i for i in dead if i in owned and i not in shared]
             plain, kernel = kernel, _overwriting(kernel, equation, reusable)
             overwrites = overwrites or kernel is not plain
-        out = equation.outs if equation.several else equation.outs[0]
-        steps.append(PlanStep(kernel, equation.ins, out, dead))
+        out = equation.outputs if equation.several else equation.outputs[0]
+        steps.append(PlanStep(kernel, equation.inputs, out, dead))
     constants: list[Any] = [None] * len(flattened.avals)
     for i, x in flattened.constants.items():
         constants[i] = x
-    read = {*results, *(i for e in live for i in e.ins)}
+    read = {*results, *(i for e in live for i in e.inputs)}
     return Plan(
         steps,
         [PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)],
@@ -79,7 +85,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         ],
         constants,
         tuple(sorted(uncovered)),
-        work,
+        seconds,
         large_products,
         bool(results)
         and not overwrites
@@ -92,23 +98,12 @@ def _is_key(aval: Any) -> bool:
     return not isinstance(aval.dtype, np.dtype)
 
 
-def _live(equations: list[Equation], results: Sequence[int]) -> list[Equation]:
-    """The equations that results depend on."""
-    needed, live = set(results), []
-    for equation in reversed(equations):
-        if not needed.isdisjoint(equation.outs):
-            live.append(equation)
-            needed.update(equation.ins)
-    live.reverse()
-    return live
-
-
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
     """For each equation the values that no later one reads."""
     last_uses = []
     read = set(kept)
     for equation in reversed(equations):
-        dead = {i for i in (*equation.ins, *equation.outs) if i not in read}
+        dead = {i for i in (*equation.inputs, *equation.outputs) if i not in read}
         last_uses.append(tuple(dead))
         read.update(dead)
     last_uses.reverse()
@@ -117,7 +112,7 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 
 def _shared(equations: list[Equation]) -> set[int]:
     """Values whose memory other values may share: what an equation that makes views reads."""
-    return {i for e in equations if e.rule is None or not e.rule.fresh for i in e.ins}
+    return {i for e in equations if e.rule is None or not e.rule.fresh for i in e.inputs}
 
 
 def _faults(
@@ -125,27 +120,32 @@ def _faults(
 ) -> set[str]:
     if not flattened.faults:
         return set()
-    used = {-1, *results}
+    used = {*results}
     for equation in live:
-        used.update(equation.ins)
-        used.update(equation.outs)
+        used.update(equation.inputs)
+        used.update(equation.outputs)
     return {name for i, name in flattened.faults.items() if i in used}
 
 
-def _work(equation: Equation) -> Work:
+def _seconds(equation: Equation) -> float:
+    """The estimated seconds of one equation."""
     call, rule = equation.call, equation.rule
     assert rule is not None
     if not rule.weight:
-        return Work(0.0, 0.0, CALL_SECONDS)
+        return CALL_SECONDS
     moved = sum([x.nbytes for x in call.ins]) + sum([x.nbytes for x in call.outs])
     passing = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
-    if rule.flops is not None:
-        flops = rule.flops(call)
-        return Work(flops, moved, CALL_SECONDS + flops / FLOP_RATE + passing)
+    if call.name in _PRODUCTS:
+        return CALL_SECONDS + _product_flops(call) / FLOP_RATE + passing
     largest = max([x.size for x in (*call.ins, *call.outs)])
     factor = SMALL_FLOAT_FACTOR if any(is_small_float(x.dtype) for x in call.outs) else 1.0
-    seconds = max(largest * rule.weight * factor * ELEMENT_SECONDS, passing)
-    return Work(largest, moved, CALL_SECONDS + seconds)
+    return CALL_SECONDS + max(largest * rule.weight * factor * ELEMENT_SECONDS, passing)
+
+
+def _product_flops(call: Call) -> float:
+    """The operations of a product, with those on the zeros between a dilated input's elements."""
+    dilation = math.prod(call.params.get("lhs_dilation", ()))
+    return dilation * flops(call.name, call.params, call.ins, call.outs)
 
 
 def _has_large_product(equation: Equation) -> bool:
@@ -153,10 +153,10 @@ def _has_large_product(equation: Equation) -> bool:
     and functions of matrices consist of some."""
     call, rule = equation.call, equation.rule
     assert rule is not None
-    if rule.flops is None:
+    if call.name not in _PRODUCTS:
         size = max([x.size for x in call.ins], default=0)
         return (size**1.5 if rule.weight >= FUNCTION_WEIGHT else size) >= LARGE_PRODUCT
-    multiplications = rule.flops(call) / 2
+    multiplications = _product_flops(call) / 2
     # Both operands have more elements than the terms of one sum.
     terms = multiplications / max(call.outs[0].size, 1)
     of_matrices = call.name == "dot_general" and all(x.size > terms for x in call.ins)
@@ -172,16 +172,16 @@ def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Ker
         return kernel
     call, rule = equation.call, equation.rule
     if rule is not None and rule.in_place is not None:
-        first = equation.ins[0]
-        alone = first in reusable and equation.ins.count(first) == 1
+        first = equation.inputs[0]
+        alone = first in reusable and equation.inputs.count(first) == 1
         return rule.in_place(call) if alone else kernel
     if not isinstance(kernel, np.ufunc):
         return kernel
     if call.outs[0].nbytes < REUSE_BYTES:
         return kernel
-    for n, i in enumerate(equation.ins):
+    for n, i in enumerate(equation.inputs):
         if i in reusable and call.ins[n] == call.outs[0]:
-            return _writing(kernel, n, len(equation.ins))
+            return _writing(kernel, n, len(equation.inputs))
     return kernel
 
 

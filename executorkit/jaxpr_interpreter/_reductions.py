@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from jax.extend.core import Literal
 
+from ..jaxprs import flat_program
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
 #: Ufuncs of the reducing primitives.
@@ -98,16 +98,13 @@ def _general_reduce(call: Call) -> Kernel | None:
 
 def monoid_of(closed_jaxpr: Any) -> np.ufunc | None:
     """The ufunc of a jaxpr of two numbers that applies one primitive to them."""
-    jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
-    if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2:
+    program = flat_program(closed_jaxpr)
+    if len(program.operations) != 1 or len(program.inputs) != 2:
         return None
-    (equation,) = jaxpr.eqns
-    operands = [v for v in equation.invars if not isinstance(v, Literal)]
-    if len(operands) != 2 or set(operands) != set(jaxpr.invars):
+    (operation,) = program.operations
+    if sorted(map(id, operation.inputs)) != sorted(map(id, program.inputs)):
         return None
-    if list(jaxpr.outvars) != list(equation.outvars):
-        return None
-    return MONOIDS.get(equation.primitive.name)
+    return MONOIDS.get(operation.name) if operation.outputs == program.outputs else None
 
 
 @rule("argmax", "argmin", fresh=True, weight=2)

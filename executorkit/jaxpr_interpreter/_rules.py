@@ -58,8 +58,6 @@ class KernelRule(NamedTuple):
         True if the kernel's results never share memory with its inputs or among each other.
     weight
         time of an element of the results, in units of one addition.
-    flops
-        number of multiplications and additions, for contractions.
     in_place
         makes a kernel that changes and returns its first input, for an equation that is the last
         to read it.
@@ -70,7 +68,6 @@ class KernelRule(NamedTuple):
     make: Callable[[Call], Kernel | None]
     fresh: bool
     weight: float
-    flops: Callable[[Call], float] | None
     in_place: Callable[[Call], Kernel] | None
     any_shape: bool
 
@@ -82,7 +79,6 @@ def rule(
     *names: str,
     fresh: bool = False,
     weight: float = 1.0,
-    flops: Callable[[Call], float] | None = None,
     in_place: Callable[[Call], Kernel] | None = None,
     any_shape: bool = False,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
@@ -90,7 +86,7 @@ def rule(
 
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
-            RULES[name] = KernelRule(make, fresh, weight, flops, in_place, any_shape)
+            RULES[name] = KernelRule(make, fresh, weight, in_place, any_shape)
         return make
 
     return register

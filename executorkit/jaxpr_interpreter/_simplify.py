@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..jaxprs import Trait, primitives_with
 from ._flatten import Equation, Flattened
 from ._rules import RULES, Call
 
-#: Primitives whose result has the elements of their input in the same order.
-_RESHAPES = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "squeeze"})
+_RESHAPES = primitives_with(Trait.KEEPS_ORDER)
 
 
 def simplified(
@@ -33,13 +33,13 @@ def simplified(
     broadcast: dict[int, int] = {}
     equations = []
     for equation in flattened.equations:
-        ins = tuple([equal.get(i, i) for i in equation.ins])
+        ins = tuple([equal.get(i, i) for i in equation.inputs])
         call, rule = equation.call, equation.rule
         if equation.several:
             avals_in = tuple([avals[i] for i in ins])
-            equations.append(equation._replace(call=call._replace(ins=avals_in), ins=ins))
+            equations.append(equation._replace(call=call._replace(ins=avals_in), inputs=ins))
             continue
-        out = equation.outs[0]
+        out = equation.outputs[0]
         if _is_reshape(call):
             source = reshaped.get(ins[0], ins[0])
             if avals[source] == avals[out]:
@@ -61,7 +61,7 @@ def simplified(
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
                     continue
         call = call._replace(ins=tuple([avals[i] for i in ins]))
-        equations.append(equation._replace(call=call, rule=rule, ins=ins))
+        equations.append(equation._replace(call=call, rule=rule, inputs=ins))
     return equations, tuple([equal.get(i, i) for i in results])
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import jax
-from jax.extend import core
 
+from ..jaxprs import Flattener
 from ..lowering import Graph, GraphStep
 from ..ops.schema.traits import STOPS_GRADIENT
 
@@ -88,11 +90,9 @@ def used_inputs(
     dependency; a mere multiplication by zero does not.
     """
     with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(function)(first, *others).jaxpr
-    masks = [1 << k if k < len(first) else 0 for k in range(len(jaxpr.invars))]
-    used = 0
-    for mask in _dependencies(jaxpr, masks):
-        used |= mask
+        jaxpr = jax.make_jaxpr(function)(first, *others)
+    masks = [1 << k if k < len(first) else 0 for k in range(len(jaxpr.in_avals))]
+    used = reduce(or_, _Dependencies().flatten(jaxpr, masks), 0)
     return tuple(bool(used >> k & 1) for k in range(len(first)))
 
 
@@ -102,27 +102,15 @@ def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool,
     As :func:`used_inputs`: shapes and dtypes are enough, and nothing is compiled.
     """
     with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(function)(*arrays).jaxpr
-    return tuple(bool(mask) for mask in _dependencies(jaxpr, [1] * len(jaxpr.invars)))
+        jaxpr = jax.make_jaxpr(function)(*arrays)
+    return tuple(map(bool, _Dependencies().flatten(jaxpr, [1] * len(jaxpr.in_avals))))
 
 
-def _dependencies(jaxpr: Any, masks: Sequence[int]) -> list[int]:
-    """The inputs, as bit masks, that each output of a jaxpr depends on at most."""
-    mask_of = dict(zip(jaxpr.invars, masks, strict=True))
+class _Dependencies(Flattener[int]):
+    """The inputs, as bit masks, that each value of a jaxpr depends on at most."""
 
-    def read(atom: Any) -> int:
-        return 0 if isinstance(atom, core.Literal) else mask_of.get(atom, 0)
+    def constant(self, aval: Any, contents: Any) -> int:
+        return 0
 
-    for equation in jaxpr.eqns:
-        incoming = [read(x) for x in equation.invars]
-        if not any(incoming):
-            continue
-        if equation.primitive.name == "jit":
-            outgoing = _dependencies(equation.params["jaxpr"].jaxpr, incoming)
-        else:
-            union = 0
-            for mask in incoming:
-                union |= mask
-            outgoing = [union] * len(equation.outvars)
-        mask_of.update(zip(equation.outvars, outgoing, strict=True))
-    return [read(x) for x in jaxpr.outvars]
+    def equation(self, equation: Any, inputs: tuple[int, ...]) -> Sequence[int]:
+        return [reduce(or_, inputs, 0)] * len(equation.outvars)

@@ -15,11 +15,12 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
 from ..errors import ArgumentValueError
+from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
 from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
 
 #: Primitives whose results ``remat="mirror"`` saves: they cost more to compute than to keep.
-_COSTLY = frozenset({"conv_general_dilated", "dot_general"})
+_COSTLY = primitives_with(Trait.PRODUCT)
 #: The checkpoint name of values that are saved around mirrored steps.
 _SAVED = "executorkit_saved"
 

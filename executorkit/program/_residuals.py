@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import Literal, jaxpr_as_fun
+from jax.extend.core import jaxpr_as_fun
 
+from ..jaxprs import FlatProgram, FlatValue, Trait, flat_program, primitives_with
 from ._train_step import Arrays
 
-#: Primitives that cost nothing where their result is read: they fuse with any reader.
-_FREE = frozenset({"broadcast_in_dim", "expand_dims", "iota", "reshape", "squeeze"})
+_FREE = primitives_with(Trait.FREE)
 
 
 class ArraySpec:
@@ -137,64 +136,39 @@ def with_few_residuals(
     closed, avals = jax.make_jaxpr(forward, return_shape=True)(*operands)
     values = jaxpr_as_fun(closed)(*jax.tree.leaves(operands))
     *others, residuals = jax.tree.unflatten(jax.tree.structure(avals), values)
-    jaxpr, n_others = closed.jaxpr, len(values) - len(residuals.arrays)
-    leaves = jaxpr.outvars[n_others:]
-    sources: dict[Any, int] = {}
-    elsewhere = (*jaxpr.invars[: len(args) + len(aux)], *jaxpr.outvars[:n_others])
-    for i, variable in enumerate(elsewhere):
-        if not isinstance(variable, Literal):
-            sources.setdefault(variable, i)
-    steps, inputs = _free_steps(jaxpr.eqns, leaves, sources)
-    saved = {
-        v: array
-        for v, array in zip(leaves, residuals.arrays, strict=True)
-        if not isinstance(v, Literal)
-    }
-    omission = Omission(
-        tuple([sources.get(v) for v in inputs]), partial(_evaluate, steps, inputs, leaves)
-    )
-    arrays = [None if v in sources else saved[v] for v in inputs]
+    program = flat_program(closed.jaxpr)
+    n_others = len(values) - len(residuals.arrays)
+    leaves = program.outputs[n_others:]
+    arguments = program.inputs[len(closed.consts) :][: len(args) + len(aux)]
+    sources: dict[FlatValue, int] = {}
+    for i, value in enumerate((*arguments, *program.outputs[:n_others])):
+        if value.constant is None:
+            sources.setdefault(value, i)
+    recomputed = _recomputed(program, leaves, sources)
+    saved = dict(zip(leaves, residuals.arrays, strict=True))
+    omission = Omission(tuple([sources.get(v) for v in recomputed.inputs]), recomputed)
+    arrays = [None if v in sources else saved[v] for v in recomputed.inputs]
     return *others, Residuals(tuple(arrays), residuals.derivative, omission)
 
 
-def _free_steps(
-    equations: Sequence[Any], leaves: Sequence[Any], sources: Collection[Any]
-) -> tuple[list[Any], list[Any]]:
-    """The equations that backward computes itself, and the variables that these and the leaves
-    start from: sources, or leaves that have to be saved."""
-    free: dict[Any, Any] = {}
-    for equation in equations:
-        if equation.primitive.name in _FREE and all(
-            isinstance(v, Literal) or v in sources or v in free for v in equation.invars
+def _recomputed(
+    program: FlatProgram, leaves: Sequence[FlatValue], sources: Collection[FlatValue]
+) -> FlatProgram:
+    """The leaves as far as backward computes them itself; its inputs are the values that this
+    starts from: sources, or leaves that have to be saved."""
+    free = set(sources)
+    operations = []
+    for operation in program.operations:
+        if operation.name in _FREE and all(
+            v.constant is not None or v in free for v in operation.inputs
         ):
-            free[equation.outvars[0]] = equation
-    steps: list[Any] = []
-    inputs: dict[Any, None] = {}
-    needed = {v for v in leaves if not isinstance(v, Literal)}
-    for variable, equation in reversed(free.items()):
-        if variable in needed and variable not in sources:
-            steps.append(equation)
-            needed.remove(variable)
-            needed.update(v for v in equation.invars if not isinstance(v, Literal))
-    for variable in (*leaves, *sources):
-        if not isinstance(variable, Literal) and variable in needed:
-            inputs[variable] = None
-    return steps[::-1], list(inputs)
-
-
-def _evaluate(
-    steps: Sequence[Any], inputs: Sequence[Any], leaves: Sequence[Any], *arrays: Any
-) -> list[Any]:
-    """The leaves, computed from the contents of the inputs."""
-    contents = dict(zip(inputs, arrays, strict=True))
-
-    def read(atom: Any) -> Any:
-        if isinstance(atom, Literal):
-            aval: Any = atom.aval
-            return jnp.asarray(atom.val, aval.dtype)
-        return contents[atom]
-
-    for step in steps:
-        operands = [read(v) for v in step.invars]
-        contents[step.outvars[0]] = step.primitive.bind(*operands, **step.params)
-    return [read(v) for v in leaves]
+            free.update(operation.outputs)
+            if operation.outputs[0] not in sources:
+                operations.append(operation)
+    read = FlatProgram((), operations, leaves).used_inputs
+    inputs = dict.fromkeys(
+        v
+        for v in (*leaves, *sources)
+        if v in read and v.constant is None and (v in sources or v not in free)
+    )
+    return FlatProgram(inputs, operations, leaves)

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 
 from ..._support.garbage_collection import paused_collection
-from .flat_program import FlatProgram as FlatProgram, flatten
+from ...jaxprs import flat_program
 from .pointwise_products import convolve_pointwise
 from .split import Stages as Stages, split, static_values
 from .weight_packing import pack_weights
@@ -34,7 +34,7 @@ def two_stages(
         where it will run (``cpu``): functions that differ between platforms are those of this one.
     """
     with paused_collection():
-        program = flatten(jax.make_jaxpr(function)(*arguments), platform)
+        program = flat_program(jax.make_jaxpr(function)(*arguments), platform)
         if platform == "cpu":
             program = convolve_pointwise(pack_weights(program, static_values(program, staying)))
         return split(program, staying)

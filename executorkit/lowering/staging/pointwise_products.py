@@ -12,11 +12,15 @@ ResNet-50 1.00.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import jax
 import numpy as np
 from jax import lax
 
-from .flat_program import FlatProgram, FlatValue, Operation
+from ...jaxprs import FlatProgram, FlatValue, Operation
 
 #: Minimum number of positions, and maximum number of elements of the weight.
 _MIN_POSITIONS, _MAX_WEIGHT = 64, 2**16
@@ -28,7 +32,7 @@ def convolve_pointwise(program: FlatProgram) -> FlatProgram:
     """The program with products of pictures by small matrices as convolutions of 1 x 1."""
     producers = {x: operation for operation in program.operations for x in operation.outputs}
     operations = [
-        _as_convolution(operation) if _is_pointwise(operation, producers) else operation
+        replace(operation, compute=_convolve) if _is_pointwise(operation, producers) else operation
         for operation in program.operations
     ]
     return FlatProgram(program.inputs, operations, program.outputs)
@@ -52,22 +56,9 @@ def _is_pointwise(operation: Operation, producers: dict[FlatValue, Operation]) -
     )
 
 
-def _as_convolution(operation: Operation) -> Operation:
-    precision = operation.params["precision"]
-
-    def convolve(pixels: jax.Array, weight: jax.Array) -> tuple[jax.Array]:
-        row, kernel = pixels[None, None], weight[None, None]
-        result = lax.conv_general_dilated(
-            row, kernel, (1, 1), "VALID", dimension_numbers=_SPECS, precision=precision
-        )
-        return (result[0, 0],)
-
-    return Operation(
-        operation.name,
-        operation.params,
-        convolve,
-        operation.inputs,
-        operation.outputs,
-        operation.scope,
-        operation.has_effects,
+def _convolve(params: Mapping[str, Any], pixels: jax.Array, weight: jax.Array) -> tuple[jax.Array]:
+    row, kernel = pixels[None, None], weight[None, None]
+    result = lax.conv_general_dilated(
+        row, kernel, (1, 1), "VALID", dimension_numbers=_SPECS, precision=params["precision"]
     )
+    return (result[0, 0],)

@@ -18,16 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from .flat_program import FlatProgram, FlatValue, Operation
+from ...jaxprs import FlatProgram, FlatValue, Operation, Trait, primitives_with
 
-#: Primitives that cost nothing, or are computed where their result is read.
-_FREE = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "copy"})
-#: Primitives that read a part of an array.
-_PARTS = frozenset({"slice", "dynamic_slice", "gather"})
+_FREE = primitives_with(Trait.FREE)
+_PARTS = primitives_with(Trait.PART)
+_WIDENING = primitives_with(Trait.WIDENS)
 #: Maximum size in bytes of a part that is read where it is needed.
 _MAX_PART = 16_384
-#: Primitives whose result is no better than their input where it is larger.
-_WIDENING = frozenset({"convert_element_type", "concatenate", "pad"})
 
 
 @dataclass(frozen=True)

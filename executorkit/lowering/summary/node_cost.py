@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...display import Line, Table, View, Viewed, count, scaled, view_of
-from .cost_model import OPEN_LOOP, OperationCount, has_open_loop, leaf_equations
+from .cost_model import OPEN_LOOP, OperationCount, WorkCounter
 
 #: The row of the work that belongs to no node: sums of gradients, head gradients.
 BETWEEN_NODES = "(between nodes)"
@@ -99,10 +99,14 @@ def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
     """The cost of a traced function. ``ops`` are the operators of the nodes, by name."""
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
-    for equation, stack, times in leaf_equations(jaxpr):
+
+    def add(equation: Any, stack: tuple[Any, ...], times: float) -> None:
         scopes = [s.name for s in stack if type(s).__name__ == "Scope"]
         backward = any(s.name == "transpose" for s in stack if type(s).__name__ == "Transform")
         node = nodes[next((s for s in scopes if s in nodes), BETWEEN_NODES)]
         (node.backward if backward else node.forward).add(equation, times)
+
+    WorkCounter(add).count(jaxpr)
     rows = [n for n in nodes.values() if n.name != BETWEEN_NODES or n.flops]
-    return Cost(function, rows, has_open_loop(jaxpr))
+    works = (work for node in nodes.values() for work in (node.forward, node.backward))
+    return Cost(function, rows, any(OPEN_LOOP in work.uncounted for work in works))

@@ -7,34 +7,9 @@ from typing import Any
 
 import jax
 from jax import lax
-from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+from jax.extend.core import jaxpr_as_fun
 
-#: Primitives that call a jaxpr and do nothing else.
-_CALLS = frozenset({"jit", "closed_call", "remat2", "checkpoint"})
-
-
-def output_ids(closed: ClosedJaxpr) -> list[Hashable]:
-    """An identifier of every result of a jaxpr, shared by equal results.
-
-    It is a number where the result is the input of that number, unchanged.
-    """
-    return _output_ids(closed.jaxpr, range(len(closed.jaxpr.invars)), ())
-
-
-def _output_ids(jaxpr: Any, input_ids: Sequence[Hashable], path: tuple[int, ...]) -> list[Hashable]:
-    ids: dict[Any, Hashable] = dict(zip(jaxpr.invars, input_ids, strict=True))
-
-    def id_of(atom: Any) -> Hashable:
-        return (path, id(atom)) if isinstance(atom, Literal) else ids.get(atom, (path, atom))
-
-    for number, equation in enumerate(jaxpr.eqns):
-        if equation.primitive.name not in _CALLS:
-            continue
-        inner = equation.params["jaxpr"]
-        inner = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
-        inner_ids = _output_ids(inner, [id_of(x) for x in equation.invars], (*path, number))
-        ids.update(zip(equation.outvars, inner_ids, strict=True))
-    return [id_of(x) for x in jaxpr.outvars]
+from ...jaxprs import output_ids
 
 
 def deduplicated_scan(

@@ -17,17 +17,12 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
-from .jaxpr_dedup import aval_of, deduplicated_scan, output_ids, row_aval, unique
+from ...jaxprs import Trait, output_ids, primitives_with
+from .jaxpr_dedup import aval_of, deduplicated_scan, row_aval, unique
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
 
 #: Primitives whose results are recomputed rather than stored.
-_CHEAP = frozenset(
-    {
-        "add", "add_any", "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "div",
-        "expand_dims", "integer_pow", "max", "min", "mul", "neg", "reshape", "select_n", "slice",
-        "split", "square", "squeeze", "sub", "transpose",
-    }
-)  # fmt: skip
+_CHEAP = primitives_with(Trait.CHEAP)
 
 
 @jax.tree_util.register_pytree_node_class

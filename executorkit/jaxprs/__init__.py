@@ -1,0 +1,25 @@
+"""Jaxprs: the only package that reads their equations.
+
+:class:`Flattener` walks over a jaxpr and all jaxprs that it calls; :func:`flat_program` makes a
+list of operations of it that can be rewritten and evaluated. ``primitives`` has what is known of
+single primitives.
+"""
+
+from .flat_program import (
+    FlatProgram as FlatProgram,
+    FlatValue as FlatValue,
+    Operation as Operation,
+    flat_program as flat_program,
+)
+from .flatten import (
+    Flattener as Flattener,
+    bodies as bodies,
+    needed as needed,
+    output_ids as output_ids,
+)
+from .primitives import (
+    COUNTED as COUNTED,
+    Trait as Trait,
+    flops as flops,
+    primitives_with as primitives_with,
+)

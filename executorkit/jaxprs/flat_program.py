@@ -1,0 +1,142 @@
+"""Flat programs: a jaxpr as a list of operations on values, with all calls of functions inlined.
+
+Rewrites change the list; :class:`FlatProgram` evaluates it while JAX traces. Loops and branches
+that depend on data stay one operation each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from .flatten import Flattener, needed
+
+
+@dataclass(eq=False, slots=True)
+class FlatValue:
+    """An array of a flat program: its shape and dtype, and its contents if they are constant."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    constant: Any = None
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """The size in bytes; of random keys, that of their data."""
+        return self.size * getattr(self.dtype, "itemsize", 8)
+
+
+@dataclass(eq=False, slots=True)
+class Operation:
+    """A function from values to values: a primitive with its parameters, or a rewrite of one.
+
+    name, params
+        of the primitive.
+    compute
+        ``compute(params, *arrays)`` returns its results.
+    scope
+        the name of the node that it belongs to.
+    has_effects
+        whether it does more than compute.
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    compute: Callable[..., Sequence[Any]]
+    inputs: tuple[FlatValue, ...]
+    outputs: tuple[FlatValue, ...]
+    scope: str = ""
+    has_effects: bool = False
+
+
+class FlatProgram:
+    """Operations in an order in which they can be computed, from ``inputs`` to ``outputs``; those
+    that no output depends on are dropped, but for those with effects."""
+
+    def __init__(
+        self,
+        inputs: Iterable[FlatValue],
+        operations: Sequence[Operation],
+        outputs: Iterable[FlatValue],
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.operations = needed(operations, self.outputs)
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        """The outputs for these inputs."""
+        contents: dict[FlatValue, Any] = dict(zip(self.inputs, arrays, strict=True))
+
+        def read(value: FlatValue) -> Any:
+            return contents[value] if value.constant is None else value.constant
+
+        for operation in self.operations:
+            with jax.named_scope(operation.scope):
+                results = operation.compute(operation.params, *map(read, operation.inputs))
+            contents.update(zip(operation.outputs, results, strict=True))
+        return tuple(map(read, self.outputs))
+
+    @property
+    def used_inputs(self) -> set[FlatValue]:
+        """The values that operations read, or that are outputs."""
+        return {*self.outputs, *(x for each in self.operations for x in each.inputs)}
+
+
+def flat_program(jaxpr: Any, platform: str | None = None) -> FlatProgram:
+    """A jaxpr as a flat program, for a platform (``cpu``) or for any.
+
+    The constants of an open jaxpr are its first inputs.
+    """
+    operations = _Operations(platform)
+    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    inputs = operations.values(inner.invars)
+    constants = None if isinstance(jaxpr, ClosedJaxpr) else operations.values(inner.constvars)
+    outputs = operations.flatten(jaxpr, inputs, constants)
+    return FlatProgram((*(constants or ()), *inputs), operations.all, outputs)
+
+
+class _Operations(Flattener[FlatValue]):
+    def __init__(self, platform: str | None) -> None:
+        super().__init__(platform)
+        self.all: list[Operation] = []
+
+    def values(self, variables: Sequence[Any]) -> list[FlatValue]:
+        """New values of the variables' shapes and dtypes."""
+        return [FlatValue(v.aval.shape, v.aval.dtype) for v in variables]
+
+    def constant(self, aval: Any, contents: Any) -> FlatValue:
+        if not isinstance(contents, jax.Array | np.ndarray):
+            contents = np.asarray(contents, aval.dtype)
+        return FlatValue(aval.shape, aval.dtype, contents)
+
+    def contents(self, value: FlatValue) -> Any:
+        return value.constant
+
+    def equation(self, equation: Any, inputs: tuple[FlatValue, ...]) -> Sequence[FlatValue]:
+        primitive, params = equation.primitive, equation.params
+        outputs = tuple(self.values(equation.outvars))
+        stacks = map(str, (*self.scopes, equation.source_info.name_stack))
+        self.all.append(
+            Operation(
+                primitive.name, params, partial(_bind, primitive), inputs, outputs,
+                "/".join(filter(None, stacks)), bool(equation.effects),
+            )
+        )  # fmt: skip
+        return outputs
+
+
+def _bind(primitive: Any, params: Mapping[str, Any], *arrays: Any) -> Sequence[Any]:
+    results = primitive.bind(*arrays, **params)
+    return results if primitive.multiple_results else (results,)

@@ -1,0 +1,159 @@
+"""The table of primitives: what they do with elements, and their number of operations.
+
+A primitive that is not in the table computes each element of its results by one operation that
+is worth storing (``exp``), and calls no jaxpr that is not worth looking into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Flag, auto
+from math import log2, prod
+from typing import Any, NamedTuple
+
+#: ``(params, avals of the inputs, avals of the outputs) -> operations``.
+_Flops = Callable[[Mapping[str, Any], Sequence[Any], Sequence[Any]], float]
+
+
+class Trait(Flag):
+    """A fact about a primitive."""
+
+    #: Its results are its inputs, for all but compilers.
+    IDENTITY = auto()
+    #: It moves elements, and computes nothing.
+    MOVES = auto()
+    #: Its result has the elements of its input in the same order, where it is not larger.
+    KEEPS_ORDER = auto()
+    #: It costs nothing where its result is read: it fuses with any reader.
+    FREE = auto()
+    #: It reads a part of an array.
+    PART = auto()
+    #: Its result is no better than its inputs where it is larger.
+    WIDENS = auto()
+    #: It takes less time to compute its result again than to store and read it in a loop.
+    CHEAP = auto()
+    #: It takes one operation for each element of its first input.
+    REDUCES = auto()
+    #: It multiplies arrays, by several operations for each element.
+    PRODUCT = auto()
+    #: Its work does not show: a call of other code, or iterations until convergence.
+    OPAQUE = auto()
+
+
+class _Row(NamedTuple):
+    """Primitives with the same facts: names, traits, and their operations if it takes a formula."""
+
+    names: str
+    traits: Trait
+    flops: _Flops | None = None
+
+
+def _size(aval: Any) -> int:
+    """The number of elements; of what is no array 1."""
+    return prod(getattr(aval, "shape", ()))
+
+
+def _dot(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    (contracted, _), _ = params["dimension_numbers"]
+    return 2.0 * _size(outs[0]) * prod(ins[0].shape[i] for i in contracted)
+
+
+def _convolution(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    """Without the products with the zeros that a dilated input has between its elements."""
+    kernel = ins[1].shape
+    per_output = prod(kernel) / kernel[params["dimension_numbers"].rhs_spec[0]]
+    return 2.0 * _size(outs[0]) * per_output / prod(params["lhs_dilation"])
+
+
+def _window(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    return float(_size(outs[0]) * prod(params["window_dimensions"]))
+
+
+def _sort(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    count = _size(ins[0])
+    return count * log2(max(2, ins[0].shape[-1] if count else 2))
+
+
+def _fft(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    return 5.0 * _size(outs[0]) * log2(max(2, prod(params["fft_lengths"])))
+
+
+def _cubic(factor: float) -> _Flops:
+    """Factorisations of matrices: ``factor`` times rows x columns x the smaller of both."""
+    return lambda params, ins, outs: factor * _size(ins[0]) * min(ins[0].shape[-2:])
+
+
+_NONE = Trait(0)
+_IDENTITY, _MOVES, _FREE, _CHEAP = Trait.IDENTITY, Trait.MOVES, Trait.FREE, Trait.CHEAP
+_TABLE = (
+    _Row("copy", _IDENTITY | _MOVES | _FREE | _CHEAP),
+    _Row(
+        "device_put layout_constraint optimization_barrier pvary sharding_constraint",
+        _IDENTITY | _MOVES,
+    ),
+    _Row(
+        "broadcast_in_dim expand_dims reshape squeeze", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER
+    ),
+    _Row("iota", _MOVES | _FREE),
+    _Row("concatenate convert_element_type", _MOVES | _CHEAP | Trait.WIDENS),
+    _Row("pad", _MOVES | Trait.WIDENS),
+    _Row("slice", _MOVES | _CHEAP | Trait.PART),
+    _Row("dynamic_slice gather", _MOVES | Trait.PART),
+    _Row("select_n split transpose", _MOVES | _CHEAP),
+    _Row(
+        "bitcast_convert_type dynamic_update_slice random_unwrap random_wrap reduce_precision rev "
+        "scatter",
+        _MOVES,
+    ),
+    _Row("add add_any div integer_pow max min mul neg square sub", _CHEAP),
+    _Row(
+        "argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce reduce_and reduce_max "
+        "reduce_min reduce_or reduce_prod reduce_sum reduce_xor select_and_gather_add "
+        "select_and_scatter_add",
+        Trait.REDUCES,
+    ),
+    _Row("dot_general", Trait.PRODUCT, _dot),
+    _Row("conv_general_dilated", Trait.PRODUCT, _convolution),
+    _Row("reduce_window reduce_window_max reduce_window_min reduce_window_sum", _NONE, _window),
+    _Row("sort top_k", _NONE, _sort),
+    _Row("fft", _NONE, _fft),
+    _Row("cholesky", _NONE, _cubic(1 / 3)),
+    _Row("lu", _NONE, _cubic(2 / 3)),
+    _Row("geqrf householder_product", _NONE, _cubic(4 / 3)),
+    _Row("triangular_solve", _NONE, lambda _, ins, outs: float(_size(ins[1]) * ins[0].shape[-1])),
+    _Row(
+        "scatter-add scatter-max scatter-min scatter-mul",
+        _NONE,
+        lambda _, ins, outs: float(_size(ins[2])),
+    ),
+    _Row(
+        "custom_call debug_callback eig eigh ffi_call hessenberg io_callback pure_callback "
+        "ragged_dot_general schur svd tridiagonal",
+        Trait.OPAQUE,
+    ),
+)
+_ROWS = {name: row for row in _TABLE for name in row.names.split()}
+
+
+def primitives_with(trait: Trait) -> frozenset[str]:
+    """The names of the primitives that have a trait."""
+    return frozenset(name for name, row in _ROWS.items() if trait in row.traits)
+
+
+_UNCOUNTED = primitives_with(Trait.MOVES)
+_BY_INPUT = primitives_with(Trait.REDUCES)
+#: Primitives whose operations are known, though some hold a function of two elements.
+COUNTED = _UNCOUNTED | _BY_INPUT | {name for name, row in _ROWS.items() if row.flops}
+
+
+def flops(name: str, params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    """The operations of a primitive, given the shapes of its inputs and outputs: two for each
+    product of a dot or a convolution, one for each element that it computes, none for moving it."""
+    if name in _UNCOUNTED:
+        return 0.0
+    row = _ROWS.get(name)
+    if row is not None and row.flops is not None:
+        return row.flops(params, ins, outs)
+    if name in _BY_INPUT:
+        return float(_size(ins[0]))
+    return float(sum(map(_size, outs)))
