@@ -100,9 +100,9 @@ class Plan:
             results,
             self._constants,
             self.uncovered,
-            estimate,
-            False,
-            True,
+            estimate=estimate,
+            large_products=False,
+            any_shape=True,
         )
 
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:

@@ -85,9 +85,9 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         ],
         constants,
         tuple(sorted(uncovered)),
-        seconds,
-        large_products,
-        bool(results)
+        estimate=seconds,
+        large_products=large_products,
+        any_shape=bool(results)
         and not overwrites
         and all(e.rule is not None and e.rule.any_shape for e in live)
         and all(np.ndim(constants[i]) == 0 for i in read),

@@ -131,7 +131,7 @@ class _Operations(Flattener[FlatValue]):
         self.all.append(
             Operation(
                 primitive.name, params, partial(_bind, primitive), inputs, outputs,
-                "/".join(filter(None, stacks)), bool(equation.effects),
+                scope="/".join(filter(None, stacks)), has_effects=bool(equation.effects),
             )
         )  # fmt: skip
         return outputs
