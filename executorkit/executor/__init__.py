@@ -18,15 +18,15 @@ from ._array_sections import (
     section_views as section_views,
     value_shapes as value_shapes,
 )
-from ._bind import bind as bind, simple_bind as simple_bind
-from ._buffers import lazy_zeros as lazy_zeros
-from ._executor import Executor as Executor
-from ._executor_view import executor_parts as executor_parts
-from ._head_gradients import (
+from ._backward import (
     check_head_gradients as check_head_gradients,
     head_gradients as head_gradients,
     needs_head_gradients as needs_head_gradients,
 )
+from ._bind import bind as bind, simple_bind as simple_bind
+from ._buffers import lazy_zeros as lazy_zeros
+from ._executor import Executor as Executor
+from ._executor_view import executor_parts as executor_parts
 from ._pending_step import PendingStep as PendingStep
 from ._precompile_spec import PrecompileSpec as PrecompileSpec, bound_avals as bound_avals
 from ._snapshot import last_snapshot as last_snapshot, node_devices as node_devices
@@ -36,4 +36,4 @@ from ._validation import (
     is_input_name as is_input_name,
     parse_grad_req as parse_grad_req,
 )
-from .protocol import Runnable as Runnable
+from .runnable import Runnable as Runnable

@@ -24,6 +24,7 @@ from ..program import (
     Precompilation,
     Program,
     State,
+    Training,
     can_split_temp_buffers,
     current_options,
     program_for,
@@ -33,9 +34,13 @@ from ..program import (
 )
 from ..symbol import Symbol
 from ..symbol.symbol_view import input_names
+from ._backward import (
+    backward_in_inference,
+    check_head_gradients,
+    head_gradients,
+    inference_program,
+)
 from ._buffers import filled, lazy_zeros
-from ._head_gradients import check_head_gradients, head_gradients
-from ._inference_backward import backward_in_inference, inference_program
 from ._monitor_callback import Callback, MonitorCallback
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals, expected_calls, precompile_shapes
@@ -51,7 +56,7 @@ from ._validation import (
     parse_is_train,
     type_phrase,
 )
-from .protocol import Runnable
+from .runnable import Runnable
 
 
 class Executor(Runnable[NDArray], Viewed):
@@ -100,6 +105,7 @@ class Executor(Runnable[NDArray], Viewed):
         group2ctx: Mapping[str, Context] | None = None,
         outputs: Sequence[NDArray] | None = None,
         options: Options | None = None,
+        training: Training | None = None,
     ) -> None:
         self.symbol = symbol
         self.context = ctx
@@ -127,6 +133,7 @@ class Executor(Runnable[NDArray], Viewed):
             self._new_outputs(graph, inferred) if outputs is None else outputs,
             self._gradients,
             accumulate=[self.grad_req[i] == "add" for i in targets],
+            training=training,
         )
         self.last_step: PendingStep | None = None
         #: Number of steps that a ``training.Step`` has taken since the last forward.
@@ -187,7 +194,7 @@ class Executor(Runnable[NDArray], Viewed):
         if step is None:
             return "not run yet"
         mode = "training" if step.train else "inference"
-        read = "" if step.done else ", which nobody has looked at"
+        read = "" if step.has_outputs else ", which nobody has looked at"
         return f"last forward for {mode}{read}"
 
     # -- running -------------------------------------------------------------------------------
@@ -285,7 +292,7 @@ class Executor(Runnable[NDArray], Viewed):
         """
         for function, avals in PrecompileSpec(is_train, backward).calls(self, *bound_avals(self)):
             function.compile(*avals)
-        self.compile_at_once()
+        self.training.compile_at_once()
         return self
 
     def precompile(
@@ -314,7 +321,7 @@ class Executor(Runnable[NDArray], Viewed):
         programs.
         """
         precompilation = precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
-        self.compile_at_once()
+        self.training.compile_at_once()
         return precompilation
 
     def reshape(
@@ -334,12 +341,10 @@ class Executor(Runnable[NDArray], Viewed):
             self.graph, self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs, kwargs,
             partial_shaping, allow_up_sizing,
         )  # fmt: skip
-        executor = Executor(
+        return Executor(
             self.symbol, self.context, arrays.args, arrays.grads, self.grad_req, arrays.aux,
-            self.group2ctx, arrays.outputs, self.options,
+            self.group2ctx, arrays.outputs, self.options, self.training,
         )  # fmt: skip
-        executor.take_age_of(self)
-        return executor
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""

@@ -12,7 +12,7 @@ from ..ndarray import NDArray
 from ..program import InstrumentedJit, Precompilation, ProgramCall
 from ._buffers import aval
 from ._reshape import infer_new_shapes
-from .protocol import Runnable
+from .runnable import Runnable
 
 #: Shapes, dtypes and devices of arrays.
 AbstractArrays = tuple[jax.ShapeDtypeStruct, ...]

@@ -12,9 +12,9 @@ from ..debugging import StepSnapshot, complete_snapshot
 from ..lowering import Graph, GraphStep, placements
 from ..ndarray import NDArray
 from ..ndarray.array_statistics import statistics_of_lists
-from ._head_gradients import head_gradients
+from ._backward import head_gradients
 from ._pending_step import PendingStep
-from .protocol import Runnable
+from .runnable import Runnable
 
 
 def last_snapshot(
@@ -27,7 +27,7 @@ def last_snapshot(
     if out_grads is not None:
         heads = head_gradients(out_grads, runnable)
     if step is not None:
-        heads = heads or step.heads or step.used_heads
+        heads = heads or step.heads
         snapshot = StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)
         return complete_snapshot(program, names, snapshot)
     train = bool(program.argnums)

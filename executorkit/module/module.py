@@ -493,9 +493,9 @@ class Module(BaseModule, DataParallel):
         self._reshape_for(batch, train)
         core = self._exec_group.core
         if self._module_optimizer is not None:
-            core.set_updates(self._module_optimizer.optimizer.num_update)
+            core.training.set_updates(self._module_optimizer.optimizer.num_update)
         if self._precompiled:
-            core.compile_at_once()
+            core.training.compile_at_once()
         self._exec_group.forward(batch, train)
 
     def backward(self, out_grads: HeadGradients = None) -> None:

@@ -10,6 +10,7 @@ from ..display import brief, many
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback, complete
+from ..program import Training
 from ._apply_rules import (
     apply_rules,
     attach_update,
@@ -32,6 +33,8 @@ class Updater:
 
     n_updates
         number of calls that have updated something.
+    training
+        the training that it updates; ``training.compile_at_once()`` has no update interpreted.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -40,7 +43,7 @@ class Updater:
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
-        self._compiles_at_once = False
+        self.training = Training()
 
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
@@ -129,13 +132,10 @@ class Updater:
         ]
         return [(*map(tuple, arrays), states) for *arrays, states in parts]
 
-    def compile_at_once(self) -> None:
-        """Has no update interpreted, however young the training is."""
-        self._compiles_at_once = True
-
     def _age(self, indices: Sequence[Any]) -> int | None:
         """The number of updates of these parameters so far; None if that does not matter."""
-        return None if self._compiles_at_once else self.optimizer.age_of(indices)
+        self.training.set_updates(self.optimizer.age_of(indices))
+        return self.training.age
 
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
         """A function that takes back one update of these parameters, counted from now on."""

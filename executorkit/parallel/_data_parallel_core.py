@@ -19,7 +19,7 @@ from ..executor import (
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
-from ..program import CompileTask, can_split_temp_buffers, current_options, program_for
+from ..program import CompileTask, Training, can_split_temp_buffers, current_options, program_for
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
@@ -98,10 +98,10 @@ class DataParallelCore:
         self.steps_taken = 0
         #: True if mapped programs may split their temporary buffers, as a device's shapes allow.
         self.split_temp_buffers = can_split_temp_buffers(graph, inferred[0])
+        #: The training of all devices; several are compiled at once.
+        self.training = Training(compiles_at_once=len(self.contexts) > 1)
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
-        if len(self.contexts) > 1:
-            self.compile_at_once()
         self.outputs: list[PerDevice] = (
             list(self.pmapped.outputs)
             if self.pmapped
@@ -172,6 +172,7 @@ class DataParallelCore:
             [a[k] for a in self.aux_arrays],
             self.group2ctxs[k],
             options=self.options,
+            training=self.training,
         )
 
     @property
@@ -188,16 +189,6 @@ class DataParallelCore:
         """Chooses whether gradients that an update consumes in the same program are stored."""
         for runnable in [self.pmapped] if self.pmapped else self._execs:
             runnable.set_keep_gradients(keep)
-
-    def set_updates(self, updates: int) -> None:
-        """Tells the executors the number of updates that the optimizer has counted."""
-        for executor in self._execs:
-            executor.set_updates(updates)
-
-    def compile_at_once(self) -> None:
-        """Has no step of the group interpreted from now on."""
-        for executor in self._execs:
-            executor.compile_at_once()
 
     @property
     def traces(self) -> int:

@@ -79,9 +79,8 @@ def _device_snapshot(
     else:
         args, aux, train, updated = step.args, step.aux, step.train, step.updated
         key = pmapped.device_key(step.key, k)
-        last_heads = step.heads or step.used_heads
-        if device_heads is None and last_heads is not None:
-            device_heads = [split(h) for h in last_heads]
+        if device_heads is None and step.heads is not None:
+            device_heads = [split(h) for h in step.heads]
     states = tuple(map(split, aux))
     snapshot = StepSnapshot(tuple(map(split, args)), states, key, train, device_heads, updated)
     return complete_snapshot(pmapped.device_program, pmapped.output_names, snapshot)

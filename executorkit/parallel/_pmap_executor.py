@@ -185,7 +185,7 @@ class ReplicaExecutor(Executor):
         )
         self._group = group
         self._position = k
-        self.compile_at_once()
+        self.training.compile_at_once()
 
     def forget_step(self) -> None:
         """Forgets the last forward of this device: the group has run since."""

@@ -69,6 +69,7 @@ from ._train_step import (
     UpdateSpec as UpdateSpec,
     make_step as make_step,
 )
+from ._training import Training as Training
 from .disk_cache import enable_disk_cache as enable_disk_cache, enable_from_environment
 from .protocol import (
     BaseProgram as BaseProgram,

@@ -118,8 +118,8 @@ class TrainingStep(Producer, Protocol):
         """Defers the gradients to the backend's gradient targets."""
         ...
 
-    def withdraw(self) -> bool:
-        """Gives up what has not run; True if the update has run."""
+    def withdraw(self) -> object:
+        """Gives up what has not run."""
         ...
 
 

@@ -74,7 +74,7 @@ def test_check_finite_changes_nothing_and_computes_nothing_pending():
     traces = executor.program.traces
     assert executor.check_finite()
     assert executor.program.traces == traces
-    assert not executor.last_step.done
+    assert not executor.last_step.has_outputs
     assert executor.last_step.heads is not None
 
 

@@ -28,7 +28,7 @@ def test_an_executor_tells_its_inputs_and_its_last_run():
     executor.forward(is_train=True)
     pending = "last forward for training, which nobody has looked at"
     assert repr(executor) == words.format(pending)
-    assert not executor.last_step.done
+    assert not executor.last_step.has_outputs
     assert repr(executor.program).startswith("<Program of 2 operators: 0 compilations in 0.00 s>")
 
 

@@ -89,7 +89,7 @@ def test_views_run_and_compile_nothing():
     for title in ("outputs", "gradients", "auxiliary states"):
         assert all("not computed yet" in row for row in _rows(executor, title))
     assert executor.last_step is not None
-    assert not executor.last_step.done
+    assert not executor.last_step.has_outputs
     assert executor.program.traces == 0
     executor.outputs[0].asnumpy()
     for title in ("outputs", "gradients", "auxiliary states"):

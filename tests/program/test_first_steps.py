@@ -146,7 +146,7 @@ def test_steps_that_nobody_computes_do_not_count():
     executor = _executor()
     for _ in range(MAX_AGE + 1):
         executor.forward(is_train=True, **_batches()[0])
-    assert executor.age == 0
+    assert executor.training.age == 0
     mx.random.seed(1)
     assert _gradient_steps(executor, 3) == first
 
@@ -154,11 +154,11 @@ def test_steps_that_nobody_computes_do_not_count():
 def test_programs_that_somebody_asked_for_are_used_at_once(compilations):
     executor = _executor()
     executor.compile(is_train=True)
-    assert executor.age is None
+    assert executor.training.age is None
     count = len(compilations)
     _gradient_steps(executor, 2)
     assert len(compilations) == count
-    assert executor.reshape(data=(4, 19), softmax_label=(4,)).age is None
+    assert executor.reshape(data=(4, 19), softmax_label=(4,)).training.age is None
 
 
 def test_large_programs_of_training_are_compiled_at_once(compilations):

@@ -43,7 +43,7 @@ def _gradients(executor, reads_outputs: bool) -> dict[str, np.ndarray]:
         executor.forward(is_train=True)
         if reads_outputs:
             executor.outputs[0].wait_to_read()
-            assert executor.last_step.residuals is not None
+            assert executor.last_step.state.residuals is not None
         executor.backward()
     results = {**executor.grad_dict, **executor.aux_dict}
     return {n: x.asnumpy() for n, x in results.items() if x is not None}
@@ -68,7 +68,7 @@ def test_arguments_outputs_and_constants_are_no_results():
     free = {e.outvars[0] for e in jaxpr.eqns if e.primitive.name == "broadcast_in_dim"}
     assert not set(results) & free
     # What was left out is put back without a copy.
-    arrays = jax.tree.leaves(executor.last_step.residuals)
+    arrays = jax.tree.leaves(executor.last_step.state.residuals)
     weights = [executor.arg_dict[n].jax for n in ("dense_weight", "last_weight", "softmax_label")]
     assert all(any(x is a for a in arrays) for x in (*weights, executor.outputs[0].jax))
 

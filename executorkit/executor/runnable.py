@@ -1,4 +1,4 @@
-"""The runnable: everything that a pending step needs of whoever runs it.
+"""The runnable: arrays bound to a program, on which pending steps run.
 
 A :class:`~executorkit.executor.PendingStep` is one forward call and the backward and update that
 may follow. It reads its program, its buffers, its random key and its gradient targets from a
@@ -22,7 +22,7 @@ from ..ndarray.pending import (
     unregister_pending_owner,
 )
 from ..ndarray.protocol import PendingValue
-from ..program import BaseProgram
+from ..program import BaseProgram, Training
 from ._buffers import Buffers
 
 #: The kind of array that a runnable is bound to: one per device, or replicated over devices.
@@ -50,13 +50,8 @@ class Runnable(ABC, Generic[Value]):
         whether the graph has effects, so that nothing of it is deferred.
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
-    steps
-        number of training steps since the optimizer of these arrays has counted an update, where
-        somebody knows one, or since they were bound.
-    age
-        age of the training that the arrays belong to, on which it depends whether a step is
-        interpreted: the number of updates or of steps, whichever is larger; None once somebody has
-        asked for compiled programs.
+    training
+        the training that the arrays belong to; a new one unless they go on with that of others.
     is_registered
         whether ``waitall`` will force it: since something was deferred, until then.
     lock
@@ -79,6 +74,7 @@ class Runnable(ABC, Generic[Value]):
         accumulate: Sequence[bool],
         keep_gradients: bool = True,
         lock: threading.RLock | None = None,
+        training: Training | None = None,
     ) -> None:
         self.lock = threading.RLock() if lock is None else lock
         self.graph = graph
@@ -89,39 +85,20 @@ class Runnable(ABC, Generic[Value]):
         self.outputs = list(outputs)
         self.gradient_targets = list(gradient_targets)
         self.accumulate = tuple(accumulate)
-        self.duplicate_targets = _duplicate_positions(self.gradient_targets)
+        first: dict[int, int] = {}
+        self.duplicate_targets = frozenset(
+            k for k, t in enumerate(self.gradient_targets) if first.setdefault(id(t), k) != k
+        )
         self.target_indices = {id(t): k for k, t in enumerate(self.gradient_targets)}
         self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
-        self._updates = 0
-        self.steps = 0
-        self.age: int | None = 0
+        self.training = Training() if training is None else training
         self.is_registered = False
         self.buffers = Buffers.of(
             self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
         )
         self._constants: dict[int, jax.Array] = {}
-
-    def set_updates(self, updates: int) -> None:
-        """Takes over the number of updates that an optimizer has counted."""
-        if updates != self._updates:
-            self._updates = updates
-            self.count_steps(0)
-
-    def count_steps(self, steps: int) -> None:
-        """Takes over the number of training steps since the last update."""
-        self.steps = steps
-        if self.age is not None:
-            self.age = max(self._updates, steps)
-
-    def take_age_of(self, other: Runnable[Any]) -> None:
-        """Goes on with the training of another runnable, whose arrays these share."""
-        self._updates, self.steps, self.age = other._updates, other.steps, other.age
-
-    def compile_at_once(self) -> None:
-        """Has no step interpreted from now on."""
-        self.age = None
 
     @abstractmethod
     def next_key(self) -> Any:
@@ -163,6 +140,28 @@ class Runnable(ABC, Generic[Value]):
                 constant = self._constants[index] = self.filled_like(target, number)
                 target.assign(constant, shared=True)
 
+    # -- gradients that are added, and several with one target; programs know nothing of requests --
+
+    def accumulated_gradients(self) -> tuple[Any, ...]:
+        """For each gradient the contents that it is to be added to, None where it replaces them.
+
+        An array that is the target of several arguments is read once, for the first of them.
+        """
+        targets = enumerate(zip(self.gradient_targets, self.accumulate, strict=True))
+        adds = [t.value if a and k not in self.duplicate_targets else None for k, (t, a) in targets]
+        return tuple(adds)
+
+    def final_gradients(self, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients, with the final contents of an array that is the target of several
+        arguments in each of its positions: written or added one after the other."""
+        targets = self.gradient_targets
+        final: dict[int, Any] = {}
+        with jax.enable_x64(True):
+            for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):
+                adds = k in self.duplicate_targets and self.accumulate[k]
+                final[id(target)] = final[id(target)] + grad if adds else grad
+        return [final[id(target)] for target in targets]
+
     def register(self) -> None:
         """Lets ``waitall`` force what is deferred from now on; whoever defers holds the lock."""
         register_pending_owner(self)
@@ -179,9 +178,3 @@ class Runnable(ABC, Generic[Value]):
         except BaseException:  # some work may be left
             self.register()
             raise
-
-
-def _duplicate_positions(arrays: Sequence[Any]) -> frozenset[int]:
-    """Positions of arrays that stand earlier in the list already."""
-    seen: set[int] = set()
-    return frozenset(i for i, a in enumerate(arrays) if id(a) in seen or seen.add(id(a)))

@@ -1,0 +1,184 @@
+"""Updates that are a part of a pending step: attached, run with it, stored, or withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import numpy as np
+
+from ..ndarray.protocol import PendingValue, Producer
+from ..optimizer.update_call import UpdateCall
+from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
+from ._buffers import read_buffers
+from .runnable import Runnable
+
+
+class Snapshot(Producer, Protocol):
+    """The part of a pending step that its updates change: the snapshot of its inputs."""
+
+    runnable: Runnable[Any]
+    train: bool
+    args: tuple[Any, ...]
+    aux: tuple[Any, ...]
+    key: Any
+
+    @property
+    def backward_state_indices(self) -> tuple[int, ...]:
+        """Positions of the auxiliary states that backward changes."""
+        ...
+
+
+class _AttachedUpdate(NamedTuple):
+    """An update that is to be a part of a step.
+
+    spec, call
+        the update, and the call of the optimizer that it came from.
+    cells
+        the weights, then the leaves of its state: pending values.
+    state
+        the contents of its state.
+    """
+
+    spec: UpdateSpec
+    call: UpdateCall
+    cells: list[PendingValue]
+    state: Any
+
+
+class PendingUpdate:
+    """Updates that wait for the gradients of a pending step.
+
+    Each is an :class:`UpdateSpec` with its state: a pytree of pending values which, like the
+    weights, wait for the step. ``run`` computes, ``commit`` stores; until ``run`` has computed,
+    ``withdraw`` takes updates back.
+
+    results
+        the program's results: empty until it has ended, then one tuple. C code puts it there, so
+        that no exception comes between the end of the program, which destroys the old weights and
+        states, and this list.
+    """
+
+    __slots__ = ("_donated", "_keep_gradients", "_updates", "results")
+
+    def __init__(self, keep_gradients: bool) -> None:
+        self._keep_gradients = keep_gradients
+        self._updates: list[_AttachedUpdate] = []
+        self._donated: Donated | None = None
+        self.results: list[Any] = []
+
+    @property
+    def n_targets(self) -> int:
+        """The number of gradients that are consumed."""
+        return sum(len(update.spec.targets) for update in self._updates)
+
+    def add(self, step: Snapshot, targets: tuple[int, ...], call: UpdateCall) -> None:
+        """Adds an update of weights whose contents are those of the step's snapshot."""
+        self._restore_donated(step)
+        runnable = step.runnable
+        cells, tree = jax.tree.flatten(call.state)
+        state = jax.tree.unflatten(tree, read_buffers(cells))
+        weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
+        cells = [*weights, *cells]
+        spec = UpdateSpec(targets, call.update, len(call.hyperparams))
+        self._updates.append(_AttachedUpdate(spec, call, cells, state))
+        call.attached = True
+        for cell in cells:
+            cell.defer(step)
+
+    def withdraw(self, step: Snapshot, call: UpdateCall | None = None) -> None:
+        """Takes back one update, or all: weights and states hold what they held before."""
+        self._restore_donated(step)
+        for update in reversed(self._updates.copy()):
+            if call is not None and update.call is not call:
+                continue
+            argnums = step.runnable.program.argnums
+            weights = [step.args[argnums[k]] for k in update.spec.targets]
+            values = (*weights, *jax.tree.leaves(update.state))
+            for cell, value in zip(update.cells, values, strict=True):
+                cell.set_result(step, value)
+            self._updates.remove(update)
+            update.call.attached = False
+            update.call.undo()
+
+    def run(self, step: Snapshot, heads: Sequence[Any], accumulated: tuple[Any, ...]) -> Any:
+        """Runs forward, backward and the updates, unless that was done; returns the auxiliary
+        states that backward changes, the outputs, the states that forward changes, and the
+        gradients.
+
+        Weights, optimizer states and auxiliary states are donated. Arrays that someone else still
+        holds (the user's ``.jax``, another executor's snapshot) are copied first.
+        """
+        if not self.results:
+            self._restore_donated(step)
+            args, aux, donated = self._operands(step)
+            spec = StepSpec(tuple([u.spec for u in self._updates]), self._keep_gradients)
+            function = step.runnable.program.step_function(step.train, spec)
+            self._donated = donated
+            hyperparams = [x for u in self._updates for x in u.call.hyperparams]
+            others = (
+                args, aux, step.key, heads, accumulated,
+                tuple([u.call.key_data for u in self._updates]), np.array(hyperparams, np.float64),
+            )  # fmt: skip
+            function.call_into(self.results, donated, others, self._age(step))
+        (_, _, states), *others = self.results[0]
+        return states, *others
+
+    def _age(self, step: Snapshot) -> int | None:
+        """The number of updates that the optimizers have counted before; None if the program is to
+        be compiled at once."""
+        ages = [u.call.age for u in self._updates if u.call.age is not None]
+        known = len(ages) == len(self._updates) and not step.runnable.training.compiles_at_once
+        return max(ages) if known else None
+
+    def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
+        """The step's arguments and auxiliary states without those that are donated, and these."""
+        argnums = step.runnable.program.argnums
+        args: list[Any] = list(step.args)
+        aux: list[Any] = list(step.aux)
+        weights = tuple(tuple(args[argnums[k]] for k in u.spec.targets) for u in self._updates)
+        states = tuple(aux[n] for n in step.backward_state_indices)
+        leaves, tree = jax.tree.flatten((weights, tuple([u.state for u in self._updates]), states))
+        for update in self._updates:
+            for k in update.spec.targets:
+                args[argnums[k]] = None
+        for n in step.backward_state_indices:
+            aux[n] = None
+        del weights, states
+        copy_at(leaves, held_elsewhere(leaves))
+        return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, leaves))
+
+    def _restore_donated(self, step: Snapshot) -> None:
+        """Lets the snapshot hold copies of arrays that a failed program has destroyed."""
+        if self._donated is None:
+            return
+        weights, states, aux_states = self._donated.restored()
+        updates = zip(self._updates, states, strict=True)
+        self._updates = [update._replace(state=state) for update, state in updates]
+        self._take(step, weights, aux_states)
+        self._donated = None
+
+    def commit(self, step: Snapshot) -> None:
+        """Stores the weights and the optimizer states that the program returned in place of the
+        donated ones.
+
+        The step's snapshot holds them from now on: the old ones do not exist any more.
+        """
+        new_weights, new_states, new_aux = self.results[0][0]
+        for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
+            for cell, value in zip(update.cells, (*weights, *state), strict=True):
+                cell.set_result(step, value)
+        self._take(step, new_weights, new_aux)
+
+    def _take(self, step: Snapshot, weights: Sequence[Any], aux_states: Sequence[Any]) -> None:
+        """Lets the step's snapshot hold these weights and auxiliary states."""
+        args: list[Any] = list(step.args)
+        aux: list[Any] = list(step.aux)
+        argnums = step.runnable.program.argnums
+        for update, values in zip(self._updates, weights, strict=True):
+            for k, value in zip(update.spec.targets, values, strict=True):
+                args[argnums[k]] = value
+        for n, value in zip(step.backward_state_indices, aux_states, strict=True):
+            aux[n] = value
+        step.args, step.aux = tuple(args), tuple(aux)
