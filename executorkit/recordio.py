@@ -201,7 +201,6 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__init__(uri, flag)
 
     def open(self) -> None:
-        """Opens both files; those for writing are emptied."""
         super().open()
         self.idx, self.keys = {}, []
         if self.writable:

@@ -59,24 +59,26 @@ from ._image_det_iter import ImageDetIter as ImageDetIter
 from ._image_functions import (
     center_crop as center_crop,
     color_normalize as color_normalize,
-    copyMakeBorder as copyMakeBorder,
     fixed_crop as fixed_crop,
-    imdecode as imdecode,
-    imread as imread,
-    imresize as imresize,
     random_crop as random_crop,
     random_size_crop as random_size_crop,
     resize_short as resize_short,
     scale_down as scale_down,
 )
 from ._image_iter import ImageIter as ImageIter
-from ._image_operators import attach_operators
+from ._image_operators import (
+    attach_operators as _attach_operators,
+    copy_make_border as copyMakeBorder,  # noqa: N812 - MXNet's name
+    imdecode as imdecode,
+    imread as imread,
+    imresize as imresize,
+)
 from ._rotation import imrotate as imrotate, random_rotate as random_rotate
 
 if TYPE_CHECKING:
     cv2: Any
 
-attach_operators()
+_attach_operators()
 __all__ = [*(n for n in list(globals()) if n[0] != "_"), "cv2"]  # pyright: ignore
 
 

@@ -25,11 +25,11 @@ from ._image_functions import (
     center_crop,
     color_normalize,
     get_interp_method,
-    imresize,
     random_crop,
     random_size_crop,
     resize_short,
 )
+from ._image_operators import imresize
 
 
 def plain_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -72,11 +72,9 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> list[Any]:
-        """The classes and arguments of all."""
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
     def __call__(self, src: Any) -> Any:
-        """The image after all augmenters."""
         for augmenter in self.ts:
             src = augmenter(src)
         return src
@@ -90,11 +88,9 @@ class RandomOrderAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> list[Any]:
-        """The classes and arguments of all, in their present order."""
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
     def __call__(self, src: Any) -> Any:
-        """The image after all augmenters."""
         random.shuffle(self.ts)
         for augmenter in self.ts:
             src = augmenter(src)
@@ -110,7 +106,6 @@ class ResizeAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The resized image."""
         return resize_short(src, self.size, self.interp)
 
 
@@ -123,7 +118,6 @@ class ForceResizeAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The resized image."""
         width, height = self.size
         method = get_interp_method(self.interp, (src.shape[0], src.shape[1], height, width))
         return imresize(src, width, height, interp=method)
@@ -138,7 +132,6 @@ class RandomCropAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: Any) -> Any:
-        """The part."""
         return random_crop(src, self.size, self.interp)[0]
 
 
@@ -168,7 +161,6 @@ class RandomSizedCropAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: Any) -> Any:
-        """The part."""
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
@@ -181,7 +173,6 @@ class CenterCropAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: Any) -> Any:
-        """The part."""
         return center_crop(src, self.size, self.interp)[0]
 
 
@@ -193,7 +184,6 @@ class HorizontalFlipAug(Augmenter):
         self.p = p
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image, or a flipped copy."""
         if random.random() < self.p:
             return flip_columns(src)
         return src
@@ -214,7 +204,6 @@ class CastAug(Augmenter):
         self.typ = typ
 
     def __call__(self, src: Any) -> Any:
-        """The image, converted."""
         if isinstance(src, NDArray) and src.dtype is np.uint8 and self.typ == "float32":
             return to_ndarray(host_view(src).astype(np.float32), src.context)
         return src.astype(self.typ)
@@ -228,7 +217,6 @@ class BrightnessJitterAug(Augmenter):
         self.brightness = brightness
 
     def __call__(self, src: Any) -> Any:
-        """The image itself, changed."""
         alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
         return update_in_place(src, np.multiply, alpha)
 
@@ -243,7 +231,6 @@ class ContrastJitterAug(Augmenter):
         self.coef = nd.array([[LUMA]])
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image itself, changed."""
         check_colours(type(self).__name__, src, (3, 1))
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
         weighted = host_view(src) * host_view(self.coef)
@@ -263,7 +250,6 @@ class SaturationJitterAug(Augmenter):
         self.coef = nd.array([[LUMA]])
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image itself, changed."""
         check_colours(type(self).__name__, src, (3, 1))
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
         weighted = host_view(src) * host_view(self.coef)
@@ -285,7 +271,6 @@ class HueJitterAug(Augmenter):
         self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
 
     def __call__(self, src: NDArray) -> NDArray:
-        """A new image."""
         check_colours(type(self).__name__, src)
         angle = random.uniform(-self.hue, self.hue) * np.pi
         cosine, sine = np.cos(angle), np.sin(angle)
@@ -323,7 +308,6 @@ class LightingAug(Augmenter):
         self.eigvec = eigvec
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image itself, changed."""
         check_colours(type(self).__name__, src)
         alpha = np.random.normal(0, self.alphastd, size=(3,))
         shift = np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
@@ -340,7 +324,6 @@ class ColorNormalizeAug(Augmenter):
         self.std = std if std is None or isinstance(std, NDArray) else nd.array(std)
 
     def __call__(self, src: Any) -> Any:
-        """The image itself, changed."""
         return color_normalize(src, self.mean, self.std)
 
 
@@ -353,7 +336,6 @@ class RandomGrayAug(Augmenter):
         self.mat = nd.array([[0.21] * 3, [0.72] * 3, [0.07] * 3])
 
     def __call__(self, src: NDArray) -> NDArray:
-        """The image, or a new one."""
         if random.random() < self.p:
             check_colours(type(self).__name__, src)
             return to_ndarray(host_view(src) @ host_view(self.mat), src.context)

@@ -33,7 +33,8 @@ from ._augmenters import (
     flip_columns,
     plain_arguments,
 )
-from ._image_functions import copyMakeBorder, fixed_crop
+from ._image_functions import fixed_crop
+from ._image_operators import copy_make_border
 
 #: A part of an image, and the labels in it: (x, y, width, height, labels).
 Proposal = tuple[int, int, int, int, np.ndarray]
@@ -69,11 +70,9 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> list[Any]:
-        """The classes and arguments of both."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The changed image and the labels."""
         return self.augmenter(src), label
 
 
@@ -95,11 +94,9 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if aug_list else 1
 
     def dumps(self) -> list[Any]:
-        """The classes and arguments of all."""
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The changed image and labels."""
         if random.random() < self.skip_prob:
             return src, label
         random.shuffle(self.aug_list)
@@ -114,7 +111,6 @@ class DetHorizontalFlipAug(DetAugmenter):
         self.p = p
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The image and labels, or their mirror images."""
         if random.random() < self.p:
             src = flip_columns(src)
             label[:, 1], label[:, 3] = 1.0 - label[:, 3], 1.0 - label[:, 1]
@@ -192,7 +188,6 @@ class DetRandomCropAug(DetAugmenter):
         self.enabled = True
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The part of the image and the labels in it, or both as they were."""
         proposal = self._propose(label, src.shape[0], src.shape[1])
         if proposal is None:
             return src, label
@@ -324,7 +319,6 @@ class DetRandomPadAug(DetAugmenter):
         self.enabled = True
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
-        """The larger image and the labels in it, or both as they were."""
         height, width, _ = src.shape
         proposal = self._propose(label, height, width)
         if proposal is None:
@@ -334,7 +328,7 @@ class DetRandomPadAug(DetAugmenter):
         colour = self.pad_val
         if not isinstance(colour, list | tuple):
             colour = (colour,) * 4
-        return copyMakeBorder(src, y, below, x, after, 16, values=colour), label
+        return copy_make_border(src, y, below, x, after, 16, values=colour), label
 
     def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
         if not self.enabled or height <= 0 or width <= 0:

@@ -9,58 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentValueError, DataArgumentError, ShapeError
+from ..errors import ArgumentValueError, ShapeError
 from ..ndarray import NDArray
 from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
 from ._host_images import host_view, to_ndarray, update_in_place
-from ._image_operators import (
-    copy_make_border,
-    cvimdecode,
-    cvimread,
-    cvimresize,
-    decode_bytes,
-)
+from ._image_operators import imresize
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]
-
-copyMakeBorder = copy_make_border  # noqa: N816 - MXNet's name
-
-
-def imread(filename: Any, *args: Any, **kwargs: Any) -> NDArray:
-    """The image of a file, uint8 of shape (height, width, channels).
-
-    ``imread(filename, flag=1, to_rgb=True, out=None)``: ``flag`` is 1 for three channels and 0 for
-    one, ``to_rgb`` says that red is first, not blue. ``out`` becomes the image, whatever its shape
-    was. MXNetError if the file cannot be read or is no image.
-    """
-    return cvimread(filename, *args, **kwargs)
-
-
-def imdecode(buf: Any, *args: Any, **kwargs: Any) -> NDArray:
-    """The image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of uint8.
-
-    ``imdecode(buf, flag=1, to_rgb=True, out=None)``; arguments and result as of :func:`imread`.
-    ValueError for a ``buf`` of another type, MXNetError if it is no image.
-    """
-    if isinstance(buf, NDArray):
-        return cvimdecode(buf, *args, **kwargs)
-    if not isinstance(buf, bytes | bytearray | np.ndarray):
-        raise DataArgumentError(
-            "imdecode", f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array"
-        )
-    return decode_bytes(buf, *args, **kwargs)
-
-
-def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
-    """The image resized to (h, w, channels).
-
-    ``imresize(src, w, h, interp=1, out=None)``: ``interp`` is 0 nearest, 1 bilinear, 2 bicubic, 3
-    averages over areas, 4 Lanczos over eight pixels. The numbers 9 and 10 that functions built on
-    this one take are refused, as in MXNet. MXNetError for images that are not (height, width,
-    channels) of uint8, float32 or float64.
-    """
-    return cvimresize(src, w, h, *args, **kwargs)
 
 
 def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:

@@ -17,7 +17,7 @@ from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ._augmenter_list import CreateAugmenter
 from ._host_images import host_view, to_ndarray
-from ._image_functions import imdecode
+from ._image_operators import imdecode
 
 #: Types of the labels of a list of images.
 LABEL_TYPES = ("int32", "float32", "int64", "float64")

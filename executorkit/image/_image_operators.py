@@ -16,6 +16,7 @@ from .. import ndarray as nd
 from ..context import cpu
 from ..errors import (
     AttributeValueError,
+    DataArgumentError,
     DTypeError,
     FileAccessError,
     InputTypeError,
@@ -70,25 +71,6 @@ def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
         raise UnknownArgumentError(f"operator {operator}", f"it takes no {list(surplus)}")
 
 
-def decode_bytes(
-    data: Any,
-    flag: Any = 1,
-    to_rgb: Any = True,
-    out: NDArray | None = None,
-    name: str | None = None,
-    **kwargs: Any,
-) -> NDArray:
-    """:func:`cvimdecode` of bytes, or of anything with such a buffer."""
-    operator = "_cvimdecode"
-    _refuse_unknown(operator, kwargs)
-    flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
-    image = to_ndarray(decode_image(data, flag, to_rgb), cpu())
-    if out is None:
-        return image
-    out.show(image)  # whatever its shape and dtype were, as in MXNet
-    return out
-
-
 def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: str) -> NDArray:
     """The result on the source's device, or in ``out``, whose shape and dtype have to agree."""
     if out is None:
@@ -104,15 +86,28 @@ def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: 
     return out
 
 
-def cvimdecode(
-    buf: NDArray,
+def decode(
+    operator: str, data: Any, flag: Any, to_rgb: Any, out: NDArray | None, surplus: dict[str, Any]
+) -> NDArray:
+    """The image of an encoded file on the CPU, or ``out``, which becomes it."""
+    _refuse_unknown(operator, surplus)
+    flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
+    image = to_ndarray(decode_image(data, flag, to_rgb), cpu())
+    if out is None:
+        return image
+    out.show(image)  # whatever its shape and dtype were, as in MXNet
+    return out
+
+
+def imdecode(
+    buf: Any,
     flag: Any = 1,
     to_rgb: Any = True,
     out: NDArray | None = None,
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """The image of an encoded file in ``buf``, an array of uint8.
+    """The image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of uint8.
 
     flag
         1 for three channels, 0 for one.
@@ -121,16 +116,34 @@ def cvimdecode(
     out
         becomes the image, whatever its shape and dtype were.
 
-    Returns uint8 of shape (height, width, channels) on the CPU. MXNetError if it is no image.
+    Returns uint8 of shape (height, width, channels) on the CPU. ValueError for a ``buf`` of another
+    type, MXNetError if it is no image.
     """
-    operator = "_cvimdecode"
-    data = _host(operator, "buf", buf)
+    if isinstance(buf, NDArray):
+        return cvimdecode(buf, flag, to_rgb, out, name, **kwargs)
+    if not isinstance(buf, bytes | bytearray | np.ndarray):
+        raise DataArgumentError(
+            "imdecode", f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array"
+        )
+    return decode("_cvimdecode", buf, flag, to_rgb, out, kwargs)
+
+
+def cvimdecode(
+    buf: NDArray,
+    flag: Any = 1,
+    to_rgb: Any = True,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """:func:`imdecode` of an NDArray of uint8."""
+    data = _host("_cvimdecode", "buf", buf)
     if data.dtype != np.uint8:
-        raise DTypeError(f"operator {operator}", f"'buf' is {data.dtype}, expected uint8")
-    return decode_bytes(data.tobytes(), flag, to_rgb, out, name, **kwargs)
+        raise DTypeError("operator _cvimdecode", f"'buf' is {data.dtype}, expected uint8")
+    return decode("_cvimdecode", data, flag, to_rgb, out, kwargs)
 
 
-def cvimread(
+def imread(
     filename: Any,
     flag: Any = 1,
     to_rgb: Any = True,
@@ -138,7 +151,7 @@ def cvimread(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """The image of a file; arguments and result as of :func:`cvimdecode`.
+    """The image of a file; arguments and result as of :func:`imdecode`.
 
     MXNetError (an OSError) if the file cannot be read, MXNetError if it is no image.
     """
@@ -149,7 +162,12 @@ def cvimread(
         raise FileAccessError(
             "operator _cvimread", f"{str(filename)!r} cannot be read: {error.strerror}"
         ) from None
-    return decode_bytes(data, flag, to_rgb, out, name, **kwargs)
+    return decode("_cvimread", data, flag, to_rgb, out, kwargs)
+
+
+def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
+    """:func:`cvimresize`: ``imresize(src, w, h, interp=1, out=None)``."""
+    return cvimresize(src, w, h, *args, **kwargs)
 
 
 def cvimresize(
@@ -164,7 +182,8 @@ def cvimresize(
     """An image (height, width, channels) resized to (h, w, channels), of the same dtype.
 
     ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight
-    pixels, 5 bilinear in fixed point. Images are of uint8, float32 or float64; of int32 with 0 and
+    pixels, 5 bilinear in fixed point; the 9 and 10 that functions built on this one take are
+    refused, as in MXNet. Images are of uint8, float32 or float64; of int32 with 0 and
     5 only; int8 is taken as the uint8 of the same bits. MXNetError for other dtypes.
     """
     operator = "_cvimresize"
@@ -254,7 +273,7 @@ def copy_make_border(
     return _stored(result, src, out, operator)
 
 
-def imdecode(
+def decode_channels_first(
     str_img: bytes,
     clip_rect: tuple[int, int, int, int] = (0, 0, 0, 0),
     out: NDArray | None = None,
@@ -303,10 +322,10 @@ def attach_operators() -> None:
     """Puts the functions of this file into ``mx.nd`` and ``mx.nd._internal``."""
     operators = {
         "_cvimdecode": cvimdecode,
-        "_cvimread": cvimread,
+        "_cvimread": imread,
         "_cvimresize": cvimresize,
         "_cvcopyMakeBorder": copy_make_border,
     }
     vars(nd._internal).update(operators)
-    vars(nd).update(imdecode=imdecode)
+    vars(nd).update(imdecode=decode_channels_first)
     nd.__all__ += ["imdecode"]

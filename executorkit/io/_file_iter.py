@@ -45,12 +45,10 @@ class MXDataIter(DataIter):
         raise NotImplementedError
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; False if there is none."""
         self._batch = self._load()
         return self._batch is not None
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
@@ -64,7 +62,6 @@ class MXDataIter(DataIter):
         return self._to_array(self._current()[1])
 
     def getpad(self) -> int:
-        """Number of examples of the current batch that only fill it."""
         return self._current()[2]
 
     def getindex(self) -> np.ndarray:

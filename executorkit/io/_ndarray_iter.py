@@ -258,11 +258,9 @@ class NDArrayIter(DataIter):
         return DataBatch(self._take(self._data, rows), self._take(self._label, rows), self.getpad())
 
     def getdata(self) -> list[NDArray]:
-        """The data of the current batch."""
         return self._take(self._data, self._rows())
 
     def getlabel(self) -> list[NDArray]:
-        """The labels of the current batch."""
         return self._take(self._label, self._rows())
 
     def getpad(self) -> int:

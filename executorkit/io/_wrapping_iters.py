@@ -21,19 +21,15 @@ class _BatchHolder(DataIter):
     current_batch: Any = None
 
     def getdata(self) -> Any:
-        """The data of the current batch."""
         return self.current_batch.data
 
     def getlabel(self) -> Any:
-        """The labels of the current batch."""
         return self.current_batch.label
 
     def getindex(self) -> Any:
-        """The numbers of the current batch's examples, or None."""
         return self.current_batch.index
 
     def getpad(self) -> int | None:
-        """Number of examples of the current batch that only fill it."""
         return self.current_batch.pad
 
 
@@ -56,13 +52,11 @@ class ResizeIter(_BatchHolder):
             self.default_bucket_key = data_iter.default_bucket_key
 
     def reset(self) -> None:
-        """Starts a new epoch."""
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; False if the epoch has no more."""
         if self.cur == self.size:
             return False
         try:
@@ -133,7 +127,6 @@ class PrefetchingIter(_BatchHolder):
         self._prefetched = self._fetch()
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; False if there is none."""
         batches = [future.result() for future in self._prefetched]
         complete = [b for b in batches if b is not None]
         if not complete:
@@ -156,7 +149,6 @@ class PrefetchingIter(_BatchHolder):
         return True
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return self.current_batch

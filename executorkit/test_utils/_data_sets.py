@@ -176,5 +176,4 @@ class DummyIter(io.DataIter):
         self.the_batch = next(real_iter)
 
     def next(self) -> Any:
-        """The batch."""
         return self.the_batch
