@@ -11,7 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .errors import MXNetError, NotImplementedForSymbol, NotSupportedError
+from .errors import (
+    MXNetError as MXNetError,
+    NotImplementedForSymbol as NotImplementedForSymbol,
+    NotSupportedError,
+)
 
 string_types = (str,)
 numeric_types = (float, int, np.generic)
@@ -27,31 +31,6 @@ mx_real_t = np.float32
 
 #: MXNet's name of the error for a dense operation on a sparse array.
 NotSupportedForSparseNDArray = NotSupportedError
-
-__all__ = [
-    "MXNetError",
-    "NotImplementedForSymbol",
-    "NotSupportedForSparseNDArray",
-    "add_fileline_to_docstring",
-    "basestring",
-    "build_param_doc",
-    "classproperty",
-    "data_dir",
-    "data_dir_default",
-    "error_types",
-    "integer_types",
-    "long",
-    "mx_float",
-    "mx_int",
-    "mx_int64",
-    "mx_real_t",
-    "mx_uint",
-    "numeric_types",
-    "py_str",
-    "register_error",
-    "string_types",
-    "with_metaclass",
-]
 
 
 class _NullType:

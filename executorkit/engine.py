@@ -7,46 +7,29 @@ result is read, so that there is nothing left to be put together.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-__all__ = ["bulk", "set_bulk_size"]
-
-
-class _BulkSize(threading.local):
-    """The number that this thread has set."""
-
-    def __init__(self) -> None:
-        self.size = 0
-
-
-_current = _BulkSize()
+#: The number that each thread has set, in ``size``.
+_current = threading.local()
 
 
 def set_bulk_size(size: int) -> int:
     """Stores ``size``, without effect; returns the previous number."""
-    previous, _current.size = _current.size, int(size)
+    previous, _current.size = getattr(_current, "size", 0), int(size)
     return previous
 
 
-class _BulkScope:
-    """A bulk size for the length of a ``with`` block."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._previous = 0
-
-    def __enter__(self) -> _BulkScope:
-        self._previous = set_bulk_size(self._size)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        set_bulk_size(self._previous)
-
-
-def bulk(size: int) -> _BulkScope:
+@contextmanager
+def bulk(size: int) -> Iterator[None]:
     """A ``with`` block with a bulk size, without effect.
 
     >>> with bulk(10):
     ...     set_bulk_size(10)
     10
     """
-    return _BulkScope(size)
+    previous = set_bulk_size(size)
+    try:
+        yield
+    finally:
+        set_bulk_size(previous)

@@ -6,8 +6,6 @@ from typing import NoReturn
 
 from .errors import NotSupportedError
 
-__all__ = ["find_conf_path", "find_include_path", "find_lib_path"]
-
 #: Version of MXNet whose interfaces executorkit serves.
 __version__ = "1.9.1"
 

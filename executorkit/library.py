@@ -6,8 +6,6 @@ import os
 
 from .errors import FileAccessError, NotSupportedError
 
-__all__ = ["load"]
-
 
 def load(path: str, verbose: bool = True) -> None:
     """Raises FileAccessError if there is no such file, and NotSupportedError if there is one."""

@@ -9,8 +9,6 @@ import logging
 
 from .errors import ArgumentValueError, NotSupportedError
 
-__all__ = ["FactorScheduler", "LearningRateScheduler"]
-
 
 class LearningRateScheduler:
     """Base of the schedules; ``base_lr`` is the rate at the start."""

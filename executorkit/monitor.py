@@ -43,8 +43,6 @@ from .executor import Executor
 from .ndarray import NDArray
 from .program import small_jit
 
-__all__ = ["Monitor", "root_mean_square"]
-
 Statistic = Callable[[NDArray], Any]
 
 #: Maximum number of batches whose statistics are held.

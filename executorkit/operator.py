@@ -42,18 +42,6 @@ from .program import clear_cache
 from .symbol import Symbol, op as symbol_operators
 from .symbol.naming import NameManager
 
-__all__ = [
-    "CustomOp",
-    "CustomOpProp",
-    "NDArrayOp",
-    "NumpyOp",
-    "OperatorArguments",
-    "PythonOp",
-    "get_all_registered_operators",
-    "get_operator_arguments",
-    "register",
-]
-
 
 class CustomOp:
     """The computations of a custom operator; one object belongs to one operator of one program.
@@ -370,7 +358,6 @@ class NumpyOp(PythonOp):
     """
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
-        """A symbol of the operator, of :class:`PythonOp`'s arguments."""
         needs_head = self.need_top_grad()
         return self._symbol("_native", _NumpyKernel(self, needs_head), needs_head, args, kwargs)
 
@@ -379,7 +366,6 @@ class NDArrayOp(PythonOp):
     """An operator in Python on NDArrays of float32 on the CPU; otherwise as :class:`NumpyOp`."""
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
-        """A symbol of the operator, of :class:`PythonOp`'s arguments."""
         heads, data, out = _array_numbers(self.list_outputs(), self.list_arguments())
         read = self.declare_backward_dependency(heads, data, out)
         needs_head = not set(heads).isdisjoint(read)

@@ -27,16 +27,6 @@ from .errors import (
 )
 from .opencv import imdecode, require_opencv
 
-__all__ = [
-    "IRHeader",
-    "MXIndexedRecordIO",
-    "MXRecordIO",
-    "pack",
-    "pack_img",
-    "unpack",
-    "unpack_img",
-]
-
 
 class MXRecordIO:
     """Reads or writes a file of records, one after the other.

@@ -11,15 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from .errors import RegistryError, shorten
-
-__all__ = [
-    "RegistryError",
-    "get_alias_func",
-    "get_create_func",
-    "get_register_func",
-    "get_registry",
-]
+from .errors import RegistryError as RegistryError, shorten
 
 Class = TypeVar("Class", bound=type)
 

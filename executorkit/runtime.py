@@ -12,8 +12,6 @@ from importlib.util import find_spec
 from .context import num_gpus
 from .errors import UnknownNameError, did_you_mean
 
-__all__ = ["Feature", "Features", "feature_list"]
-
 #: MXNet's names of capabilities, in its order.
 _NAMES = (
     "CUDA", "CUDNN", "NCCL", "CUDA_RTC", "TENSORRT", "CPU_SSE", "CPU_SSE2", "CPU_SSE3",

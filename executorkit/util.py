@@ -11,6 +11,7 @@ import functools
 import operator
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,38 +19,12 @@ from ._support.shape_semantics import numpy_shapes, set_numpy_shapes
 from .context import Context, gpu_memory_info, num_gpus
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError
 
-__all__ = [
-    "get_cuda_compute_capability",
-    "get_gpu_count",
-    "get_gpu_memory",
-    "getenv",
-    "is_np_array",
-    "is_np_shape",
-    "makedirs",
-    "np_array",
-    "np_shape",
-    "np_ufunc_legal_option",
-    "reset_np",
-    "set_module",
-    "set_np",
-    "set_np_shape",
-    "setenv",
-    "use_np",
-    "use_np_array",
-    "use_np_shape",
-    "wrap_np_binary_func",
-    "wrap_np_unary_func",
-]
-
 T = TypeVar("T")
 
-#: Values of the options of NumPy's universal functions that MXNet's functions accept.
-_UFUNC_OPTIONS: dict[str, tuple[Any, ...]] = {
-    "where": (True,),
-    "casting": ("same_kind",),
-    "order": ("K",),
-    "subok": (True,),
-}
+#: The options of NumPy's universal functions, with the value that MXNet's functions accept.
+_UFUNC_OPTIONS = {
+    "where": True, "casting": "same_kind", "order": "K", "subok": True, "dtype": None,
+}  # fmt: skip
 
 
 def makedirs(d: str | os.PathLike[str]) -> None:
@@ -188,21 +163,11 @@ def _refuse_arrays(where: str) -> None:
     )
 
 
-class _ArrayScope:
-    """A ``with`` block without arrays of ``mx.np``."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-
-def np_array(active: bool = True) -> _ArrayScope:
+def np_array(active: bool = True) -> AbstractContextManager[None]:
     """A ``with`` block without arrays of ``mx.np``; NotSupportedError if ``active``."""
     if active:
         _refuse_arrays("np_array")
-    return _ArrayScope()
+    return nullcontext()
 
 
 def use_np_array(func: Any) -> Any:
@@ -260,12 +225,12 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
 def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) -> None:
     name = function.__name__
     for key, value in options.items():
-        if key not in _UFUNC_OPTIONS and key != "dtype":
+        if key not in _UFUNC_OPTIONS:
             raise InputTypeError(name, f"{key!r} is no option of it")
-        accepted = _UFUNC_OPTIONS.get(key, (None,))
-        if value not in accepted:
+        accepted = _UFUNC_OPTIONS[key]
+        if value != accepted:
             raise NotSupportedError(
-                name, f"{key}={value!r} is not supported", hint=f"{key}={accepted[0]!r}"
+                name, f"{key}={value!r} is not supported", hint=f"{key}={accepted!r}"
             )
 
 

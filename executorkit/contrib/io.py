@@ -8,8 +8,6 @@ from typing import Any
 from ..io import DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray, array
 
-__all__ = ["DataLoaderIter"]
-
 
 class DataLoaderIter(DataIter):
     """Batches of a loader, any iterable of pairs (data, label), as a ``DataIter``.
@@ -42,11 +40,9 @@ class DataLoaderIter(DataIter):
         self.reset()
 
     def reset(self) -> None:
-        """Starts from the loader's first batch."""
         self._batches = iter(self._loader)
 
     def iter_next(self) -> bool:
-        """Takes the loader's next batch; False at its end."""
         batch = next(self._batches, None)
         self._current = (
             None if batch is None else tuple(_as_array(x, self.dtype) for x in batch)  # type: ignore[assignment]
@@ -54,7 +50,6 @@ class DataLoaderIter(DataIter):
         return self._current is not None
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration at the end."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad())
@@ -64,15 +59,12 @@ class DataLoaderIter(DataIter):
         return self._current
 
     def getdata(self) -> list[NDArray]:
-        """The data of the current batch, filled up with zeros."""
         return [self._filled(self._arrays()[0])]
 
     def getlabel(self) -> list[NDArray]:
-        """The labels of the current batch, filled up with zeros."""
         return [self._filled(self._arrays()[1])]
 
     def getpad(self) -> int:
-        """The number of examples that are filled up."""
         return self.batch_size - self._arrays()[0].shape[0]
 
     def getindex(self) -> None:

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..errors import MissingDependencyError
 
-__all__ = ["LogMetricsCallback"]
-
 #: Packages with a ``SummaryWriter``, in the order in which they are tried.
 _WRITERS = ("mxboard", "tensorboardX", "torch.utils.tensorboard")
 

@@ -26,16 +26,6 @@ from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError
 from ..ndarray import NDArray, array
 
-__all__ = [
-    "check_sha1",
-    "clip_global_norm",
-    "download",
-    "replace_file",
-    "shape_is_known",
-    "split_and_load",
-    "split_data",
-]
-
 #: Seconds without an answer after which an attempt to download ends.
 _TIMEOUT = 60.0
 

@@ -118,7 +118,6 @@ class ImageDetIter(ImageIter):
         return FileFormatError(f"{type(self).__name__}: {self._current()}", problem)
 
     def augmentation_transform(self, data: Any, label: Any = None) -> tuple[Any, Any]:
-        """The image and its labels after all augmenters."""
         for augmenter in self.auglist:
             data, label = augmenter(data, label)
         return data, label

@@ -54,11 +54,9 @@ class MXDataIter(DataIter):
         return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
 
     def getdata(self) -> NDArray:
-        """The data of the current batch, an NDArray."""
         return self._to_array(self._current()[0])
 
     def getlabel(self) -> NDArray:
-        """The labels of the current batch, an NDArray."""
         return self._to_array(self._current()[1])
 
     def getpad(self) -> int:

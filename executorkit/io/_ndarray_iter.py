@@ -248,7 +248,6 @@ class NDArrayIter(DataIter):
         return self.cursor < self.num_data
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last complete one."""
         if not self.iter_next():
             raise StopIteration
         rows = self._rows()
@@ -264,7 +263,6 @@ class NDArrayIter(DataIter):
         return self._take(self._label, self._rows())
 
     def getpad(self) -> int:
-        """Number of examples of the current batch that fill it, or come from the last epoch."""
         if self.last_batch_handle == "pad":
             return max(self.cursor + self.batch_size - self.num_data, 0)
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:

@@ -119,7 +119,6 @@ class PrefetchingIter(_BatchHolder):
         return [self._pool.submit(_next_of, it) for it in self.iters]
 
     def reset(self) -> None:
-        """Goes back to the start of every iterator."""
         for future in self._prefetched:
             future.exception()
         for it in self.iters:

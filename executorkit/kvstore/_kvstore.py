@@ -71,17 +71,14 @@ class KVStore(KVStoreBase):
 
     @property
     def type(self) -> str:
-        """The name that the store was made with, in lower case."""
         return self._name
 
     @property
     def rank(self) -> int:
-        """The number of this process; 0 for a store of one process."""
         return jax.process_index() if self._table.dist else 0
 
     @property
     def num_workers(self) -> int:
-        """The number of processes that share the store."""
         return jax.process_count() if self._table.dist else 1
 
     @property
@@ -192,12 +189,10 @@ class KVStore(KVStoreBase):
         self._table.threshold = threshold
 
     def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
-        """Writes the optimizer's states to ``fname``, and with ``dump_optimizer`` the optimizer."""
         updater = self._with_states("save_optimizer_states")
         write_atomically(str(fname), [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
-        """Reads a file of :meth:`save_optimizer_states`."""
         updater = self._with_states("load_optimizer_states")
         with naming(fname):
             updater.set_states(opt.read_state_file(fname))
@@ -239,24 +234,20 @@ class TestStore(KVStoreBase):
 
     @staticmethod
     def is_capable(capability: str) -> bool:
-        """False for 'optimizer'; ValueError for anything else."""
         if capability.lower() != KVStoreBase.OPTIMIZER:
             raise KVStoreError("is_capable", f"{capability!r} is no known capability")
         return False
 
     @property
     def type(self) -> str:
-        """'teststore'."""
         return "teststore"
 
     @property
     def rank(self) -> int:
-        """0."""
         return 0
 
     @property
     def num_workers(self) -> int:
-        """1."""
         return 1
 
 

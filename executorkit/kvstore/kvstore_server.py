@@ -6,8 +6,6 @@ from typing import Any
 
 from ..errors import NotSupportedError
 
-__all__ = ["KVStoreServer"]
-
 
 class KVStoreServer:
     """Not served: constructing one raises NotSupportedError. Every process makes every update."""

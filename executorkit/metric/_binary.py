@@ -57,7 +57,6 @@ class _Binary(DeviceMetric):
         self._host_rows: list[np.ndarray] = []
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` creates an equal metric, ``average`` included."""
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 

@@ -67,7 +67,6 @@ class CompositeEvalMetric(EvalMetric):
             ) from None
 
     def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """``update`` with labels and predictions given by name."""
         if self.label_names is not None:
             labels = {k: v for k, v in labels.items() if k in self.label_names}
         if self.output_names is not None:
@@ -76,17 +75,14 @@ class CompositeEvalMetric(EvalMetric):
             metric.update_dict(labels, preds)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Updates every member."""
         for metric in self.metrics:
             metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Resets every member."""
         for metric in self.metrics:
             metric.reset()
 
     def reset_local(self) -> None:
-        """Resets every member, except its global value."""
         for metric in self.metrics:
             metric.reset_local()
 
@@ -99,7 +95,6 @@ class CompositeEvalMetric(EvalMetric):
         return _split(pair for metric in self.metrics for pair in metric.get_global_name_value())
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` creates an equal metric."""
         return {**super().get_config(), "metrics": [m.get_config() for m in self.metrics]}
 
 

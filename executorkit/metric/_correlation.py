@@ -43,7 +43,6 @@ class PearsonCorrelation(DeviceMetric):
         super().__init__(name, output_names, label_names)
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` creates an equal metric, ``average`` included."""
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 
@@ -139,7 +138,6 @@ class PCC(DeviceMetric):
         self._updates = self._global_updates = 0
 
     def reset_local(self) -> None:
-        """Clears the sums, except the global ones."""
         super().reset_local()
         self._updates = 0
 
@@ -154,7 +152,6 @@ class PCC(DeviceMetric):
             )
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Adds a batch: lists of labels and of predictions, pair by pair."""
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
                 self._count(label, pred)

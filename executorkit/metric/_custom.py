@@ -38,7 +38,6 @@ class CustomMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Adds a batch: lists of labels and of predictions, pair by pair."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds, strict=False):

@@ -77,11 +77,9 @@ class DeviceMetric(EvalMetric):
         self._global_tally = np.zeros(self._tally_size)
 
     def reset(self) -> None:
-        """Clears the sums."""
         self._clear_tallies()
 
     def reset_local(self) -> None:
-        """Clears the sums, except the global ones."""
         self._fetch_tallies()
         self._local_tally = np.zeros(self._tally_size)
 
@@ -105,10 +103,6 @@ class DeviceMetric(EvalMetric):
     # -- updating ------------------------------------------------------------------------------
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Adds a batch: lists of labels and of predictions, pair by pair.
-
-        Arrays are NDArrays, on any devices, or NumPy or JAX arrays.
-        """
         measure = self._measure()
         for label, pred in self._pairs(labels, preds):
             self._add(measure, label, pred, self._tally_size)
@@ -195,11 +189,9 @@ class DeviceMetric(EvalMetric):
         return value
 
     def get(self) -> tuple[str, float]:
-        """The name and the value over the batches since the last reset; NaN without any."""
         return self.name, self._final(float(ratio_or_nan(*self._read(all_batches=False))))
 
     def get_global(self) -> tuple[str, float]:
-        """The name and the value over all batches, also those before ``reset_local``."""
         return self.name, self._final(float(ratio_or_nan(*self._read(all_batches=True))))
 
     def _write(self, all_batches: bool, entry: int, value: Any) -> None:

@@ -111,7 +111,6 @@ class Perplexity(DeviceMetric):
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` creates an equal metric, ``axis`` included."""
         axis = {} if self.axis == -1 else {"axis": self.axis}
         return {**axis, **super().get_config()}
 

@@ -105,7 +105,6 @@ class LazyContents(MadeContents):
         self._make = make
 
     def make(self) -> jax.Array:
-        """The contents on their device."""
         return self._make()
 
 

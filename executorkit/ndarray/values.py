@@ -89,7 +89,6 @@ class HostContents(MadeContents):
         self._context = context
 
     def make(self) -> jax.Array:
-        """The contents on their device."""
         return to_device(self.host, self._context.device)
 
 

@@ -27,12 +27,6 @@ from weakref import WeakKeyDictionary
 from ..display import Curve, Curves, Live, View, Viewed, view_of
 from ..errors import MissingDependencyError, UnknownNameError
 
-__all__ = [
-    "LiveLearningCurve",
-    "PandasLogger",
-    "args_wrapper",
-]
-
 #: The last reading of each metric: (epoch, batch) and the values.
 _LAST_READING: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = (
     WeakKeyDictionary()

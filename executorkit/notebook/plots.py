@@ -14,8 +14,6 @@ from typing import Any
 
 from ..errors import MissingDependencyError
 
-__all__ = ["PAGE_STYLE", "follow_page"]
-
 #: A grey with a contrast of 4 to 1 on white pages, and more on dark ones.
 _GREY = "#7f7f7f"
 #: Almost the same grey, just above medium lightness where the other is just below. IPython puts

@@ -17,8 +17,6 @@ from ._descent import or_negative
 from ._optimizer import Optimizer, register
 from ._rule import Hyperparams, Rule, State, StepRule, as_float32
 
-__all__ = ["GroupAdaGrad"]
-
 
 @dataclass(frozen=True)
 class _GroupAdaGradRule(StepRule):

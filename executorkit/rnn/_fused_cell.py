@@ -86,8 +86,6 @@ class FusedRNNCell(BaseRNNCell):
         return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases of every gate in one vector; inverts
-        ``unpack_weights``."""
         arrays = dict(args)
         first = f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"
         weight = pop_parameter({**arrays}, first, "pack_weights")

@@ -127,14 +127,12 @@ class BucketSentenceIter(DataIter):
         return DataDesc(name, shape[:: -1 if self.major_axis else 1], layout=self.layout)
 
     def reset(self) -> None:
-        """Shuffles, and goes back to the first batch."""
         self.curr_idx = 0
         random.shuffle(self.idx)
         for bucket in self.data:
             np.random.shuffle(bucket)
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
         if self.curr_idx == len(self.idx):
             raise StopIteration
         bucket, start = self.idx[self.curr_idx]

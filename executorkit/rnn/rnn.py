@@ -14,8 +14,6 @@ from ._unrolling import Sequential
 
 Cells: TypeAlias = BaseRNNCell | Sequence[BaseRNNCell]
 
-__all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
-
 
 def rnn_unroll(
     cell: BaseRNNCell,

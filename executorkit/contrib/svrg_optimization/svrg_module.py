@@ -19,8 +19,6 @@ from ...model import FitSpec
 from ...module import BindSpec, Module, OptimizerSpec
 from ...ndarray import NDArray
 
-__all__ = ["SVRGModule"]
-
 
 class _GradientModule(Module):
     """A module that shows its gradients by name."""

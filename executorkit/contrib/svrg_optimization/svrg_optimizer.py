@@ -12,15 +12,12 @@ from ...errors import ArgumentValueError
 from ...ndarray import NDArray
 from ...optimizer import Optimizer, create, register
 
-__all__ = ["_AssignmentOptimizer", "_SVRGOptimizer"]
-
 
 @register
 class _AssignmentOptimizer(Optimizer):
     """Replaces the stored array by what is pushed."""
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Copies ``grad`` to ``weight``."""
         weight[:] = grad
 
 
@@ -49,12 +46,10 @@ class _SVRGOptimizer(Optimizer):
         return str(self.idx2name.get(index, index)).endswith("_full")
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
-        """The state of the other optimizer, None for a full gradient."""
         return (
             None if self._is_full_gradient(index) else self.default_opt.create_state(index, weight)
         )
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Updates a parameter, or replaces a full gradient."""
         chosen = self.aux_opt if self._is_full_gradient(index) else self.default_opt
         chosen.update(index, weight, grad, state)

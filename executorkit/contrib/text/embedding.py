@@ -25,16 +25,6 @@ from ...ndarray import NDArray, array, zeros
 from ...registry import get_create_func, get_register_func
 from .vocab import Vocabulary
 
-__all__ = [
-    "CompositeEmbedding",
-    "CustomEmbedding",
-    "FastText",
-    "GloVe",
-    "create",
-    "get_pretrained_file_names",
-    "register",
-]
-
 #: Folder of the files by default.
 _ROOT = os.path.join(data_dir(), "embeddings")
 _GLOVE = (

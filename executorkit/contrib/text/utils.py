@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-__all__ = ["count_tokens_from_str"]
-
 
 def count_tokens_from_str(
     source_str: str,

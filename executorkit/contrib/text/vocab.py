@@ -8,8 +8,6 @@ from typing import Any
 
 from ...errors import ArgumentValueError
 
-__all__ = ["Vocabulary"]
-
 
 class Vocabulary:
     """Indices of tokens: 0 is the unknown token, then reserved ones, then others by frequency.
