@@ -79,7 +79,7 @@ def test_the_classic_loop_trains_digits_on_two_devices():
     symbol = mx.sym.SoftmaxOutput(x, name="softmax")
     manager = _manager(2, train, symbol)
     metric = mx.metric.create("acc")
-    for _ in range(20):
+    for _ in range(30):
         train.reset()
         metric.reset()
         for one in train:
