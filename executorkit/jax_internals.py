@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 from jax._src.core import Trace, trace_ctx, trace_state_strong_ref
-from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
+from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 #: ``(aval, sharding, [host array], [device], committed) -> array`` that takes over the memory of
 #: the host array. ``jax.device_put`` does this with six times as much Python.
@@ -19,6 +19,9 @@ batched_device_put = xla_client.batched_device_put
 #: A call of the ``Compiled`` itself may be interrupted between the end of the program and the
 #: moment at which Python has its results.
 c_function = attrgetter("_call")
+#: ``(level) -> None`` that lets XLA print what is at least as grave: 1 warnings, 2 errors. The
+#: environment variable TF_CPP_MIN_LOG_LEVEL is read once, when JAX is imported.
+set_min_log_level = utils.absl_set_min_log_level
 
 
 def forget_calls(jitted: Any) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jax
 import jaxlib.version
 
+from ..jax_internals import set_min_log_level
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
 from ..ops.schema.traits import CONVOLUTION, LOOP
@@ -34,7 +36,8 @@ _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 #: ``malloc`` at every call. Blocks above 32 MiB the GNU C library fetches from the system, which
 #: clears every page, and gives them back at once: that was a quarter of a training step of
 #: MobileNet (four images of 224 x 224), an eighth of ResNet-50's. So it is split into smaller
-#: pieces, if no value is larger: XLA's compiler warns of those that are.
+#: pieces, if no value is larger. XLA's compiler warns of each larger one, as a padded copy may be:
+#: of hundreds in a large network, and nobody could do anything about it.
 _MAX_PIECE = 30 * 2**20
 _PIECES_ON_CPU = {"xla_multiheap_size_constraint_per_heap": str(_MAX_PIECE)}
 #: Options that this module may ask for.
@@ -66,7 +69,18 @@ def compiler_options(
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
             accepted |= options
+            if options is _PIECES_ON_CPU:
+                _hide_warnings()
     return accepted
+
+
+@cache
+def _hide_warnings() -> None:
+    """Lets XLA print errors only, unless TF_CPP_MIN_LOG_LEVEL or ``jax_logging_level`` are set: JAX
+    sets the former to 1 where it finds none."""
+    level = jax.config.jax_logging_level  # type: ignore[attr-defined]
+    if os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1") == "1" and level == "NOTSET":
+        set_min_log_level(2)
 
 
 def mapped_options(options: Mapping[str, Any]) -> dict[str, Any]:

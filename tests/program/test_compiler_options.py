@@ -135,6 +135,39 @@ def test_split_buffers_give_the_same_gradients() -> None:
     assert "per-heap" not in done.stderr
 
 
+#: The gradient of a convolution whose padded input is larger than a piece, while no value is.
+PADDED = """
+import executorkit as mx
+x = mx.sym.var("data")
+for i in range(2):
+    x = mx.sym.Convolution(x, kernel=(7, 7), pad=(3, 3), num_filter=64, name=f"c{i}")
+executor = x.simple_bind(mx.cpu(), data=(7, 64, 128, 128))
+executor.forward(is_train=True)
+executor.backward([executor.outputs[0]])
+mx.nd.waitall()
+assert "xla_multiheap_size_constraint_per_heap" in executor.program.compiler_options
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "level", "warns"),
+    [("executorkit", None, False), ("jax", None, False), ("executorkit", "0", True)],
+)
+def test_no_warning_of_larger_values_unless_asked_for(
+    first: str, level: str | None, warns: bool
+) -> None:
+    unset = ("JAX_COMPILATION_CACHE_DIR", "TF_CPP_MIN_LOG_LEVEL")
+    environment = {k: v for k, v in os.environ.items() if k not in unset}
+    environment |= {"EXECUTORKIT_INTERPRET": "0"}
+    environment |= {} if level is None else {"TF_CPP_MIN_LOG_LEVEL": level}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import {first}\n{PADDED}"],
+        capture_output=True, text=True, check=True, env=environment,
+    )  # fmt: skip
+    assert ("per-heap" in done.stderr) == warns
+    assert warns or not done.stderr
+
+
 def test_options_of_convolutions_are_for_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = graph_of(convolved().heads)
     assert _compiler_options.compiler_options(graph)
