@@ -25,9 +25,11 @@ from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method
 from ..ops.schema.operator_registry import OpDef
 from ._compose import (
     check_auxiliaries,
+    compose,
     compose_call,
     copy_graph,
     entry_of,
+    operator_attrs,
     parse_attrs,
     require_operator,
 )
@@ -235,6 +237,14 @@ class Symbol(PythonOperators, Viewed):
         for value in (*args, *kwargs.values()):
             if not isinstance(value, Symbol):
                 raise TypeError(f"{self!r}: composed with {value!r}, expected a Symbol")
+        atomic = self._single()
+        if atomic is not None and atomic.op is not None and not (atomic.name or atomic.inputs):
+            positional = [entry_of(value, f"arg{i}") for i, value in enumerate(args)]
+            named = {key: entry_of(value, key) for key, value in kwargs.items()}
+            subgraphs = atomic.subgraphs
+            return _outputs_of(
+                compose(atomic.op, name or "", atomic.attrs, positional, named, subgraphs)
+            )
         order = topological_order(self._heads)
         replace = self._replacements(order, args, kwargs)
         rename = {self._heads[0][0]: name} if name else {}
@@ -242,6 +252,18 @@ class Symbol(PythonOperators, Viewed):
         for node in topological_order(result._heads):
             check_auxiliaries(node)
         return result
+
+    def _gen_atomic_symbol(self) -> Symbol:
+        """The operator of this symbol alone, without name and inputs: a call gives it some.
+
+        MXNetError for a group and for a variable (in MXNet the latter ends the process).
+        """
+        node = self._single()
+        if node is None or node.op is None:
+            kind = "a group" if node is None else "a variable"
+            raise MXNetError("_gen_atomic_symbol", f"{self!r} is {kind}, expected one operator")
+        attrs = operator_attrs(node.op, node.attrs)
+        return _outputs_of(Node(node.op, "", attrs, node.params, (), node.subgraphs))
 
     def _replacements(
         self, order: Sequence[Node], args: Sequence[Symbol], kwargs: Mapping[str, Symbol]
@@ -337,6 +359,10 @@ def _refused_method(name: str) -> Callable[[Symbol], NoReturn]:
     method.__qualname__ = f"Symbol.{name}"
     method.__doc__ = "Only arrays have this; raises NotImplementedForSymbol."
     return method
+
+
+def _outputs_of(node: Node) -> Symbol:
+    return Symbol([(node, i) for i in range(node.n_visible)])
 
 
 def _from_json(text: str | bytes) -> Symbol:

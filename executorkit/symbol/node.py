@@ -85,10 +85,12 @@ class Node:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name."""
+        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name.
+        Those of a node without a name are its operator's: ``("output",)``."""
         if self.op is None or self.params is None:
             return (self.name,)
-        return tuple(f"{self.name}_{suffix}" for suffix in self.op.outputs(self.params))
+        prefix = f"{self.name}_" if self.name else ""
+        return tuple(prefix + suffix for suffix in self.op.outputs(self.params))
 
     @property
     def n_outputs(self) -> int:
@@ -118,9 +120,9 @@ class Node:
 
     @property
     def aux_inputs(self) -> Iterator[Entry]:
-        """The inputs that are auxiliary states."""
+        """The inputs that are auxiliary states; an operator alone has no inputs."""
         states = self.aux_names
-        if states:
+        if states and self.inputs:
             for name, entry in zip(self.input_names, self.inputs, strict=True):
                 if name in states:
                     yield entry

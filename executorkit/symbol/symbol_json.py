@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from .._files import SYMBOL, read_bytes, write_atomically
+from .._support.shape_semantics import numpy_shapes
 from ..errors import InputTypeError
 from ..ops.schema.traits import AMP_CAST
 from ._document import OLDEST as OLDEST, read_document
@@ -102,12 +103,17 @@ def _scratch(node: Node) -> int:
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
-    """The JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed precision."""
+    """The JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed precision.
+
+    It says if shapes have NumPy's meaning at this moment, which no reader minds.
+    """
     if remove_amp_cast:
         heads = without_casts(heads)
     graph = _graph(heads, 0)
-    version = _list([_string("int"), str(MXNET_VERSION)], 2)
-    graph["attrs"] = _dict({"mxnet_version": version}, 2)
+    facts = {"is_np_shape": 1} if numpy_shapes() else {}
+    facts["mxnet_version"] = MXNET_VERSION
+    attrs = {key: _list([_string("int"), str(number)], 2) for key, number in facts.items()}
+    graph["attrs"] = _dict(attrs, 2)
     return _dict(graph, 0, broken=True)
 
 

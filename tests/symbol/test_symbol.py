@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import pickle
 
 import numpy as np
@@ -218,3 +219,41 @@ def test_a_scalar_is_declared_under_numpy_semantics():
         assert (scalar + 1).infer_shape() == ([()], [()], [])
     with pytest.warns(UserWarning, match="do not follow for s"):
         assert (scalar + 1).infer_shape() == (None, None, None)
+
+
+class TestAtomicSymbol:
+    """The operator of a symbol alone, as MXNet's ``_gen_atomic_symbol`` gives it."""
+
+    def test_it_has_neither_name_nor_inputs(self):
+        atomic = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3)._gen_atomic_symbol()
+        assert (atomic.name, atomic.list_arguments()) == ("", [])
+        assert atomic.list_outputs() == ["output"]
+        assert atomic.list_attr() == {"num_hidden": "3"}
+        assert [node["op"] for node in json.loads(atomic.tojson())["nodes"]] == ["FullyConnected"]
+
+    def test_it_has_all_outputs(self):
+        second = mx.sym.split(mx.sym.var("x"), num_outputs=2)[1]
+        assert second._gen_atomic_symbol().list_outputs() == ["output0", "output1"]
+
+    def test_a_call_gives_it_inputs_and_a_name(self):
+        sine = mx.sym.sin(mx.sym.var("x"))._gen_atomic_symbol()
+        named = sine(mx.sym.var("z"), name="n")
+        assert (named.list_arguments(), named.list_outputs()) == (["z"], ["n_output"])
+        assert sine(data=mx.sym.var("z")).list_outputs() == ["output"]
+        assert sine.list_arguments() == []
+        total = (mx.sym.var("x") + mx.sym.var("y"))._gen_atomic_symbol()
+        assert total(mx.sym.var("p"), mx.sym.var("q")).list_arguments() == ["p", "q"]
+        values = total(mx.sym.var("p"), mx.sym.var("q")).eval(p=mx.nd.ones(2), q=mx.nd.ones(2))
+        assert values[0].asnumpy().tolist() == [2, 2]
+
+    def test_of_an_operator_with_states(self):
+        atomic = mx.sym.BatchNorm(mx.sym.var("x"))._gen_atomic_symbol()
+        assert atomic.list_auxiliary_states() == []
+        norm = atomic(data=mx.sym.var("z"), name="n")
+        assert norm.list_auxiliary_states() == ["n_moving_mean", "n_moving_var"]
+
+    def test_of_one_operator_only(self):
+        with pytest.raises(mx.MXNetError, match="is a group, expected one operator"):
+            mx.sym.Group([mx.sym.var("x"), mx.sym.var("y")])._gen_atomic_symbol()
+        with pytest.raises(mx.MXNetError, match="is a variable, expected one operator"):
+            mx.sym.var("x")._gen_atomic_symbol()

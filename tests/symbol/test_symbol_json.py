@@ -59,3 +59,18 @@ def test_text_is_json_with_inputs_first(symbol):
 def test_neither_a_path_nor_a_file():
     with pytest.raises(TypeError, match=r"save: 3 \(int\) is neither a path nor a file"):
         mx.sym.var("x").save(3)  # type: ignore[reportArgumentType]
+
+
+def test_the_text_says_that_shapes_have_numpys_meaning():
+    symbol = mx.sym.sin(mx.sym.var("x"), name="s")
+    with mx.util.np_shape():
+        text = symbol.tojson()
+        again = mx.sym.load_json(text).tojson()
+    assert again == text
+    assert text.endswith("""\
+  "attrs": {
+    "is_np_shape": ["int", 1], 
+    "mxnet_version": ["int", 10901]
+  }
+}""")
+    assert json.loads(mx.sym.load_json(text).tojson())["attrs"] == {"mxnet_version": ["int", 10901]}
