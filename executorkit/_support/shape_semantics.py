@@ -8,6 +8,7 @@ length of an empty axis. Every thread has its own switch, which starts with the 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 
 class _Semantics(threading.local):
@@ -29,3 +30,8 @@ def set_numpy_shapes(active: bool) -> bool:
     """Chooses the meaning of shapes in this thread; returns the previous choice."""
     previous, _semantics.numpy = _semantics.numpy, active
     return previous
+
+
+def is_known(shape: Sequence[int]) -> bool:
+    """True for a shape of which nothing is unknown, by the meaning that it has in this thread."""
+    return min(shape, default=0) >= 0 if _semantics.numpy else min(shape, default=0) > 0

@@ -4,9 +4,9 @@ In all of them ``ctx`` is the device, by default the current context's, ``dtype`
 NumPy accepts as one (float32 by default), ``shape`` a number, or a sequence or NumPy array of
 numbers.
 
-Filled arrays are made on the host and handed over, so that making one compiles nothing. Unlike
-MXNet, where a shape of 0 is an unknown one, arrays without elements can be made by all of them,
-and ``empty`` is filled with zeros.
+Filled arrays are made on the host and handed over, so that making one compiles nothing; ``empty``
+is filled with zeros. A length of 0, and the shape (), are unknown ones to ``zeros``, ``ones``,
+``full`` (the latter) and the random ones, and an MXNetError, but under ``mx.np_shape()``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..ops import lookup
 from ._eager import call, invoke
 from ._ndarray import NDArray, element_type
 from .storage import Shape
-from .values import fit, host_array, to_device
+from .values import check_known_shape, fit, host_array, to_device
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
@@ -95,8 +95,8 @@ def from_numpy(
 
     zero_copy
         requires an array that is contiguous in C's order; ValueError (ArgumentValueError) for
-        others. The memory is not shared all the same: unlike in MXNet, later changes of one array
-        do not reach the other, and the NumPy array stays writable.
+        others. It makes the NumPy array read-only, as in MXNet: writing to it is a ValueError.
+        The memory is not shared all the same: later changes of the result do not reach it.
     array_cls
         the class of the result.
     """
@@ -111,6 +111,8 @@ def from_numpy(
         )
     context = current_context()
     host = np.array(ndarray, element_type(ndarray.dtype))
+    if zero_copy:
+        ndarray.flags.writeable = False
     return array_cls.from_jax(to_device(host, context.device), context, shared=False)
 
 
@@ -169,9 +171,16 @@ def full(
     if out is not None:
         out[:] = val
         return out
+    dims = _dims(shape)
+    if not dims:
+        check_known_shape("full", dims)
+    return _filled(dims, val, ctx, dtype)
+
+
+def _filled(shape: Shape, value: Any, ctx: Context | None, dtype: Any) -> NDArray:
     context = _context(ctx)
-    value = fit(val, _dims(shape), element_type(dtype), context.device, "full")
-    return NDArray.from_jax(value.value, context, shared=value.shared)
+    fitted = fit(value, shape, element_type(dtype), context.device, "full")
+    return NDArray.from_jax(fitted.value, context, shared=fitted.shared)
 
 
 def zeros(
@@ -188,9 +197,13 @@ def zeros(
     >>> zeros((2, 2), dtype="int8").asnumpy().tolist()
     [[0, 0], [0, 0]]
     """
-    if stype not in (None, "default"):
-        raise NotSupportedError("zeros", f"storage type {stype!r} is not served", hint="'default'")
+    _check_dense("zeros", stype)
     return _constant("zeros", shape, 0, ctx, dtype, kwargs)
+
+
+def _check_dense(name: str, stype: str | None) -> None:
+    if stype not in (None, "default"):
+        raise NotSupportedError(name, f"storage type {stype!r} is not served", hint="'default'")
 
 
 def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
@@ -207,15 +220,20 @@ def _constant(
     out = kwargs.pop("out", None)
     if kwargs:
         raise MXNetError(name, f"unknown argument {', '.join(map(repr, kwargs))}")
-    return full(shape, value, ctx, dtype, out)
+    if out is not None:
+        return full(shape, value, out=out)
+    dims = _dims(shape)
+    check_known_shape(name, dims)
+    return _filled(dims, value, ctx, dtype)
 
 
 def empty(
     shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """:func:`zeros` of the same arguments (shape, ctx, dtype, stype): no memory is uninitialised
-    here."""
-    return zeros(shape, ctx, dtype, stype)
+    """:func:`zeros` of the same arguments (shape, ctx, dtype, stype), of any shape: no memory is
+    uninitialised here."""
+    _check_dense("empty", stype)
+    return _filled(_dims(shape), 0, ctx, dtype)
 
 
 def arange(

@@ -38,7 +38,7 @@ from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors, host_plan
 from .handle import Handle
 from .random_state import next_key
 from .storage import Storage
-from .values import HostContents, filled, to_device
+from .values import HostContents, check_known_shape, filled, to_device
 
 
 def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
@@ -322,7 +322,12 @@ def invoke(
             host = _host_results(entry, resolved, arrays, [v for _, v in dynamic])
             if host is not None:
                 return _delivered(resolved, cls, arrays, host, out)
-    context = arrays[0]._context if arrays else _context(ctx)
+    if arrays:
+        context = arrays[0]._context
+    else:
+        if attrs.get(op.shape_attr or "") is not None:
+            check_known_shape(op.name, resolved.params[op.shape_attr])
+        context = out._context if isinstance(out, Handle) else _context(ctx)
     values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
     key = next_key(context) if op.key_name is not None else None
     device = None if arrays else context.device

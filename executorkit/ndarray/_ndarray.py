@@ -35,6 +35,7 @@ from ._array_operators import operator_methods
 from ._eager import call
 from ._indexing import read_part, write_part
 from .handle import Handle
+from .storage import Shape
 from .values import fit, to_device
 
 
@@ -81,6 +82,20 @@ class NDArray(Viewed, Handle):
             )
         # Without contents, for MXNet's pickles: __setstate__ follows.
         self.show(_unpickle(type(self), np.zeros(0, np.float32), cpu()))
+
+    @staticmethod
+    def _basic_indexing_slice_is_contiguous(slc_key: Sequence[slice], shape: Shape) -> bool:
+        """True if the elements that slices, one for each axis of ``shape``, select follow each
+        other in memory: no axis but the first that has several is cut, and none has gaps."""
+        ranges = [range(*k.indices(n)) for k, n in zip(slc_key, shape, strict=True)]
+        if math.prod(map(len, ranges)) <= 1:
+            return True
+        whole = True
+        for selected, length in zip(reversed(ranges), reversed(shape), strict=True):
+            if len(selected) > 1 and (selected.step != 1 or not whole):
+                return False
+            whole = whole and len(selected) == length
+        return True
 
     def as_nd_ndarray(self) -> Self:
         """The array itself, which is a legacy NDArray already."""

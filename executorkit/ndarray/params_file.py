@@ -9,8 +9,9 @@ An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-e
     int32 device type, int32 device number, int32 element type, elements
 
 MXNet 0.12 (V1) had no storage type; before, there was no magic number either, and the sizes were
-uint32. All are read. Files are written as MXNet 1.9.1 writes them, byte for byte, but for arrays of
-shape (), which it writes in a way that it cannot read itself: they are written as V3.
+uint32. All are read; scalars and arrays without elements of V3 under ``mx.np_shape()`` only. Files
+are written as MXNet 1.9.1 writes them, byte for byte: under ``mx.np_shape()`` as V3, otherwise as
+V2, but for arrays of shape (), which it writes in a way that it cannot read itself: they are V3.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import jax
 import numpy as np
 
 from .._files import HEAD, PARAMS, describe_misfit, open_to_read, write_atomically
+from .._support.shape_semantics import is_known, numpy_shapes
 from ..context import Context, cpu
 from ..errors import ArgumentValueError, FileFormatError, InputTypeError, MXNetError
 from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
@@ -224,8 +226,9 @@ def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes | memoryview]:
     for x in arrays:
         host = np.ascontiguousarray(x.asnumpy())
         context = x.context if x.context.device_type != "tpu" else cpu()
+        magic = _V3 if numpy_shapes() or not x.ndim else _V2
         numbers = [context.device_typeid, context.device_id, DTYPE_NUMBERS[host.dtype.name]]
-        yield np.array((_V2 if x.ndim else _V3, 0, x.ndim), "<u4").tobytes()
+        yield np.array((magic, 0, x.ndim), "<u4").tobytes()
         yield np.array(x.shape, "<i8").tobytes()
         yield np.array(numbers, "<i4").tobytes()
         yield host.reshape(-1).view(np.uint8).data
@@ -256,11 +259,13 @@ class _ParamsReader:
         self._source = source
         self._at = 0
         self._entry = "header"
+        #: That of the array that was read last.
+        self._magic = 0
         #: The magic numbers of the arrays so far, None for arrays without one.
         self.magics: set[int | None] = set()
 
     def read_all(self) -> list[NDArray] | dict[str, NDArray]:
-        arrays, names = self._read(self._array)
+        arrays, names = self._read(self._known_array)
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
     def read_headers(self) -> list[ArrayHeader]:
@@ -320,6 +325,13 @@ class _ParamsReader:
         host = raw.view(header.dtype).reshape(header.shape)
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
+    def _known_array(self) -> NDArray:
+        array = self._array()
+        if self._magic == _V3 and not is_known(array.shape):
+            problem = f"shape {array.shape} was saved under mx.np_shape(), and is unknown outside"
+            raise self._error(problem, hint="load it under mx.np_shape() too")
+        return array
+
     def _skipped(self) -> ArrayHeader:
         header = self._header()
         self._check_rest(header.nbytes, f"elements {header.dtype.name}{header.shape}")
@@ -329,6 +341,7 @@ class _ParamsReader:
 
     def _header(self) -> ArrayHeader:
         (magic,) = self._numbers("I", "magic number")
+        self._magic = magic
         storage = 0
         if magic in (_V2, _V3):
             (storage,) = self._numbers("i", "storage type")

@@ -54,8 +54,8 @@ class _Streams:
             self.state = state
             self.running = running
 
-    def start(self, context: Context, state: int, salt: int) -> _Stream:
-        words = np.random.SeedSequence((state & _MASK, salt)).generate_state(1, np.uint64)
+    def start(self, context: Context, state: int, device: int) -> _Stream:
+        words = np.random.SeedSequence((state & _MASK, 1 + device)).generate_state(1, np.uint64)
         with self.lock:
             return self.running.setdefault(context, _Stream(int(words[0])))
 
@@ -105,7 +105,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seeds the random operators of every context, or of one.
 
     After ``seed(7)`` contexts with different device numbers give different numbers; after
-    ``seed(7, ctx)`` the numbers do not depend on the number of the context's device.
+    ``seed(7, ctx)`` every context gives those that device 0 gives after ``seed(7)``.
     """
     try:
         state = operator.index(seed_state)
@@ -160,7 +160,7 @@ def next_key_data(context: Context) -> np.ndarray:
     """The data of the context's next key, two words, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
-        stream = _streams.start(context, _streams.state, 1 + context.device_id)
+        stream = _streams.start(context, _streams.state, context.device_id)
     number = stream.draw() & _MASK
     return np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import ShapedArray
 
+from .._support.shape_semantics import is_known
 from ..context import Context, Device
 from ..errors import InputTypeError, ShapeError
 from ..jax_internals import batched_device_put
@@ -52,6 +53,19 @@ def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) 
     return FittedValue(to_device(np.ascontiguousarray(host).reshape(shape), device), False)
 
 
+def check_known_shape(where: str, shape: Shape) -> None:
+    """ShapeError for a shape that leaves lengths open, by the meaning that shapes have now."""
+    if not is_known(shape):
+        raise ShapeError(
+            where,
+            f"shape {shape} is not known",
+            because="() and lengths of 0 stand for unknown ones"
+            if min(shape, default=0) >= 0
+            else "lengths are not negative",
+            hint="with mx.np_shape(): 0 is a length, and () the shape of a scalar",
+        )
+
+
 def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
     """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
     if isinstance(source, np.ndarray) and source.dtype == dtype:
@@ -60,8 +74,11 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
         with np.errstate(invalid="ignore"):
             if isinstance(source, np.ndarray):
                 return source.astype(dtype)
-            return np.array(source, dtype)
-    except (TypeError, ValueError):
+            try:
+                return np.array(source, dtype)
+            except OverflowError:  # numbers out of range wrap, as in the NumPy that MXNet uses
+                return np.array(source).astype(dtype)
+    except (OverflowError, TypeError, ValueError):
         text = " ".join(repr(source).split())
         text = text if len(text) <= 80 else text[:77] + "..."
         raise InputTypeError(

@@ -89,6 +89,9 @@ class Symbol(PythonOperators, Viewed):
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
         ...
 
+    def _gen_atomic_symbol(self) -> Symbol:
+        ...
+
     def _replacements(self, order: Sequence[Node], args: Sequence[Symbol], kwargs: Mapping[str, Symbol]) -> dict[Node, Entry]:
         ...
 
@@ -282,7 +285,7 @@ class Symbol(PythonOperators, Viewed):
 
     Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
     missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
-    two arguments have one name.
+    two arguments have one name (MXNet's error is a RuntimeError, which ours is too).
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -301,6 +304,8 @@ class Symbol(PythonOperators, Viewed):
     """
         ...
 def _refused_method(name: str) -> Callable[[Symbol], NoReturn]:
+    ...
+def _outputs_of(node: Node) -> Symbol:
     ...
 def _from_json(text: str | bytes) -> Symbol:
     ...

@@ -103,7 +103,8 @@ def test_text_form():
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3), (2, 3, 4, 5), (600, 600)])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool", "bfloat16"])
 def test_every_array_has_a_view(shape, dtype):
-    array = mx.nd.ones(shape, dtype=dtype)
+    with mx.np_shape():
+        array = mx.nd.ones(shape, dtype=dtype)
     words = checked(array._repr_html_())
     assert f"NDArray {shape} {dtype} @cpu(0)" in words
     assert array._repr_mimebundle_()["text/plain"] == repr(array)

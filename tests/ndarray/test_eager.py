@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 
+import executorkit as mx
 from executorkit import ndarray as nd
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
@@ -106,7 +107,8 @@ def test_new_shapes_are_broadcast_and_checked_without_a_trace():
     assert _traces() == before
     with pytest.raises(ShapeError, match=r"\(4, 2\) and rhs \(4, 3\) do not broadcast"):
         add((4, 2), (4, 3))
-    assert add((0, 3), (1, 3)).shape == (0, 3)
+    with mx.np_shape():
+        assert add((0, 3), (1, 3)).shape == (0, 3)
     with pytest.raises(ShapeError):
         nd.elemwise_add(nd.ones((2, 2)), nd.ones((2, 3)))
 

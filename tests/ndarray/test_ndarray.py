@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import executorkit as mx
 from executorkit import ndarray as nd
 from executorkit.context import Context, cpu
 from executorkit.errors import MXNetError
@@ -100,7 +101,7 @@ def test_64_bit_types_are_preserved():
 
 
 def test_arrays_without_elements_and_axes_are_arrays_like_others():
-    nothing, scalar = nd.zeros((0, 2)), nd.zeros(())
+    nothing, scalar = nd.empty((0, 2)), nd.empty(())
     assert (nothing + 1).shape == (0, 2)
     assert nothing.copy().astype("int32").shape == (0, 2)
     assert repr(nothing) == "\n[]\n<NDArray 0x2 @cpu(0)>"
@@ -153,3 +154,103 @@ def test_undefined_rows_are_zeros():
 def test_wait_to_read_and_waitall_raise_nothing(x):
     (x + 1).wait_to_read()
     nd.waitall()
+
+
+class TestUnknownShapes:
+    """() and lengths of 0 are unknown where shapes have not NumPy's meaning."""
+
+    @pytest.mark.parametrize("shape", [(), (0,), (2, 0), 0])
+    @pytest.mark.parametrize(
+        "create", [nd.zeros, nd.ones, lambda shape: nd.random.uniform(shape=shape)]
+    )
+    def test_arrays_of_them_are_made_under_np_shape_only(self, create, shape):
+        with pytest.raises(MXNetError, match="is not known"):
+            create(shape)
+        with mx.np_shape():
+            assert create(shape).shape == ((shape,) if shape == 0 else shape)
+
+    def test_a_negative_length_is_none(self):
+        for active in (False, True):
+            with mx.np_shape(active), pytest.raises(MXNetError):
+                nd.random.uniform(shape=(3, -1))
+
+    def test_those_that_mxnet_makes_are_made(self):
+        assert nd.empty(()).shape == ()
+        assert nd.empty((0, 2)).shape == (0, 2)
+        assert nd.full((0,), 1).shape == (0,)
+        assert nd.array([]).shape == (0,)
+        assert nd.random.normal().shape == (1,)
+        with pytest.raises(MXNetError, match="is not known"):
+            nd.full((), 1)
+
+    @pytest.mark.parametrize("shape", [(), (2, 0)])
+    def test_what_was_saved_under_np_shape_is_loaded_under_it_only(self, shape, tmp_path):
+        path = str(tmp_path / "x.params")
+        with mx.np_shape():
+            nd.save(path, {"w": nd.ones((2,)), "x": nd.ones(shape)})
+            assert nd.load(path)["x"].shape == shape
+        with pytest.raises(MXNetError, match=r"array 1 of 2: shape .* is unknown outside"):
+            nd.load(path)
+        with pytest.raises(MXNetError, match="is unknown outside"):
+            nd.load_frombuffer((tmp_path / "x.params").read_bytes())
+        nd.save(path, [nd.empty((2, 0))])
+        assert nd.load(path)[0].shape == (2, 0)
+
+    def test_the_coordinates_of_a_scalar(self):
+        with mx.np_shape():
+            coordinates = nd.contrib.index_array(nd.ones(()))
+            assert (coordinates.shape, coordinates.dtype) == ((0,), np.int64)
+        assert nd.contrib.index_array(nd.ones((2, 3)), axes=()).shape == (2, 3, 0)
+
+
+def test_from_numpy_makes_the_source_read_only():
+    source = np.arange(6.0).reshape(2, 3)
+    array = nd.from_numpy(source)
+    with pytest.raises(ValueError, match="read-only"):
+        source[0, 0] = 5
+    assert array.asnumpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+    whole = np.arange(6.0)
+    nd.from_numpy(whole[2:5])
+    whole[3] = 7
+    nd.from_numpy(whole, zero_copy=False)
+    whole[3] = 8
+    transposed = np.ones((2, 3)).T
+    with pytest.raises(ValueError, match="not contiguous"):
+        nd.from_numpy(transposed)
+    transposed[0, 0] = 5
+
+
+@pytest.mark.parametrize(
+    ("number", "wrapped"), [(300, 44), (-1, 255), (256, 0), (2.7, 2), (-2.7, 254), (1e10, 0)]
+)
+def test_numbers_out_of_range_wrap(number, wrapped):
+    assert nd.array([number, 1], dtype="uint8").asnumpy().tolist() == [wrapped, 1]
+    assert nd.array(number, dtype="uint8").asnumpy().tolist() == wrapped
+    assert nd.full((1,), number, dtype="uint8").asnumpy().tolist() == [wrapped]
+    array = nd.ones((2,), dtype="uint8")
+    array[:] = [number, 1]
+    assert array.asnumpy().tolist() == [wrapped, 1]
+
+
+def test_numbers_that_no_type_holds_are_refused():
+    with pytest.raises(TypeError, match="is no array of uint8"):
+        nd.array([2**70], dtype="uint8")
+
+
+@pytest.mark.parametrize(
+    ("key", "contiguous"),
+    [
+        ((slice(0, 4, 1), slice(0, 5, 1), slice(0, 6, 1)), True),
+        ((slice(0, 1, 1), slice(0, 2, 1), slice(0, 6, 1)), True),
+        ((slice(1, 2, 1), slice(1, 2, 1), slice(0, 3, 1)), True),
+        ((slice(0, 1, 1), slice(4, 5, 1), slice(5, 6, 1)), True),
+        ((slice(2, 2, 1), slice(0, 5, 2), slice(0, 6, 1)), True),
+        ((slice(0, 2, 1), slice(0, 1, 1), slice(0, 6, 1)), False),
+        ((slice(0, 1, 1), slice(0, 1, 1), slice(5, 2, -1)), False),
+        ((slice(0, 4, 2), slice(0, 5, 1), slice(0, 6, 1)), False),
+    ],
+)
+def test_slices_of_contiguous_elements(key, contiguous):
+    assert nd.NDArray._basic_indexing_slice_is_contiguous(key, (4, 5, 6)) == contiguous
+    offsets = np.arange(120).reshape(4, 5, 6)[key].ravel()
+    assert bool((np.diff(offsets) == 1).all()) == contiguous

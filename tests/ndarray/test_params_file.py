@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import executorkit as mx
 from executorkit import ndarray as nd
 from executorkit.context import cpu, cpu_pinned
 from executorkit.errors import FileFormatError, MXNetError
@@ -59,9 +60,13 @@ def test_reads_files_of_older_releases(version):
 
 
 def test_reads_the_np_faces_shapes(tmp_path):
-    _equal(nd.load(DATA / "np.params"), pc.NP_SHAPES)
+    with mx.np_shape():
+        _equal(nd.load(DATA / "np.params"), pc.NP_SHAPES)
+        nd.save(tmp_path / "ours", _as_nd(pc.NP_SHAPES))
+        assert (tmp_path / "ours").read_bytes() == (DATA / "np.params").read_bytes()
     nd.save(tmp_path / "ours", _as_nd({"scalar": pc.NP_SHAPES["scalar"]}))
-    _equal(nd.load(tmp_path / "ours"), {"scalar": pc.NP_SHAPES["scalar"]})
+    with mx.np_shape():
+        _equal(nd.load(tmp_path / "ours"), {"scalar": pc.NP_SHAPES["scalar"]})
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "int16", "uint16", "uint32", "uint64"])
@@ -149,8 +154,9 @@ def test_sparse_arrays_are_refused_by_entry(name):
 @pytest.mark.parametrize("file", ["names", "v0", "v1", "np"])
 def test_every_truncation_is_an_error_of_the_format(file):
     content = (DATA / f"{file}.params").read_bytes()
-    for length in range(len(content)):
-        assert "expected" in _text(content[:length])
+    with mx.np_shape():
+        for length in range(len(content)):
+            assert "expected" in _text(content[:length])
 
 
 def test_truncation_names_entry_and_bytes():

@@ -45,6 +45,23 @@ def test_seed_of_all_differs_by_device_and_seed_of_one_does_not():
     assert _words(cpu(0)) == _words(cpu(1))
 
 
+def test_seed_of_one_gives_what_device_0_gives_after_a_seed_of_all():
+    random.seed(3)
+    first = _words(cpu(0))
+    random.seed(3, ctx=cpu(1))
+    assert _words(cpu(1)) == first
+
+
+def test_numbers_for_a_given_array_come_from_the_stream_of_its_device():
+    filled = []
+    for context in (cpu(0), cpu(1)):
+        array = nd.zeros((5,), ctx=context)
+        random.seed(3, ctx=context)
+        nd.random.uniform(out=array)
+        filled.append(array.asnumpy().tolist())
+    assert filled[0] == filled[1]
+
+
 def test_seed_of_one_context_leaves_the_others_alone():
     random.seed(3)
     first = _words(cpu(1))

@@ -37,7 +37,6 @@ BESIDE_MXNET = {
     "Convolution": "channels-last layouts on CPUs too",
     "Convolution_v1": "channels-last layouts on CPUs too",
     "Custom": "what `backward` does to auxiliary states is lost",
-    "Dropout": "`p=1` gives 0, not NaN",
     "Embedding": "zero gradient of data, not an error",
     "InstanceNorm": "any floating dtype",
     "Pad": "any number of axes, any of them padded",

@@ -69,10 +69,11 @@ def test_training_only_unless_always():
     assert abs(np.mean(out == 0) - 0.5) < 0.01
 
 
-def test_p_1_gives_zeros():
-    out, _, grad = run("Dropout", np.ones((3, 4), "float32"), p=1.0)
-    assert not out.any()
-    assert not grad.any()
+@pytest.mark.parametrize("axes", [(), (0,)])
+def test_p_1_gives_nan(axes):
+    out, _, grad = run("Dropout", np.ones((3, 4), "float32"), p=1.0, axes=axes)
+    assert np.isnan(out).all()
+    assert np.isnan(grad).all()
 
 
 @pytest.mark.parametrize("p", [-0.1, 1.5])

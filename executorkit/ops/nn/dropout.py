@@ -61,12 +61,13 @@ def dropout(
     data of any shape and floating dtype; the result has them too. It does so in training only,
     or, with ``mode="always"``, in inference too; otherwise it returns data. All elements
     along each of ``axes`` share one draw. The hidden second output, mask, has size 1 on ``axes``
-    and holds the factors. With p=1 everything becomes 0 (NaN in MXNet).
+    and holds the factors. With p=1 everything becomes NaN, as in MXNet: 0 times 1 / 0.
     """
     shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape))
     if not (train or mode == "always") or p == 0:
         return data, jnp.ones(shape, data.dtype)
     if p == 1:
-        return jnp.zeros_like(data), jnp.zeros(shape, data.dtype)
-    mask = jnp.where(_keep_mask(key, 1 - p, shape), 1 / (1 - p), 0).astype(data.dtype)
+        mask = jnp.full(shape, jnp.nan, data.dtype)
+    else:
+        mask = jnp.where(_keep_mask(key, 1 - p, shape), 1 / (1 - p), 0).astype(data.dtype)
     return data * mask, mask

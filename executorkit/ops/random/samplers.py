@@ -64,7 +64,8 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
     }
 
     def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
-        shape, dtype = attrs["shape"] or (1,), attrs["dtype"] or "float32"
+        shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
+        shape = (1,) if shape is None else shape
         return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
     def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
@@ -169,7 +170,7 @@ def randint(
     and ``dtype`` (default int32). ``ctx`` is accepted and has no effect. Reading a result raises
     MXNetError unless low < high (for low = high MXNet ends the process).
     """
-    shape, dtype = shape or (1,), dtype or "int32"
+    shape, dtype = (1,) if shape is None else shape, dtype or "int32"
     if low >= high:
         return _refused("_random_randint", f"low={low} is not below high={high}", shape, dtype)
     return jax.random.randint(key, shape, low, high, dtype)

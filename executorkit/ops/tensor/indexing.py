@@ -400,7 +400,7 @@ def index_array(data: jax.Array, *, axes: Shape | None = None):
     """
     named = range(data.ndim) if axes is None else [a % data.ndim for a in axes]
     rows = [lax.broadcasted_iota(jnp.int64, data.shape, a) for a in named]
-    return jnp.stack(rows, -1)
+    return jnp.stack(rows, -1) if rows else jnp.zeros((*data.shape, 0), jnp.int64)
 
 
 def _infer_rows_shape(s: ShapeFacts, p: Params) -> None:
