@@ -61,24 +61,6 @@ def _golden_programs_are_compiled(request: pytest.FixtureRequest) -> None:
         patch.setattr(winograd, "_costs", winograd.Costs(0, 0, 0, 0, 0))
 
 
-#: Files whose tests compare with recorded results of MXNet.
-GOLDEN = (
-    "test_golden.py", "test_answers.py", "test_scripts.py", "test_models.py", "test_fused.py",
-    "test_module_scripts.py", "test_training_scripts.py", "test_arguments.py",
-    "test_symbol_golden.py", "test_example_scripts.py",
-)  # fmt: skip
-#: Files whose tests start other processes.
-PROCESSES = ("processes.py", "test_killed.py", "test_checkpoint.py", "test_kvstore_update.py")
-#: Files that run in a minute together and touch every layer.
-SMOKE = (
-    "test_architecture.py", "support/test_unserved.py", "test_readme.py", "symbol/test_symbol.py",
-    "symbol/test_naming.py", "symbol/test_symbol_json.py", "lowering/test_lower.py",
-    "ndarray/test_ndarray.py", "executor/test_deferred.py", "executor/test_dispatch.py",
-    "optimizer/test_updater.py", "io/test_io.py", "parallel/test_slicing.py",
-    "module/test_messages.py", "test_context.py",
-)  # fmt: skip
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds ``--soak``, and ``--rounds`` for its length."""
     group = parser.getgroup("executorkit")
@@ -89,19 +71,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Marks tests by the file that they stand in; selects those marked soak, or the others."""
+    """Selects the tests marked soak, or the others."""
     soak = config.getoption("--soak")
     chosen = [item for item in items if (item.get_closest_marker("soak") is not None) == soak]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
         items[:] = chosen
-    for item in items:
-        path = item.path.as_posix()
-        if path.endswith(GOLDEN):
-            item.add_marker("golden")
-        if path.endswith(PROCESSES):
-            item.add_marker("processes")
-        if "notebook" in path.rpartition("tests/")[2]:
-            item.add_marker("notebook")
-        if path.endswith(SMOKE):
-            item.add_marker("smoke")

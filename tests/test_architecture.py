@@ -9,6 +9,8 @@ import pytest
 from executorkit import ops
 from tests import _architecture as architecture
 
+pytestmark = pytest.mark.smoke
+
 #: Import paths of MXNet that occur in several of its packages, and what a package must be called.
 FILE_NAMES = frozenset(
     {

@@ -14,6 +14,8 @@ import executorkit as mx
 from executorkit.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus, tpu
 from executorkit.errors import MXNetError
 
+pytestmark = pytest.mark.smoke
+
 
 def test_printed_forms():
     assert (repr(cpu()), str(gpu(1)), str(Context("cpu_pinned", 2))) == (

@@ -11,6 +11,8 @@ from tests._answers import differences
 from tests._golden import GOLDEN
 from tests.golden import example_scripts
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((GOLDEN / "data" / "examples.json").read_text())
 
 

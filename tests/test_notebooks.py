@@ -12,6 +12,8 @@ import pytest
 
 from .notebooks import NOTEBOOKS, ROOT, alike, differences, faults, plain, read
 
+pytestmark = pytest.mark.notebook
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 _LINK = re.compile(r"\]\((?!http)([^)#]+)\)")
 

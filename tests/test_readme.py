@@ -14,6 +14,8 @@ from executorkit.__main__ import main
 from executorkit._cli import _demo_command as _demo
 from executorkit.ops.schema import operator_registry as _registry
 
+pytestmark = pytest.mark.smoke
+
 README = (Path(__file__).parents[1] / "README.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^    python -m executorkit (.*)$", README, re.MULTILINE)

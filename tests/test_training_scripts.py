@@ -10,6 +10,8 @@ import pytest
 from tests import training_scripts
 from tests._golden import GOLDEN
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((GOLDEN / "data" / "training.json").read_text())
 
 

@@ -8,6 +8,8 @@ from executorkit.display import Line, View, Viewed, view_of
 
 from ._html import checked
 
+pytestmark = pytest.mark.notebook
+
 
 class _Shown(Viewed):
     def __repr__(self):

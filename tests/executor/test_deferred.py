@@ -10,6 +10,8 @@ import pytest
 
 import executorkit as mx
 
+pytestmark = pytest.mark.smoke
+
 
 def _product(grad_req: Any = "write") -> Any:
     net = mx.sym.sin(mx.sym.Variable("a")) * mx.sym.Variable("b")

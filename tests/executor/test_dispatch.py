@@ -11,7 +11,7 @@ import pytest
 import executorkit as mx
 from executorkit.program import MAX_AGE
 
-pytestmark = pytest.mark.usefixtures("compiled")
+pytestmark = [pytest.mark.smoke, pytest.mark.usefixtures("compiled")]
 
 _HOME = str(Path(mx.__file__).parent)
 

@@ -12,6 +12,8 @@ from tests import _golden
 from tests.golden._store import condense_network
 from tests.models import MODELS
 
+pytestmark = pytest.mark.golden
+
 #: Relative to the largest magnitude in an array: twenty layers of float32 sums in another order
 #: differ by 1e-5 or so; in float64 MXNet still keeps BatchNorm's eps and momentum in float32.
 RTOL = {"float32": 1e-4, "float64": 1e-6}

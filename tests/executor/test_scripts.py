@@ -14,6 +14,8 @@ from tests._answers import differences
 from tests._golden import GOLDEN
 from tests.golden import executor_scripts
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((GOLDEN / "data" / "executor.json").read_text())
 
 LENIENT = "what MXNet refuses here has a plain meaning, and works"

@@ -8,6 +8,8 @@ import pytest
 import executorkit as mx
 from tests.golden import _store, image_questions
 
+pytestmark = pytest.mark.golden
+
 pytest.importorskip("cv2")
 
 ANSWERS = _store.Answers("image_functions")

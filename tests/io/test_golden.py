@@ -10,6 +10,8 @@ import pytest
 import executorkit as mx
 from tests.golden.cases._io import ERRORS, VALUES
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/io.json").read_text())
 
 

@@ -17,6 +17,8 @@ import executorkit as mx
 from executorkit.io._mnist_iter import shuffled_indices
 from executorkit.io._ndarray_iter import Source
 
+pytestmark = pytest.mark.smoke
+
 ROWS = np.arange(20, dtype="float32").reshape(10, 2)
 
 

@@ -13,6 +13,8 @@ from executorkit import ops
 from executorkit.ops.schema import operator_registry
 from executorkit.symbol.node import Node
 
+pytestmark = pytest.mark.smoke
+
 
 def _net():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")

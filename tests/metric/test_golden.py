@@ -11,6 +11,8 @@ import pytest
 import executorkit as mx
 from tests.golden.cases._metric import ERRORS, EXACT, VALUES
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/metric.json").read_text())
 
 #: MXNet sums half precision in half precision; we sum in float64.

@@ -12,6 +12,8 @@ import pytest
 import executorkit as mx
 from executorkit.errors import FileFormatError
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def net():

@@ -10,6 +10,8 @@ from executorkit.errors import explain
 from tests._processes import run_processes
 from tests._tools import compare, names
 
+pytestmark = pytest.mark.processes
+
 WORKER = "tests/model/update_worker.py"
 
 

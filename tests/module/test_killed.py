@@ -15,6 +15,8 @@ import pytest
 
 import executorkit as mx
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -10,6 +10,8 @@ import pytest
 
 import executorkit as mx
 
+pytestmark = pytest.mark.smoke
+
 
 def _net() -> Any:
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")

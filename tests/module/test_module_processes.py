@@ -9,6 +9,8 @@ import executorkit as mx
 from tests._processes import run_processes
 from tests.module.module_worker import ROWS, train
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.mark.parametrize("processes", [2, 4])
 def test_processes_train_as_one(processes):

@@ -13,6 +13,8 @@ from executorkit import base, context, ndarray, random
 from executorkit.ops import lookup
 from tests.golden import ndarray_questions as nq
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((Path(nq.__file__).parent / "data" / "ndarray.json").read_text())
 MX = types.SimpleNamespace(
     nd=ndarray, random=random, cpu=context.cpu, gpu=context.gpu, base=base, Context=context.Context

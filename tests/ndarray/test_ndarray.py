@@ -15,6 +15,8 @@ from executorkit import ndarray as nd
 from executorkit.context import Context, cpu
 from executorkit.errors import MXNetError
 
+pytestmark = pytest.mark.smoke
+
 
 @pytest.fixture
 def x() -> nd.NDArray:

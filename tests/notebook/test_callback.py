@@ -20,6 +20,8 @@ from executorkit.notebook.callback import (
 )
 from tests.display._html import checked, drawn_texts
 
+pytestmark = pytest.mark.notebook
+
 Batch = mx.model.BatchEndParam
 
 

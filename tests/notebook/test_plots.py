@@ -10,6 +10,8 @@ import pytest
 import executorkit as mx
 from executorkit.notebook import plots
 
+pytestmark = pytest.mark.notebook
+
 LIGHT, DARK = "#ffffff", "#16181b"
 
 

@@ -12,6 +12,8 @@ from executorkit.ops import OpDef
 from executorkit.ops.schema.unsupported import unsupported_reason
 from tests import _golden
 
+pytestmark = pytest.mark.golden
+
 ARGUMENTS: dict[str, dict[str, str]] = json.loads(
     (_golden.GOLDEN / "data/arguments.json").read_text()
 )

@@ -12,6 +12,8 @@ import executorkit as mx
 from executorkit.symbol.node import Node, topological_order
 from tests import _golden
 
+pytestmark = pytest.mark.golden
+
 NETWORKS = sorted(_golden.answers("quantized_networks").facts)
 
 

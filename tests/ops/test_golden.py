@@ -13,6 +13,8 @@ import pytest
 from executorkit import ops
 from tests import _golden
 
+pytestmark = pytest.mark.golden
+
 #: Operators without golden values, and why.
 NO_GOLDEN_CASE = {
     op.name: "draws other numbers than MXNet; test_random.py looks at their distribution"

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from executorkit import ops
 from tests.ops import make_readme
+
+pytestmark = pytest.mark.smoke
 
 
 def test_the_table_is_current():

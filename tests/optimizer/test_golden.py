@@ -12,6 +12,8 @@ from tests.golden.cases import _optimizers
 from tests.golden.cases._optimizers import RUNS
 from tests.optimizer._runs import ANSWERS, inner_state, keys
 
+pytestmark = pytest.mark.golden
+
 #: Relative to the largest magnitude of each array. MXNet rounds rates to float32, also in float64.
 TOLERANCES = {"float16": 1e-3, "float32": 4e-6, "float64": 5e-7}
 #: Without a master MXNet computes in half precision, and we in float32 with one rounding.

@@ -18,6 +18,8 @@ from tests.golden.cases._optimizers import RUNS, SHAPES
 from tests.optimizer._runs import ANSWERS, keys
 from tests.optimizer.test_golden import compare
 
+pytestmark = pytest.mark.smoke
+
 DATA = Path(__file__).parents[1] / "golden" / "data"
 
 

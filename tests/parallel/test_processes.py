@@ -9,6 +9,8 @@ import executorkit as mx
 from tests._processes import run_processes
 from tests.parallel.worker import train
 
+pytestmark = pytest.mark.processes
+
 WORKER = "tests/parallel/worker.py"
 
 

@@ -11,6 +11,8 @@ from executorkit.errors import SliceError
 from executorkit.parallel._slicing import part_of, split_input_slice
 from tests._golden import GOLDEN
 
+pytestmark = pytest.mark.smoke
+
 ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["slices"]
 
 

@@ -10,6 +10,8 @@ import pytest
 import executorkit as mx
 from executorkit._support.unserved import ELSEWHERE, UnservedModules, refuse_imports
 
+pytestmark = pytest.mark.smoke
+
 GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import executorkit as mx
 
+pytestmark = pytest.mark.smoke
+
 
 def test_each_thread_has_its_own_scopes():
     seen = []

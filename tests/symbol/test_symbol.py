@@ -14,6 +14,8 @@ from executorkit import ops
 from executorkit.errors import AttributeValueError, InputTypeError, MXNetError
 from executorkit.ops.schema import operator_registry
 
+pytestmark = pytest.mark.smoke
+
 
 def _x():
     return mx.sym.var("x")

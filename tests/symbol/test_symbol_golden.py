@@ -12,6 +12,8 @@ import executorkit as mx
 from tests.golden.cases._graphs import DOCUMENTS, ERRORS, GRAPHS, VALUES
 from tests.golden.make_symbol import facts
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/symbol.json").read_text("utf-8"))
 
 

@@ -10,6 +10,8 @@ from hypothesis import given, settings, strategies as st
 import executorkit as mx
 from tests.golden.make_symbol import facts
 
+pytestmark = pytest.mark.smoke
+
 NAMES = st.text(min_size=1, max_size=6)
 ANNOTATIONS = st.dictionaries(
     st.from_regex(r"__[a-z_]{1,6}__", fullmatch=True), st.text(max_size=9)

@@ -11,6 +11,8 @@ import executorkit as mx
 from tests.golden import _store
 from tests.golden.cases import _visualization as cases
 
+pytestmark = pytest.mark.golden
+
 ANSWERS = _store.Answers("visualization").facts
 
 
