@@ -26,7 +26,7 @@ import optax
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
-from executorkit.program import Analysis, InstrumentedJit
+from executorkit.program import Analysis, CompiledFunction
 
 from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
@@ -184,22 +184,22 @@ def _steps_of(module: Any) -> Analysis:
 def _programs(step: Callable[[], Any]) -> str:
     """The compiled programs that a step runs, by their names."""
     names: list[str] = []
-    methods = {name: getattr(InstrumentedJit, name) for name in ("call_at", "call_into")}
+    methods = {name: getattr(CompiledFunction, name) for name in ("call_at", "call_into")}
 
     def counting(method: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(self: InstrumentedJit, *args: Any) -> Any:
+        def counted(self: CompiledFunction, *args: Any) -> Any:
             names.append(self.name)
             return method(self, *args)
 
         return counted
 
     for name, method in methods.items():
-        setattr(InstrumentedJit, name, counting(method))
+        setattr(CompiledFunction, name, counting(method))
     try:
         step()
     finally:
         for name, method in methods.items():
-            setattr(InstrumentedJit, name, method)
+            setattr(CompiledFunction, name, method)
     return " + ".join(names)
 
 

@@ -33,26 +33,36 @@ def forget_calls(jitted: Any) -> None:
     jitted._clear_cache()
 
 
-class ThreadState:
-    """JAX's state of this thread when it is made, to return to after an exception: 64-bit types,
-    and whether a function is being traced.
+#: JAX's setting of 64-bit types in this thread, and its setter: ``with jax.enable_x64(True)`` takes
+#: seven times as long.
+thread_x64, set_thread_x64 = jax.enable_x64.get_local, jax.enable_x64.set_local
+#: The trace that this thread is in.
+thread_trace = trace_state_strong_ref.get_local
+
+
+def restore_thread(x64: Any, trace: Any) -> None:
+    """Sets JAX's state of this thread, as :data:`thread_x64` and :data:`thread_trace` gave it.
 
     JAX sets both in contexts. An exception that comes at the very exit of such a context, as a
     KeyboardInterrupt may, leaves them as they were inside: everything after it would be traced.
     JAX has no public way out of a trace.
     """
+    set_thread_x64(x64)
+    if thread_trace() is trace:
+        return
+    trace_ctx.reset()
+    if isinstance(trace, Trace):
+        trace_ctx.set_trace(trace)
+
+
+class ThreadState:
+    """JAX's state of this thread when it is made, to return to after an exception."""
 
     __slots__ = ("_trace", "_x64")
 
     def __init__(self) -> None:
-        self._x64 = jax.enable_x64.get_local()
-        self._trace = trace_state_strong_ref.get_local()
+        self._x64, self._trace = thread_x64(), thread_trace()
 
     def restore(self) -> None:
         """Sets the state again."""
-        jax.enable_x64.set_local(self._x64)
-        if trace_state_strong_ref.get_local() is self._trace:
-            return
-        trace_ctx.reset()
-        if isinstance(self._trace, Trace):
-            trace_ctx.set_trace(self._trace)
+        restore_thread(self._x64, self._trace)

@@ -12,7 +12,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.ndarray.rollback import all_or_none, complete
-from executorkit.program import Donated, InstrumentedJit, ThreadState
+from executorkit.program import CompiledFunction, Donated, ThreadState
 from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
 
@@ -107,7 +107,9 @@ def test_an_interrupt_before_the_update_runs_leaves_the_gradients_own_program():
         training.prepare(number)
         training.step(number)
     training.prepare(2)
-    assert Interrupter(1, events="call", only="program/_jit.py").run(lambda: training.step(2))
+    assert Interrupter(1, events="call", only="program/_compiled_function.py").run(
+        lambda: training.step(2)
+    )
     program = training.executor.program
     steps = len(program.train_steps(True))
     assert np.isfinite(training.executor.grad_dict["fc1_weight"].asnumpy()).all()
@@ -117,8 +119,8 @@ def test_an_interrupt_before_the_update_runs_leaves_the_gradients_own_program():
 # -- programs that donate --------------------------------------------------------------------------
 
 
-def _doubling() -> InstrumentedJit:
-    return InstrumentedJit(lambda state, x: (tuple(2 * a for a in state), x), "doubled", True)
+def _doubling() -> CompiledFunction:
+    return CompiledFunction(lambda state, x: (tuple(2 * a for a in state), x), "doubled", True)
 
 
 def test_donated_arrays_are_saved_only_where_jax_calls_the_program_from_python():
@@ -275,7 +277,7 @@ def test_an_update_whose_program_fails_is_withdrawn_and_uncounted(monkeypatch):
         raise RuntimeError("device lost")
 
     with monkeypatch.context() as patch:
-        patch.setattr(InstrumentedJit, "call_into", fail)
+        patch.setattr(CompiledFunction, "call_into", fail)
         with pytest.raises(RuntimeError, match="device lost"):
             training.step(1)
     after = training.state()

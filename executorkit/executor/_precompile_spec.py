@@ -9,7 +9,7 @@ import jax
 
 from ..errors import MXNetError
 from ..ndarray import NDArray
-from ..program import InstrumentedJit, Precompilation, ProgramCall
+from ..program import CompiledFunction, Precompilation, ProgramCall
 from ._buffers import aval
 from ._reshape import infer_new_shapes
 from .runnable import Runnable
@@ -74,7 +74,7 @@ class _TrainStep(NamedTuple):
     """A compiled train step and the avals that it was compiled for; donated ones are None in
     ``args`` and ``aux``."""
 
-    function: InstrumentedJit
+    function: CompiledFunction
     donated: Any
     args: Sequence[Any]
     aux: Sequence[Any]
@@ -82,7 +82,7 @@ class _TrainStep(NamedTuple):
 
 
 def _last_train_step(
-    functions: Sequence[InstrumentedJit], args: AbstractArrays, aux: AbstractArrays
+    functions: Sequence[CompiledFunction], args: AbstractArrays, aux: AbstractArrays
 ) -> _TrainStep | None:
     """The train step that was compiled last, if its weights and states have the shapes of these."""
     for function in reversed(functions):

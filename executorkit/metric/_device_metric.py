@@ -24,7 +24,7 @@ from ..context import Device, current_context
 from ..errors import MetricValueError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
-from ..program import InstrumentedJit, cached_code, deferred_errors
+from ..program import CompiledFunction, cached_code, deferred_errors
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 
 #: Maximum number of shapes that a metric compiles for, as long as NumPy can measure others.
@@ -270,7 +270,7 @@ def zero_tally(device: Device, width: int) -> jax.Array:
 
 
 @cached_code("metrics", 256, 0.08)
-def tally_step(measure: Measure) -> InstrumentedJit:
+def tally_step(measure: Measure) -> CompiledFunction:
     """The program that adds a measurement to a tally; made once."""
     function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge
 
@@ -281,4 +281,4 @@ def tally_step(measure: Measure) -> InstrumentedJit:
     # Unless they are exact, statistics are compiled at once: those of a repeated or resumed run
     # are equal to the last bit.
     name = f"metric_{measure.function.__name__.strip('_')}"
-    return InstrumentedJit(step, name, trains=not measure.exact)
+    return CompiledFunction(step, name, trains=not measure.exact)

@@ -11,7 +11,7 @@ serves other shapes too, so that ever-new shapes are not traced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -33,8 +33,15 @@ from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ..ops.value_checks import collect_checks
-from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors, host_plans_allowed
+from ..program import (
+    SMALL_BYTES,
+    CacheInfo,
+    CodeCache,
+    CompilationCounts,
+    CompiledFunction,
+    deferred_errors,
+    host_plans_allowed,
+)
 from .handle import Handle
 from .random_state import next_key
 from .storage import Storage
@@ -119,14 +126,14 @@ _STATIC: set[str] = set()
 _UNCOMPILED: set[str] = set()
 #: Errors raised when Python code asks for a value that is only traced.
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
-_traces = 0
+_counts = CompilationCounts()
 #: The jitted function of each operator with its attributes. It has an executable for each shape.
-_functions: CodeCache[SmallJit] = CodeCache("eager", 2048, 0.18)
+_functions: CodeCache[CompiledFunction] = CodeCache("eager", 2048, 0.18)
 
 
 def eager_cache_info() -> CacheInfo:
     """The use of the cache of eagerly called operators, by operator and attributes, so far."""
-    return _functions.info(_traces)
+    return _functions.info(_counts.traces)
 
 
 def clear_eager_cache() -> None:
@@ -190,7 +197,7 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
     values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
     try:
         with jax.enable_x64(True):
-            results = entry.function(None, (), *values)
+            results = entry(None, (), *values)
     except _NEEDS_VALUES:
         return invoke(resolved.op, cls, arrays, resolved.params)
     if deferred_errors.open:
@@ -227,7 +234,10 @@ def _host_key(args: tuple[Any, ...]) -> Any:
 
 
 def _host_results(
-    entry: SmallJit, resolved: ResolvedCall, arrays: Sequence[Handle], numbers: Sequence[Any]
+    entry: CompiledFunction,
+    resolved: ResolvedCall,
+    arrays: Sequence[Handle],
+    numbers: Sequence[Any],
 ) -> list[np.ndarray] | None:
     """The results of a call that the host computes for good; None for another one."""
     key = tuple([(a._shape, a.storage.dtype) for a in arrays])
@@ -456,17 +466,15 @@ def _run(
         entry = _functions.get(cache_key)
         if entry is None:
             entry = _functions.get_or_make(cache_key, lambda: _jitted(*cache_key))
-        return entry.function(key, tuple([v for _, v in dynamic]), *values)
+        return entry(key, tuple([v for _, v in dynamic]), *values)
 
 
 def _jitted(
     op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], device: Any
-) -> SmallJit:
+) -> CompiledFunction:
     params = Params(key)
 
     def run(prng_key: Any, numbers: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
-        global _traces
-        _traces += 1
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
         check_inputs(op, params, arrays)
         try:
@@ -482,19 +490,12 @@ def _jitted(
             ) from error
 
     run.__name__ = op.name
-    if not op.checks_values(params):
-        return SmallJit(run, device=device, host_key=_host_key)
-    entry = SmallJit(collect_checks(run))
-    entry.function = _checked(entry)
-    return entry
-
-
-def _checked(function: Callable[..., Any]) -> Callable[..., tuple[jax.Array, ...]]:
-    """An operator whose results, when they are read, raise the error of a check that failed."""
-
-    def run(*args: Any) -> tuple[jax.Array, ...]:
-        results, error = function(*args)
-        deferred_errors.note(results, error)
-        return results
-
-    return run
+    checks = op.checks_values(params)
+    return CompiledFunction(
+        run,
+        checks=checks,
+        executable_bytes=SMALL_BYTES,
+        counts=_counts,
+        host_key=None if checks else _host_key,
+        device=device,
+    )

@@ -25,8 +25,9 @@ from ..program import (
     SMALL_BYTES,
     CacheInfo,
     CodeCache,
+    CompilationCounts,
+    CompiledFunction,
     Donated,
-    SmallJit,
     copy_at,
     held_elsewhere,
 )
@@ -36,13 +37,13 @@ from .update_call import UpdatableStep, UpdateCall
 #: Further memory of a compiled update for each array that it writes, in bytes.
 _ARRAY_BYTES = 30_000
 
-_traces = 0
-_updates: CodeCache[SmallJit] = CodeCache("updates", 256, 0.1)
+_counts = CompilationCounts()
+_updates: CodeCache[CompiledFunction] = CodeCache("updates", 256, 0.1)
 
 
 def apply_cache_info() -> CacheInfo:
     """The use of the cache of compiled updates so far in this process."""
-    return _updates.info(_traces)
+    return _updates.info(_counts.traces)
 
 
 def same_shape_and_dtype(weight: Any, grad: Any) -> bool:
@@ -285,19 +286,21 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
         yield UpdateCall(update, (state,), hyperparams, key_data, age=call.age)
 
 
-def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
+def _jitted(update: CombinedUpdate, treedef: Any) -> CompiledFunction:
     def updated(
-        donated: Donated,
+        donated: list[jax.Array],
         held: list[jax.Array],
         grads: list[jax.Array],
         hyperparams: jax.Array,
         key_data: jax.Array | None,
     ) -> list[jax.Array]:
-        global _traces
-        _traces += 1
-        weights, states = jax.tree.unflatten(treedef, [*held, *donated.tree])
+        weights, states = jax.tree.unflatten(treedef, [*held, *donated])
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 
-    return SmallJit(
-        updated, SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves, updates=True, donate_argnums=0
+    return CompiledFunction(
+        updated,
+        donates=True,
+        trains=True,
+        executable_bytes=SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves,
+        counts=_counts,
     )

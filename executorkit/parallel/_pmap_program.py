@@ -25,9 +25,9 @@ from ..program import (
     Analysis,
     Arrays,
     BaseProgram,
+    CompiledFunction,
     Cost,
     History,
-    InstrumentedJit,
     Program,
     StepSpec,
     make_step,
@@ -36,7 +36,7 @@ from ..program import (
 from ._replicas import Replicas
 
 
-class PmapFunction(InstrumentedJit):
+class PmapFunction(CompiledFunction):
     """A function mapped over the leading axis of its arguments, one entry per device.
 
     Of the compiler's options a training step takes :func:`mapped_options`. The others gain nothing:
@@ -210,7 +210,7 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
     return _statistics_function(replicas.devices)(tuple(stacks))
 
 
-def _taking_key_data(jitted: InstrumentedJit, devices: tuple[Device, ...]) -> PmapFunction:
+def _taking_key_data(jitted: CompiledFunction, devices: tuple[Device, ...]) -> PmapFunction:
     function = jitted.function
 
     def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:

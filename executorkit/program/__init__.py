@@ -20,13 +20,15 @@ from ._background_tasks import (
     Precompilation as Precompilation,
     submit as submit,
 )
-from ._checked_jit import CheckedJit as CheckedJit
 from ._code_cache import (
     SMALL_BYTES as SMALL_BYTES,
     CacheInfo as CacheInfo,
     CodeCache as CodeCache,
-    SmallJit as SmallJit,
     cached_code as cached_code,
+)
+from ._compiled_function import (
+    CompilationCounts as CompilationCounts,
+    CompiledFunction as CompiledFunction,
     host_plans_allowed as host_plans_allowed,
     small_jit as small_jit,
 )
@@ -41,8 +43,7 @@ from ._donation import (
     copy_at as copy_at,
     held_elsewhere as held_elsewhere,
 )
-from ._first_steps import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
-from ._jit import InstrumentedJit as InstrumentedJit
+from ._first_calls import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments, State as State
 from ._program import Program as Program, program_for as program_for

@@ -122,15 +122,29 @@ def _count_of_one_tuple() -> int:
 _UNSHARED_COUNT = _count_of_one_tuple()
 
 
+def stored(result: Any, results: list[Any] | None) -> Any:
+    """A result that destroyed nothing, appended to ``results`` where there is such a list."""
+    if results is not None:
+        results.append(result)
+    return result
+
+
 def call_donating(
-    function: Callable[..., Any], results: list[Any], donated: Donated, args: tuple[Any, ...]
-) -> None:
-    """Appends ``function(donated, *args)`` to ``results``, which stays empty if it fails.
+    function: Callable[..., Any],
+    results: list[Any],
+    donated: Donated,
+    args: tuple[Any, ...],
+    in_c: bool = True,
+) -> Any:
+    """Appends ``function(donated, *args)`` to ``results``, which stays empty if it fails, and
+    returns it.
 
     function
         a jitted function or an executable's C++ function, so that no bytecode runs between the end
-        of the program and the list.
+        of the program and the list; if it is another one (not ``in_c``), the arrays are saved.
     """
+    if not in_c:
+        donated.save()
     donated.watch()
     results.extend(starmap(function, ((donated, *args),)))
     if donated.saved is not None:
@@ -139,3 +153,4 @@ def call_donating(
         except Exception:
             results.clear()
             raise
+    return results[-1]

@@ -1,21 +1,32 @@
-"""First calls of jitted functions, computed by NumPy instead of XLA.
+"""First calls of compiled functions, computed by NumPy instead of XLA.
 
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
 a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
-interpreted (:mod:`executorkit.jaxpr_interpreter`). Calls are counted for each function and each set
-of shapes, never timed, so that a run repeats bit for bit: the 16th call (the second of a program
-with much work) has the program compiled in the background, and a later call waits for it and runs
-it. The number of that call follows from the program's size, such that compilation should have
-ended, or that scripts of a few dozens of calls end before.
+interpreted (:mod:`executorkit.jaxpr_interpreter`). How many depends on a policy, never on the
+clock, so that a run repeats bit for bit:
+
+- :class:`ByCount`: calls are counted for each function and each set of shapes. The 16th (the second
+  of a program with much work) has the program compiled in the background, and a later one waits for
+  it and runs it: its number follows from the program's size, such that compilation should have
+  ended, or that scripts of a few dozens of calls end before.
+- :class:`ByAge`, for programs of training: a training that is repeated in the same process, or
+  resumed from its files in another one, has to be equal to the last bit. So it must not matter what
+  a process has called, traced or compiled before. What decides is the *age* of the training and the
+  program. The age is the number of updates that the optimizer has counted, which is restored with
+  its states; an executor whose optimizer is not known counts its own steps, and those of the
+  executors that it was reshaped from. Below an age that follows from its size a program is
+  interpreted, even where it has been compiled meanwhile, and compiled from there on.
+- :class:`Always` and :class:`Never`, where a program's option or the environment says so. Never,
+  too: on anything but one CPU device, for programs in the disk cache, for groups of devices, and
+  for training without an age (executors and modules that compile ahead).
+
+Programs are compiled at once where the interpreter lacks a primitive, where its estimate of the
+work is above what compilation takes, and while the profiler records.
 
 A function that JAX is about to trace for a call of its own raises
-:class:`~executorkit.errors.NotCompiledError`: whoever made the call then decides here, so that a
-call of a compiled function costs nothing more.
-
-Programs are compiled at once on anything but one CPU device, where the interpreter lacks a
-primitive, where its estimate of the work is above what compilation takes, while the profiler
-records, and where somebody asked for a compiled program. Programs of training have a rule of their
-own, which does not depend on what the process has done before (:mod:`._first_steps`).
+:class:`~executorkit.errors.NotCompiledError`: the call is decided here then, so that a call of a
+compiled function costs nothing more. (To look the arguments up before each call instead takes 5 us
+for two of them, 16 us for forty.)
 """
 
 from __future__ import annotations
@@ -24,8 +35,9 @@ import math
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
@@ -33,29 +45,39 @@ from jax.core import Tracer
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
-from ..jax_internals import batched_device_put, forget_calls
+from ..jax_internals import batched_device_put
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
-from ._environment_settings import chosen
 from .disk_cache import trace_context
 
 #: The call with the same shapes that has the program compiled in the background, and that of a
 #: program whose interpretation takes more than these seconds.
-_COMPILE_AT, _COMPILE_LARGE_AT, LARGE_SECONDS = 16, 2, 5e-3
+_COMPILE_AT, _COMPILE_LARGE_AT, _LARGE_SECONDS = 16, 2, 5e-3
 #: Minimum number of calls from there to the one that first runs the compiled program, and maximum
-#: number of the latter.
+#: number of the latter; minimum number of steps of a training that are interpreted, if one is.
 _MIN_CALLS, _MAX_TAKE_OVER = 4, 48
+#: Age from which on everything is compiled.
+MAX_AGE = 64
+#: Number of trainings of the same shapes whose first steps are interpreted. A script that binds
+#: anew for each batch would have every step interpreted otherwise. Later ones are equal to the
+#: earlier ones but for rounding.
+MAX_TRAININGS = 32
+#: Maximum estimated seconds of a step of training that is interpreted. Above, it takes so much
+#: longer than the compiled program that the steps until this takes over would be slower than
+#: compiling.
+_MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.
-STAYING_SECONDS = 1e-5
-#: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
+_STAYING_SECONDS = 1e-5
+#: Maximum number of sets of shapes of a function that are listed at a time; one more and the
 #: function should begin anew, so that JAX forgets their traces too.
 MAX_SHAPES = 256
-#: The environment variable that sets or forbids the interpreter.
-_VARIABLE = "EXECUTORKIT_INTERPRET"
+
+#: Shapes and dtypes of the arrays of a call.
+HostKey = tuple[tuple[tuple[int, ...], Any], ...]
 
 
 class _Tracing(threading.local):
@@ -77,103 +99,291 @@ def tracing_allowed() -> Iterator[None]:
         _tracing.contexts -= 1
 
 
-def is_traced_for_call(interprets: Callable[[], bool | None]) -> bool:
-    """True where JAX traces a function for a call of its own, False where somebody allowed to.
+class State(Enum):
+    """What there is for calls with arguments of certain shapes."""
 
-    Raises NotCompiledError there unless the function's calls are never interpreted.
+    INTERPRETED = "a plan that NumPy computes by"
+    COMPILING = "a plan, while the program is compiled in the background"
+    COMPILED = "the program, or nothing yet: JAX compiles it when it is called"
+
+
+class Policy(Protocol):
+    """A choice of the calls that are interpreted."""
+
+    def accepts(self, function: InterpretedFunction) -> bool:
+        """True if calls of a function should be interpreted at all."""
+        ...
+
+    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
+        """The times from which on the program is compiled in the background, and runs."""
+        ...
+
+    def time(self, entry: Entry, age: int | None) -> float:
+        """The time of a call, which it counts."""
+        ...
+
+
+class ByCount:
+    """The number of calls with the same shapes decides."""
+
+    def accepts(self, function: InterpretedFunction) -> bool:
+        return function.estimate <= function.compilation
+
+    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
+        begin = _COMPILE_LARGE_AT if function.estimate > _LARGE_SECONDS else _COMPILE_AT
+        return begin, min(begin + max(function.calls_while_compiling, _MIN_CALLS), _MAX_TAKE_OVER)
+
+    def time(self, entry: Entry, age: int | None) -> float:
+        entry.count += 1
+        return entry.count
+
+
+class ByAge:
+    """The age of the training decides.
+
+    ``max_trainings`` is the number of trainings of the same shapes whose first steps are
+    interpreted, infinite for a function that one training calls many times at one age.
     """
-    if _tracing.contexts:
+
+    def __init__(self, max_trainings: float) -> None:
+        self._max_trainings = max_trainings
+
+    def accepts(self, function: InterpretedFunction) -> bool:
+        return function.estimate <= min(_MAX_STEP_SECONDS, function.compilation)
+
+    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
+        """Half of the way for a small program, so that a script of a few steps compiles nothing."""
+        take_over_at = min(max(function.calls_while_compiling, _MIN_CALLS), MAX_AGE)
+        return 1 if function.estimate > _LARGE_SECONDS else take_over_at // 2, take_over_at
+
+    def time(self, entry: Entry, age: int | None) -> float:
+        entry.count += age == 0
+        return math.inf if age is None or entry.count > self._max_trainings else age
+
+
+class Always:
+    """All calls are interpreted that can be."""
+
+    def accepts(self, function: InterpretedFunction) -> bool:
+        return True
+
+    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
+        return math.inf, math.inf
+
+    def time(self, entry: Entry, age: int | None) -> float:
+        return 0
+
+
+class Never(Always):
+    """No call is interpreted."""
+
+    def accepts(self, function: InterpretedFunction) -> bool:
         return False
-    if interprets() is not False:
-        raise NotCompiledError
-    return True
 
 
-def interpretation_choice(option: bool | None) -> bool | None:
-    """True where every call is to be interpreted, False where none is, None for first calls.
+BY_COUNT, ALWAYS, NEVER = ByCount(), Always(), Never()
 
-    ``option`` is that of a program; None leaves it to the environment.
+
+class Entry:
+    """Calls of a function with arguments of certain shapes.
+
+    function
+        their plan, None where they are compiled at once or have been for good.
+    count
+        number of calls, or of trainings that have begun.
     """
-    return chosen(option, _VARIABLE)
+
+    __slots__ = ("_compile_at", "_take_over_at", "_task", "count", "function", "policy", "state")
+
+    def __init__(self, policy: Policy, function: InterpretedFunction | None) -> None:
+        accepted = function is not None and policy.accepts(function)
+        self.policy = policy
+        self.function = function if accepted else None
+        self.state = State.INTERPRETED if accepted else State.COMPILED
+        self.count = 0
+        self._compile_at, self._take_over_at = policy.schedule(function) if function else (0, 0)
+        self._task: CompileTask | None = None
+
+    def next_call(self, age: int | None, submit: Callable[[], CompileTask]) -> bool:
+        """Counts a call; True if it is interpreted.
+
+        Has the program compiled in the background when it is time, and waits for it when it is to
+        run.
+        """
+        time = self.policy.time(self, age)
+        if time >= self._take_over_at:
+            if self._task is not None:
+                self._task.finish()
+            self.state = State.COMPILED
+            return False
+        if time >= self._compile_at and self.state is State.INTERPRETED:
+            self.state = State.COMPILING
+            self._task = submit()
+        return True
+
+
+class HostPlans(dict[HostKey, Plan]):
+    """Plans of small calls by the shapes and dtypes of their arrays: NumPy takes less for these
+    than the call of a compiled program."""
+
+    def __init__(self) -> None:
+        #: Plans for any shape, by the number of axes and the dtype of each array.
+        self._general: dict[Hashable, Plan] = {}
+
+    def add(self, key: HostKey, steps: Plan) -> None:
+        """Keeps the plan of a small call."""
+        self[key] = steps
+        if steps.any_shape:
+            self._general[_ranks(key)] = steps
+
+    def for_new_shapes(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
+        """The plan of a small call of new shapes, whose results have ``shapes``, without a trace:
+        that of an earlier call whose arrays had as many axes and the same dtypes, if its steps are
+        those for any shape. None if there is none, or the call is not small."""
+        general = self._general.get(_ranks(key))
+        steps = None if general is None else general.for_shapes(shapes)
+        if steps is None or steps.estimate > _STAYING_SECONDS:
+            return None
+        if len(self) < MAX_SHAPES:
+            self[key] = steps
+        return steps
+
+
+def _ranks(key: HostKey) -> Hashable:
+    return tuple([(len(shape), dtype) for shape, dtype in key])
 
 
 class FirstCalls:
-    """The calls of a jitted function whose programs are not compiled yet.
+    """The calls of a jitted function by the signature of their arguments.
 
-    shapes
-        what is interpreted at present, by the signature of the arguments.
+    policy
+        the policy of a call at an age, as the settings are at present.
+    count
+        is given each executable that was compiled in the background.
+    counted
+        signatures of calls that are interpreted by their number, or always.
+    compiling
+        signatures of calls by age whose programs are compiled in the background, and that nobody
+        has waited for.
+    host_plans
+        plans of calls that stay with NumPy.
+    unlisted
+        whether JAX may have programs for arguments that are not listed here.
     """
 
-    __slots__ = ("_choice", "_compiled", "_count", "_device", "_jitted", "_static", "shapes")
+    __slots__ = (
+        "_count", "_device", "_entries", "_jitted", "_policy", "_static", "compiling", "counted",
+        "host_plans", "unlisted",
+    )  # fmt: skip
 
     def __init__(
         self,
         jitted: Any,
-        choice: Callable[[], bool | None],
+        policy: Callable[[int | None], Policy],
         count: Callable[[jax.stages.Compiled], object],
         static: Sequence[int] = (),
         device: Any = None,
+        unlisted: bool = True,
     ) -> None:
         self._jitted = jitted
-        self._choice = choice
+        self._policy = policy
         self._count = count
         self._static = frozenset(static)
         self._device = device
-        self.shapes: dict[Hashable, Interpretation] = {}
-        #: Signatures whose programs took over.
-        self._compiled: set[Hashable] = set()
+        self._entries: dict[Hashable, Entry] = {}
+        self.counted: set[Hashable] = set()
+        self.compiling: set[Hashable] = set()
+        self.host_plans = HostPlans()
+        self.unlisted = unlisted
 
     @property
     def full(self) -> bool:
-        """True if no further shapes should be interpreted."""
-        return len(self.shapes) >= MAX_SHAPES
+        """True if the function should begin anew before it is called with further shapes."""
+        return max(len(self._entries), len(self.host_plans)) >= MAX_SHAPES
 
-    def known(self, args: Sequence[Any]) -> Interpretation | None:
-        """The interpretation of calls with such arguments, if the next one is to be interpreted.
+    def check_trace(self) -> None:
+        """Raises NotCompiledError where JAX traces the function for a call of its own that a policy
+        has to decide about."""
+        if _tracing.contexts:
+            return
+        if self._policy(None) is not NEVER:
+            raise NotCompiledError
+        self.unlisted = True
 
-        Counts the call; the one that takes over waits for the compiled program.
-        """
-        _, signature = self.split(args)
-        entry = self.shapes.get(signature)
-        if entry is None:
+    def known(self, args: Sequence[Any], age: int | None) -> InterpretedFunction | None:
+        """The plan by which the next call of such arguments is computed; None if JAX is to be
+        called. Counts the call; the one that takes over waits for the compiled program."""
+        leaves, signature = self._split(args)
+        entry = self._entries.get(signature)
+        if self.counted:
+            if entry is None or signature not in self.counted:
+                return None
+            if is_recording() or not entry.next_call(age, lambda: self._submit(args)):
+                self._end(signature)
+            return entry.function
+        policy = self._policy(age)
+        if not isinstance(policy, ByAge) or not settings_allow():
             return None
-        if not is_recording() and entry.next_call(self.compilation, args):
-            return entry
-        self._end(signature)
-        return None
+        if (entry is None or entry.policy is not policy) and age is not None and age < MAX_AGE:
+            entry = self._entries[signature] = Entry(policy, self._planned(args, leaves))
+        if entry is None or entry.function is None:
+            return None
+        interprets = entry.next_call(age, lambda: self._submit(args))
+        if entry.state is State.COMPILING:
+            self.compiling.add(signature)
+        else:
+            self.compiling.discard(signature)
+        return entry.function if interprets else None
 
     def are_new(self, args: Sequence[Any]) -> bool:
-        """True if calls with such arguments have neither been interpreted nor compiled here."""
-        _, signature = self.split(args)
-        return signature not in self._compiled and signature not in self.shapes
+        """True if JAX would find, in a fifth of the time that a first call takes, that it has no
+        program for such arguments."""
+        if self.unlisted or not self.counted or self._policy(None) is NEVER:
+            return False
+        return self._split(args)[1] not in self._entries
 
-    def first(self, args: Sequence[Any], may_stay: bool = False) -> Interpretation | None:
-        """The interpretation of calls with arguments of new shapes; None where the program is to be
-        compiled. Traces the function.
+    def first(
+        self, args: Sequence[Any], host_key: HostKey | None = None
+    ) -> InterpretedFunction | None:
+        """The plan of calls with arguments of new shapes; None where the program is to be compiled.
+        Traces the function.
 
-        With ``may_stay`` one that takes less than the call of a compiled program is left to the
-        caller (``stays``), who keeps it: it is neither counted nor found again here.
+        With a ``host_key`` a plan that takes less than the call of a compiled program becomes one
+        of the ``host_plans``, and is neither counted nor found again otherwise.
         """
-        entry = None
-        leaves, signature = self.split(args)
-        planned = None if signature in self._compiled else self.planned(args, leaves)
-        if planned is not None:
-            entry = _interpretation(planned, bool(self._choice()))
-        if entry is None:
-            self._end(signature)
+        leaves, signature = self._split(args)
+        policy = self._policy(None)
+        entry = self._entries.get(signature)
+        if entry is not None and entry.policy is policy:
             return None
-        if may_stay and entry.plan.estimate <= STAYING_SECONDS:
-            entry.stays = True
-            return entry
-        entry.next_call(self.compilation, args)
-        self.shapes[signature] = entry
-        return entry
+        function = self._planned(args, leaves)
+        entry = Entry(policy, function)
+        stays = entry.function is not None and entry.function.estimate <= _STAYING_SECONDS
+        if entry.function is not None and stays and host_key is not None:
+            self.host_plans.add(host_key, entry.function.plan)
+            return function
+        self._entries[signature] = entry
+        if entry.function is not None:
+            entry.next_call(None, lambda: self._submit(args))
+            self.counted.add(signature)
+        return entry.function
 
-    def planned(
-        self, args: Sequence[Any], leaves: Sequence[Any]
-    ) -> tuple[Plan, Any, _Target, frozenset[int]] | None:
-        """The arguments of :class:`InterpretedFunction` for calls with such arguments; None where
-        they cannot be interpreted. Traces the function."""
+    def forget(self, args: Sequence[Any]) -> None:
+        """Ends the interpretation of calls with such arguments, which somebody had compiled."""
+        self.unlisted = True
+        _, signature = self._split(args)
+        if signature in self.counted:
+            self._end(signature)
+
+    def _end(self, signature: Hashable) -> None:
+        """Lets JAX call the compiled program from now on."""
+        entry = self._entries[signature]
+        entry.state, entry.function = State.COMPILED, None
+        self.counted.discard(signature)
+
+    def _planned(self, args: Sequence[Any], leaves: Sequence[Any]) -> InterpretedFunction | None:
+        """The plan of calls with such arguments; None where they cannot be interpreted. Traces the
+        function."""
         target = _target(leaves, self._device)
         if target is None or not settings_allow():
             return None
@@ -183,78 +393,25 @@ class FirstCalls:
             if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
                 return None
             steps = plan(traced.jaxpr)
-        return None if steps.uncovered else (steps, traced, target, self._static)
+        return None if steps.uncovered else InterpretedFunction(steps, traced, target, self._static)
 
-    def compile(self, args: Sequence[Any]) -> None:
-        """Compiles the program for such arguments, which JAX finds at the next call."""
-        with tracing_allowed():
-            executable = self._jitted.lower(*args).compile()
-        self._count(executable)
-
-    def compilation(self, args: Sequence[Any]) -> Callable[[], None]:
-        """:meth:`compile` for a background thread, under this thread's setting of 64-bit types."""
-        x64 = _x64()
+    def _submit(self, args: Sequence[Any]) -> CompileTask:
+        """Has the program compiled in the background; JAX finds it at the next call."""
 
         def compile() -> None:
-            with jax.enable_x64(x64):
-                self.compile(args)
+            with jax.enable_x64(True), tracing_allowed():
+                executable = self._jitted.lower(*args).compile()
+            self._count(executable)
 
-        return compile
+        return submit(compile)
 
-    def forget(self, args: Sequence[Any]) -> None:
-        """Ends the interpretation of calls with such arguments."""
-        _, signature = self.split(args)
-        if signature in self.shapes:
-            self._end(signature)
-
-    def _end(self, signature: Hashable) -> None:
-        """Lets JAX call the compiled program from now on.
-
-        JAX calls a function from Python, which takes ten times as long, where it has met an
-        exception in the first call; so it has to forget which calls it knows.
-        """
-        self._compiled.add(signature)
-        self.shapes.pop(signature, None)
-        forget_calls(self._jitted)
-
-    def split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
+    def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""
         static = self._static
         fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
         leaves, structure = jax.tree.flatten(_arrays_of(args, static))
         kinds = tuple([_kind(x) for x in leaves])
-        return leaves, (structure, kinds, fixed, _x64(), trace_context())
-
-
-def call_or_interpret(
-    first_calls: FirstCalls,
-    interpretation: InterpretedFunction | None,
-    call: Callable[[], object],
-    results: list[Any],
-    args: tuple[Any, ...],
-    wrapped: tuple[Any, ...],
-) -> tuple[InterpretedFunction | None, bool]:
-    """Appends the result for ``args`` to ``results``: by ``interpretation`` or, if that is None, by
-    ``call()``, which appends it too. Where JAX has no program for them yet, the first call decides.
-
-    ``wrapped`` are the arguments as the jitted function takes them. Returns the interpretation that
-    was used, and whether a program was compiled instead.
-    """
-    compiles = False
-    if interpretation is None:
-        try:
-            call()
-        except NotCompiledError:
-            compiles = True  # what comes now should not name this exception as its context
-    if compiles:
-        interpretation = first_calls.first(wrapped)
-        compiles = interpretation is None
-        if compiles:
-            with tracing_allowed():
-                call()
-    if interpretation is not None:
-        results.append(interpretation.run(args))
-    return interpretation, compiles
+        return leaves, (structure, kinds, fixed, trace_context())
 
 
 class InterpretedFunction:
@@ -266,73 +423,36 @@ class InterpretedFunction:
         estimated seconds of a call, and of compiling the function's program.
     """
 
-    __slots__ = (
-        "_are_keys", "_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation",
-        "estimate", "plan",
-    )  # fmt: skip
+    __slots__ = ("_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan")
 
-    def __init__(
-        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int] = frozenset()
-    ) -> None:
+    def __init__(self, steps: Plan, traced: Any, target: _Target, static: frozenset[int]) -> None:
         self.plan = steps
         self._static = static
-        avals = traced.jaxpr.in_avals
-        self._are_keys = [_is_key(a) for a in avals]
-        self._dtypes = [None if _is_key(a) else a.dtype for a in avals]
+        #: None for keys, whose data the plan takes.
+        self._dtypes = [None if _is_key(a) else a.dtype for a in traced.jaxpr.in_avals]
         self._avals = traced.jaxpr.out_avals
         self._out_tree = traced.out_tree
         self._target = target
-        self.estimate = steps.estimate
         self.compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
+
+    @property
+    def estimate(self) -> float:
+        return self.plan.estimate
+
+    @property
+    def calls_while_compiling(self) -> int:
+        """The number of calls that take as long as compiling."""
+        return round(self.compilation / max(self.estimate, 1e-3))
 
     def run(self, args: Sequence[Any]) -> Any:
         """The results of a call with such arguments."""
         leaves = jax.tree.leaves(_arrays_of(args, self._static))
         host = [
-            _key_data(x) if is_key else np.asarray(x, dtype)
-            for x, is_key, dtype in zip(leaves, self._are_keys, self._dtypes, strict=True)
+            np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
+            for x, dtype in zip(leaves, self._dtypes, strict=True)
         ]
         results = self.plan.run(host)
         return jax.tree.unflatten(self._out_tree, self._target.arrays(self._avals, results))
-
-
-class Interpretation(InterpretedFunction):
-    """A function that is interpreted, and the number of calls so far.
-
-    stays
-        whether it is interpreted for good, and not counted.
-    """
-
-    __slots__ = ("_calls", "_compile_at", "_take_over_at", "_task", "stays")
-
-    def __init__(
-        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], always: bool
-    ) -> None:
-        super().__init__(steps, traced, target, static)
-        self.stays = False
-        self._compile_at, self._take_over_at = math.inf, math.inf
-        if not always:
-            self._compile_at = _COMPILE_LARGE_AT if self.estimate > LARGE_SECONDS else _COMPILE_AT
-            calls = max(round(self.compilation / max(self.estimate, 1e-3)), _MIN_CALLS)
-            self._take_over_at = min(self._compile_at + calls, _MAX_TAKE_OVER)
-        self._calls = 0
-        self._task: CompileTask | None = None
-
-    def next_call(
-        self, compilation: Callable[[Sequence[Any]], Callable[[], None]], args: Any
-    ) -> bool:
-        """Counts a call; False if it is the first that runs the compiled program.
-
-        ``compilation(args)`` makes the function that compiles.
-        """
-        self._calls += 1
-        if self._calls >= self._take_over_at:
-            if self._task is not None:
-                self._task.finish()
-            return False
-        if self._calls == self._compile_at:
-            self._task = submit(compilation(args))
-        return True
 
 
 class _Target:
@@ -385,26 +505,11 @@ def _default_device() -> Any:
     return device
 
 
-def _x64() -> bool:
-    """The setting of 64-bit types in this thread."""
-    return jax.config.jax_enable_x64  # type: ignore[attr-defined]
-
-
 def settings_allow() -> bool:
     """False where JAX's settings, or a profiler, ask for what only its own programs do."""
     config: Any = jax.config
     debugged = config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit
     return not (debugged or is_recording())
-
-
-def _interpretation(
-    planned: tuple[Plan, Any, _Target, frozenset[int]], always: bool
-) -> Interpretation | None:
-    """The interpretation of a planned function; None if it should be compiled."""
-    interpretation = Interpretation(*planned, always)
-    if not always and interpretation.estimate > interpretation.compilation:
-        return None
-    return interpretation
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
@@ -428,8 +533,3 @@ def _kind(x: Any) -> Hashable:
 
 def _is_key(aval: Any) -> bool:
     return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
-
-
-def _key_data(key: Any) -> np.ndarray:
-    """Typed keys as the interpreter takes them: their data."""
-    return np.asarray(jax.random.key_data(key))

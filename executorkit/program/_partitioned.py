@@ -13,7 +13,7 @@ from ..errors import NotSupportedError
 from ..lowering import Cost, DeviceSegment, Graph, device_segments, placements
 from ._analysis import Analysis, summed
 from ._background_tasks import CompileTask, submit
-from ._jit import InstrumentedJit
+from ._compiled_function import CompiledFunction
 from ._program import Program, program_for
 from ._program_options import current_options
 from ._residuals import Residuals
@@ -188,20 +188,20 @@ class PartitionedProgram(BaseProgram):
     def can_fuse_updates(self) -> bool:
         return False
 
-    def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
+    def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
         raise NotSupportedError(
             "step_function",
             "the program runs in segments on several contexts",
             hint="forward, backward, then an update of its own",
         )
 
-    def train_steps(self, train: bool) -> list[InstrumentedJit]:
+    def train_steps(self, train: bool) -> list[CompiledFunction]:
         return []
 
     # -- questions -------------------------------------------------------------------------------
 
     @property
-    def functions(self) -> list[InstrumentedJit]:
+    def functions(self) -> list[CompiledFunction]:
         """Every jitted function of the segments' programs."""
         programs = self._unpartitioned, *(part for _, part in self.segments)
         return [f for program in programs for f in program.functions]

@@ -31,9 +31,8 @@ import jax.numpy as jnp
 from ..lowering import Graph, Stages, memoize, two_stages
 from ..ops.schema.traits import MATMUL
 from ._code_cache import CodeCache
-from ._environment_settings import bytes_of, chosen
-from ._jit import InstrumentedJit
-from ._program_options import Options
+from ._compiled_function import CompiledFunction
+from ._program_options import Options, bytes_of, chosen
 from ._train_step import Arrays
 
 #: Minimum size in bytes of the arrays that stay for which a program is split by itself.
@@ -138,8 +137,8 @@ class _Split(NamedTuple):
     """A program split for arrays of certain shapes, and its two compiled functions."""
 
     stages: Stages
-    prepare: InstrumentedJit
-    run: InstrumentedJit
+    prepare: CompiledFunction
+    run: CompiledFunction
 
 
 class _Entry:
@@ -202,7 +201,7 @@ class PreparedInference:
         graph: Graph,
         evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
         whole: Callable[..., Any],
-        jit: Callable[[Callable[..., Any], str, Hashable], InstrumentedJit],
+        jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
         always: bool,
     ) -> None:
         self._evaluate = evaluate
@@ -218,7 +217,7 @@ class PreparedInference:
         self.prepares = 0
 
     @property
-    def functions(self) -> list[InstrumentedJit]:
+    def functions(self) -> list[CompiledFunction]:
         """The compiled functions of both stages, the latest first."""
         splits = [split for split in reversed(self._splits.values()) if split is not None]
         return [*(s.run for s in splits), *dict.fromkeys(s.prepare for s in splits)]
@@ -258,7 +257,7 @@ class PreparedInference:
 
     def calls(
         self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
-    ) -> list[tuple[InstrumentedJit, tuple[Any, ...]]]:
+    ) -> list[tuple[CompiledFunction, tuple[Any, ...]]]:
         """Both functions with abstract arguments, for arguments and states of such shapes and
         devices of which those at the positions ``fed`` do not stay; empty if they are not worth two
         stages."""
@@ -374,7 +373,7 @@ def prepared_inference(
     options: Options,
     evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
     whole: Callable[..., Any],
-    jit: Callable[[Callable[..., Any], str, Hashable], InstrumentedJit],
+    jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
 ) -> PreparedInference | None:
     """The prepared inference of a program; None where it is not wanted, or cannot gain anything."""
     choice = chosen(options.prepare, "EXECUTORKIT_PREPARE")

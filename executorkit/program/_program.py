@@ -34,11 +34,10 @@ from ._activity import (
     used_inputs,
 )
 from ._analysis import Analysis
-from ._checked_jit import CheckedJit
+from ._compiled_function import MAX_SHAPES, CompiledFunction
 from ._compiler_options import compiler_options
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
-from ._jit import MAX_SHAPES, InstrumentedJit
 from ._prepared_inference import prepared_inference
 from ._program_cache import cached_program, cached_programs
 from ._program_options import Options, current_options, mirrored_steps
@@ -69,10 +68,10 @@ class Program(BaseProgram):
         observe_backward[train](args, aux, key, heads)  -> gradients of every operator's inputs
     """
 
-    infer: tuple[InstrumentedJit, InstrumentedJit]
-    forward: tuple[InstrumentedJit, InstrumentedJit]
-    forward_backward: tuple[InstrumentedJit, InstrumentedJit]
-    backward: InstrumentedJit
+    infer: tuple[CompiledFunction, CompiledFunction]
+    forward: tuple[CompiledFunction, CompiledFunction]
+    forward_backward: tuple[CompiledFunction, CompiledFunction]
+    backward: CompiledFunction
 
     def __init__(
         self,
@@ -100,8 +99,13 @@ class Program(BaseProgram):
             graph, self._evaluator.has_barriers, split_temp_buffers
         )
         self._fingerprint: str | None = None
-        self._jit = CheckedJit if graph.checks_values else InstrumentedJit
-        self._train_steps: dict[tuple[bool, StepSpec], InstrumentedJit] = {}
+        self._compiled = partial(
+            CompiledFunction,
+            compiler_options=self.compiler_options,
+            interpret=self.options.interpret,
+            checks=graph.checks_values,
+        )
+        self._train_steps: dict[tuple[bool, StepSpec], CompiledFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
@@ -117,34 +121,20 @@ class Program(BaseProgram):
         )
         self.observe = self._both_modes(self._observe, "observe")
         self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
-        self.backward = self._jit(
-            self._backward,
-            "backward",
-            compiler_options=self.compiler_options,
-            interpret=self.options.interpret,
-            trains=True,
-        )
+        self.backward = self._compiled(self._backward, "backward", trains=True)
 
-    def _jitted(self, function: Callable[..., Any], name: str, facts: Hashable) -> InstrumentedJit:
+    def _jitted(self, function: Callable[..., Any], name: str, facts: Hashable) -> CompiledFunction:
         """The compiled form of a function that the facts distinguish from others of its name."""
-        return self._jit(
-            function,
-            name,
-            compiler_options=self.compiler_options,
-            fingerprint=lambda: self.fingerprint(name, facts),
-            interpret=self.options.interpret,
-        )
+        return self._compiled(function, name, fingerprint=lambda: self.fingerprint(name, facts))
 
     def _both_modes(
         self, method: Callable[..., Any], name: str, on_disk: bool = False, trains: bool = False
-    ) -> tuple[InstrumentedJit, InstrumentedJit]:
-        def jitted(train: bool, name: str) -> InstrumentedJit:
-            return self._jit(
+    ) -> tuple[CompiledFunction, CompiledFunction]:
+        def jitted(train: bool, name: str) -> CompiledFunction:
+            return self._compiled(
                 lambda *args: method(train, *args),
                 name,
-                compiler_options=self.compiler_options,
-                fingerprint=self.fingerprint if on_disk and self._jit is InstrumentedJit else None,
-                interpret=self.options.interpret,
+                fingerprint=self.fingerprint if on_disk else None,
                 trains=trains,
             )
 
@@ -278,22 +268,20 @@ class Program(BaseProgram):
         """``forward_backward``, not jitted, with a loss scale as its last argument."""
         return self.forward_backward[train].function
 
-    def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
+    def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
         step = self._train_steps.get((train, spec))
         if step is None:
-            step = self._jit(
+            step = self._compiled(
                 make_step(self, train, spec),
                 "step",
-                True,
-                self.compiler_options,
-                None if self.graph.checks_values else lambda: self.fingerprint(train, spec),
-                self.options.interpret,
+                donates=True,
+                fingerprint=lambda: self.fingerprint(train, spec),
                 trains=True,
             )
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step
 
-    def train_steps(self, train: bool) -> list[InstrumentedJit]:
+    def train_steps(self, train: bool) -> list[CompiledFunction]:
         return [step for (mode, _), step in self._train_steps.items() if mode == train]
 
     def derived(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
@@ -310,7 +298,7 @@ class Program(BaseProgram):
             self._prefetched.clear()
         self._prefetched.add(bound)
         for function, avals in calls():
-            if isinstance(function, InstrumentedJit):
+            if isinstance(function, CompiledFunction):
                 function.prefetch(*avals)
 
     # -- its code in memory ----------------------------------------------------------------------
@@ -378,7 +366,7 @@ class Program(BaseProgram):
         return names
 
     @property
-    def functions(self) -> tuple[InstrumentedJit, ...]:
+    def functions(self) -> tuple[CompiledFunction, ...]:
         """Every jitted function of this program; those of derived forms not included."""
         prepared = () if self.prepared is None else self.prepared.functions
         return (
@@ -387,7 +375,7 @@ class Program(BaseProgram):
         )  # fmt: skip
 
     @property
-    def all_functions(self) -> tuple[InstrumentedJit, ...]:
+    def all_functions(self) -> tuple[CompiledFunction, ...]:
         """Every jitted function of this program and of its derived forms."""
         return (*self.functions, *(f for form in self._derived.values() for f in form.functions))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
-from ._jit import counters
+from ._compiled_function import counters
 from ._prepared_inference import prepared_arrays
 from .protocol import BaseProgram
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import MXNetError
 from ..lowering import Cost, Graph, cost_of
-from ._jit import InstrumentedJit
+from ._compiled_function import CompiledFunction
 from ._trace_history import ArgumentNamer, History, Trace, explain_traces
 from .protocol import BaseProgram
 
@@ -31,8 +31,8 @@ _MAX_CHANGES = 4
 
 
 def compiled_function(
-    functions: Sequence[InstrumentedJit], name: str | None, method: str
-) -> InstrumentedJit | None:
+    functions: Sequence[CompiledFunction], name: str | None, method: str
+) -> CompiledFunction | None:
     """The compiled function of a name, or the most complete one; None if nothing is compiled.
 
     Raises MXNetError, in the name of a method of the program, if that function is not compiled.
@@ -50,8 +50,8 @@ def compiled_function(
 
 
 def required_function(
-    functions: Sequence[InstrumentedJit], name: str | None, method: str
-) -> tuple[InstrumentedJit, tuple[Any, ...]]:
+    functions: Sequence[CompiledFunction], name: str | None, method: str
+) -> tuple[CompiledFunction, tuple[Any, ...]]:
     """The same with the avals of its last trace; MXNetError if nothing is compiled."""
     function = compiled_function(functions, name, method)
     if function is None or function.avals is None:
@@ -61,7 +61,7 @@ def required_function(
 
 
 def cost_of_function(
-    function: InstrumentedJit, avals: tuple[Any, ...], graph: Graph, names_from: Graph
+    function: CompiledFunction, avals: tuple[Any, ...], graph: Graph, names_from: Graph
 ) -> Cost:
     """The cost of a compiled function of a graph, under the node names of an equal graph."""
     names = [(s.node.name or s.op.name, s.op.name) for s in graph.steps]
@@ -76,7 +76,7 @@ def cost_of_function(
 
 
 def compilation_history(
-    program: BaseProgram, functions: Iterable[InstrumentedJit], others: Iterable[BaseProgram]
+    program: BaseProgram, functions: Iterable[CompiledFunction], others: Iterable[BaseProgram]
 ) -> History:
     """The traces of a program's functions, and its difference to the nearest other program."""
     traces: list[Trace] = []

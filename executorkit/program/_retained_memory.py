@@ -24,7 +24,7 @@ import jax
 
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
-from ._environment_settings import chosen
+from ._program_options import chosen
 
 _VARIABLE = "EXECUTORKIT_RETAIN_MEMORY"
 #: Number of elements of all values of a graph from which its working memory is worth retaining.

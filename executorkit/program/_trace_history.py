@@ -10,7 +10,7 @@ import jax
 
 from ..display import Viewed, view_of
 from ..errors import listed
-from ._jit import TraceRecord
+from ._compiled_function import TraceRecord
 
 #: Maximum number of changed fields in the reason of one trace.
 _MAX_CHANGES = 4

@@ -15,7 +15,7 @@ from ..display import Viewed, brief, many
 from ..lowering import Cost, Graph
 from ._analysis import Analysis
 from ._background_tasks import CompileTask
-from ._jit import InstrumentedJit
+from ._compiled_function import CompiledFunction
 from ._prepared_inference import PreparedInference
 from ._program_options import Options
 from ._trace_history import History
@@ -149,11 +149,11 @@ class BaseProgram(Viewed, ABC):
         """True if updates can become a part of this program: :meth:`step_function` works."""
 
     @abstractmethod
-    def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
+    def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
         """The compiled training step with these updates; equal specs share it."""
 
     @abstractmethod
-    def train_steps(self, train: bool) -> Sequence[InstrumentedJit]:
+    def train_steps(self, train: bool) -> Sequence[CompiledFunction]:
         """The training steps of a mode, in the order in which they were first asked for."""
 
     def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
@@ -168,7 +168,7 @@ class BaseProgram(Viewed, ABC):
 
     @property
     @abstractmethod
-    def functions(self) -> Sequence[InstrumentedJit]:
+    def functions(self) -> Sequence[CompiledFunction]:
         """Every jitted function of this program."""
 
     @property

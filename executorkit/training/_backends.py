@@ -31,7 +31,7 @@ from ..parallel import (
     gather,
     replicated_state,
 )
-from ..program import InstrumentedJit, Program, StepSpec, UpdateFunction, cached_code, program_for
+from ..program import CompiledFunction, Program, StepSpec, UpdateFunction, cached_code, program_for
 
 
 class StateRef:
@@ -149,7 +149,7 @@ class Backend(Protocol):
     @property
     def gradient_targets(self) -> Sequence[PendingValue]: ...
 
-    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+    def functions(self, spec: StepSpec) -> list[CompiledFunction]:
         """The compiled functions of a step."""
         ...
 
@@ -225,7 +225,7 @@ class ExecutorBackend(Runnable[NDArray]):
         """New contents for an array: one number everywhere."""
         return self._executor.filled_like(array, number)
 
-    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+    def functions(self, spec: StepSpec) -> list[CompiledFunction]:
         """The compiled functions of a step: one."""
         return [self.program.step_function(True, spec)]
 
@@ -297,7 +297,7 @@ class PmapBackend:
         """The targets of the parameters' gradients."""
         return self.runnable.gradient_targets
 
-    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+    def functions(self, spec: StepSpec) -> list[CompiledFunction]:
         """The compiled functions of a step: one, of all devices."""
         return [self.runnable.program.step_function(True, spec)]
 
@@ -366,7 +366,7 @@ class PerDeviceBackend:
         self.weights = self._members[0].weights
         self.gradient_targets = [DiscardedGradient() for _ in argnums]
 
-    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+    def functions(self, spec: StepSpec) -> list[CompiledFunction]:
         """The compiled functions of a step: those of each device, and the update."""
         ((_, update, _),) = spec.updates
         programs = {id(m.device_program): m.device_program for m in self._members}.values()
@@ -518,7 +518,7 @@ class _PerDeviceStep(UpdatableStep):
 
 
 @cached_code("group updates", 64, 0.02)
-def _update_program(update: UpdateFunction) -> InstrumentedJit:
+def _update_program(update: UpdateFunction) -> CompiledFunction:
     """The program ``(weights, gradients of each device, state, hyperparams, key_data) ->
     (weights, state)``."""
 
@@ -527,7 +527,7 @@ def _update_program(update: UpdateFunction) -> InstrumentedJit:
         new, state = update(weights, tuple(totals), state, hyperparams, key_data)
         return tuple(new), state
 
-    return InstrumentedJit(step, "update", trains=True)
+    return CompiledFunction(step, "update", trains=True)
 
 
 class _GatherProducer:

@@ -18,7 +18,7 @@ from ..ndarray.rollback import Rollback
 from ..optimizer.update_call import UpdateCall
 from ..program import (
     Analysis,
-    InstrumentedJit,
+    CompiledFunction,
     StepSpec,
     UpdateSpec,
     options_from_arguments,
@@ -243,7 +243,7 @@ class Step(Viewed):
         assert function.avals is not None
         return Analysis.of(function.name, function.compile(*function.avals))
 
-    def _functions(self) -> list[InstrumentedJit]:
+    def _functions(self) -> list[CompiledFunction]:
         if self._last_update is None:
             return []
         return self._backend.functions(StepSpec((self._last_update,), False))

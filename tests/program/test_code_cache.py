@@ -16,8 +16,7 @@ import pytest
 import executorkit as mx
 from executorkit.program import (
     CodeCache,
-    InstrumentedJit,
-    SmallJit,
+    CompiledFunction,
     cache_info,
     cached_code,
     clear_cache,
@@ -155,7 +154,7 @@ def test_an_evicted_function_and_its_executables_are_garbage_without_a_collectio
     try:
         references = []
         for n in range(5):
-            jitted = InstrumentedJit(lambda x, n=n: x + n, "evicted")
+            jitted = CompiledFunction(lambda x, n=n: x + n, "evicted")
             assert cache.get_or_make(n, lambda jitted=jitted: jitted) is jitted
             jitted(np.ones(2))
             references.append(weakref.ref(jitted.function))
@@ -173,7 +172,7 @@ def test_an_evicted_function_and_its_executables_are_garbage_without_a_collectio
 def test_code_that_a_decorated_function_makes_is_cached():
     @cached_code("decorated", 2, 0.01)
     def doubled(number):
-        return SmallJit(lambda x: x * number)
+        return small_jit(lambda x: x * number)
 
     assert doubled(2) is doubled(2)
     assert doubled(3).function(2) == 6

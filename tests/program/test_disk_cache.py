@@ -19,7 +19,7 @@ import executorkit as mx
 from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer, set_inference_cache
 from executorkit.program import cache_info, clear_cache
-from executorkit.program._jit import InstrumentedJit
+from executorkit.program._compiled_function import CompiledFunction
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
 from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache, set_disk_cache
 
@@ -136,9 +136,9 @@ def test_every_shape_has_its_executable_and_returns_to_it(new_process):
 
 def test_executables_of_a_known_shape_are_looked_for_once(new_process, monkeypatch):
     asked = []
-    prefetch = InstrumentedJit.prefetch
+    prefetch = CompiledFunction.prefetch
     monkeypatch.setattr(
-        InstrumentedJit,
+        CompiledFunction,
         "prefetch",
         lambda self, *a: asked.append(a[0][0].shape) or prefetch(self, *a),
     )

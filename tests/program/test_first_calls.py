@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.program import InstrumentedJit, SmallJit, clear_cache, small_jit
+from executorkit.program import CompiledFunction, clear_cache, small_jit
 
 #: The call that is the first to run the compiled form of a small program.
 TAKES_OVER = 48
@@ -63,11 +63,11 @@ def test_new_shapes_compile_nothing(compilations):
 def test_jax_is_not_asked_for_programs_of_new_shapes():
     device = mx.cpu().device
     first, second, third = (jax.device_put(np.ones(n, np.float32), device) for n in (2, 3, 4))
-    function = SmallJit(jax.lax.neg)
+    function = small_jit(jax.lax.neg)
     # Nothing tells that calls are interpreted until one was.
     assert _python_calls_of_jax(lambda: function(first)) == 1
     assert _python_calls_of_jax(lambda: function(second)) == 0
-    compiled = SmallJit(jax.lax.neg)
+    compiled = small_jit(jax.lax.neg)
     with mx.program.options(interpret=False):
         compiled(second)
     compiled(first)
@@ -160,12 +160,12 @@ def test_a_program_takes_over_at_a_fixed_call(compilations):
 
 
 def test_a_program_that_took_over_is_called_from_c():
-    function = InstrumentedJit(lambda x: x * 2 + 1, "doubled")
+    function = CompiledFunction(lambda x: x * 2 + 1, "doubled")
     x = jax.device_put(np.ones(3, np.float32), mx.cpu().device)
     for _ in range(TAKES_OVER + 1):
         function(x)
     assert _python_calls_of_jax(lambda: function(x)) == 0
-    small = SmallJit(lambda x: x * 2 + 1)
+    small = small_jit(lambda x: x * 2 + 1)
     for _ in range(TAKES_OVER + 1):
         small(x)
     assert _python_calls_of_jax(lambda: small(x)) == 0
@@ -232,12 +232,12 @@ def test_large_work_is_compiled_at_once(compilations):
 
 def test_a_function_of_many_shapes_begins_anew(monkeypatch):
     monkeypatch.setattr("executorkit.program._first_calls.MAX_SHAPES", 3)
-    small = SmallJit(lambda x: x + 1)
+    small = small_jit(lambda x: x + 1)
     references = set()
     for n in range(1, 8):
         small(np.ones(n))
         references.add(id(small._first_calls))
-        assert len(small._first_calls.shapes) <= 3
+        assert len(small._first_calls.counted) <= 3
     assert len(references) > 1
     assert small(np.ones(1)).tolist() == [2]
 
@@ -247,7 +247,7 @@ def test_a_run_repeats_to_the_last_bit():
 
     def run() -> bytes:
         clear_cache()
-        function = InstrumentedJit(lambda x: jax.numpy.tanh(x @ x.T) / 3, "run")
+        function = CompiledFunction(lambda x: jax.numpy.tanh(x @ x.T) / 3, "run")
         x = jax.device_put(np.linspace(-1, 1, 60, dtype=np.float32).reshape(6, 10))
         return b"".join(np.asarray(function(x)).tobytes() for _ in range(TAKES_OVER + 4))
 

@@ -11,7 +11,7 @@ import pytest
 import executorkit as mx
 from executorkit.lowering import disabled
 from executorkit.program import clear_cache
-from executorkit.program._jit import MAX_TRACES
+from executorkit.program._compiled_function import MAX_TRACES
 from executorkit.program._trace_history import argument_differences
 
 from ..display._html import checked

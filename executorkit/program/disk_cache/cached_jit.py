@@ -23,6 +23,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from ...errors import NotFingerprintableError
 from ...jax_internals import c_function
+from .._donation import Donated, call_donating
 from .fingerprint import environment_fingerprint, trace_context
 from .store import DiskCache, active_disk_cache, digest, disk_cache_enabled
 
@@ -32,6 +33,8 @@ _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 
 class CachedJit:
     """Dispatches calls of a jitted function to executables from the disk cache.
+
+    ``fingerprint`` is None for a function that is never stored.
 
     run
         the fastest way to call the function at present: the jitted function where the cache is
@@ -45,7 +48,7 @@ class CachedJit:
     def __init__(
         self,
         jitted: Any,
-        fingerprint: Callable[[], str],
+        fingerprint: Callable[[], str] | None,
         compiled_with: Any,
         on_load: Callable[[], None],
     ) -> None:
@@ -58,7 +61,7 @@ class CachedJit:
         self._executables: dict[Hashable, Any] = {}
         #: The only executable, and JAX's settings that it was compiled under.
         self._only: tuple[Any, Any] | None = None
-        self.run: Callable[..., Any] = self._dispatch
+        self.run: Callable[..., Any] = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
         """Drops all executables; nobody calls this dispatcher any more."""
@@ -69,22 +72,32 @@ class CachedJit:
     @property
     def caches(self) -> bool:
         """True if executables are stored now."""
-        return disk_cache_enabled()
+        return self._fingerprint is not None and disk_cache_enabled()
 
-    def widen(self) -> bool:
-        """Makes ``run`` dispatch by shapes again; False if it already does, or never need."""
-        if self.run in (self._jitted, self._dispatch):
-            return False
-        self.run, self._only = self._dispatch, None
-        return True
+    def donate(self, results: list[Any], donated: Donated, *args: Any) -> Any:
+        """Appends the result for ``(donated, *args)`` to ``results``, by a function of C++ if there
+        is one (see :mod:`executorkit.program._donation`), and returns it."""
+        function = self._target((donated, *args))
+        try:
+            return self._donate(function, results, donated, args)
+        except (TypeError, ValueError):
+            if not self._refuses(function):
+                raise
+        return self._donate(self._target((donated, *args)), results, donated, args)
 
-    def target(self, args: tuple[Any, ...]) -> tuple[Callable[..., Any], bool]:
-        """The function to be called for such arguments, and whether it is one of C++."""
-        function = self._target(args)
-        if function is self._jitted:
-            return function, True
-        in_c = c_function(function)
-        return (function, False) if in_c is None else (in_c, True)
+    def _donate(
+        self, function: Any, results: list[Any], donated: Donated, args: tuple[Any, ...]
+    ) -> Any:
+        in_c = function if function is self._jitted else c_function(function)
+        return call_donating(in_c or function, results, donated, args, in_c is not None)
+
+    def _refuses(self, function: Any) -> bool:
+        """True if a function was called for whatever shapes, as the only executable. One refuses
+        arguments of other shapes before it does anything; calls are dispatched by shapes then."""
+        is_only = self._only is not None and self._only[0] is function
+        if is_only:
+            self.run, self._only = self._dispatch, None
+        return is_only
 
     def _target(self, args: tuple[Any, ...]) -> Any:
         if self.run is self._jitted:
@@ -100,7 +113,7 @@ class CachedJit:
 
     def executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
         """The executable for such arguments, compiled if needed; None where it cannot be stored."""
-        if not disk_cache_enabled():
+        if not self.caches:
             return None
         executable = self._find(args)
         return None if executable is self._jitted else executable
@@ -108,7 +121,7 @@ class CachedJit:
     def held(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
         """The executable for such arguments, if it is one of those in memory here; None where the
         jitted function has it."""
-        executable = self._executables.get(_call_key(args))
+        executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
     def load(self, args: tuple[Any, ...]) -> None:
@@ -129,7 +142,13 @@ class CachedJit:
         settings = trace_context()
 
         def run(*args: Any) -> Any:
-            return executable(*args) if trace_context() == settings else self._dispatch(*args)
+            if trace_context() == settings:
+                try:
+                    return executable(*args)
+                except (TypeError, ValueError):
+                    if not self._refuses(executable):
+                        raise
+            return self._dispatch(*args)
 
         self.run, self._only = run, (executable, settings)
 
@@ -182,7 +201,7 @@ class CachedExecutable:
 
     @staticmethod
     def of(
-        fingerprint: Callable[[], str],
+        fingerprint: Callable[[], str] | None,
         compiled_with: Any,
         args: tuple[Any, ...],
         devices: frozenset[Any],
@@ -192,7 +211,7 @@ class CachedExecutable:
         ``compiled_with`` are the function's name, donated arguments and compiler options.
         """
         files = active_disk_cache()
-        if files is None or len(devices) != 1 or not disk_cache_enabled():
+        if files is None or fingerprint is None or len(devices) != 1 or not disk_cache_enabled():
             return None
         (device,) = devices
         try:
