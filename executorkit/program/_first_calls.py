@@ -99,8 +99,8 @@ def tracing_allowed() -> Iterator[None]:
         _tracing.contexts -= 1
 
 
-class State(Enum):
-    """What there is for calls with arguments of certain shapes."""
+class CallState(Enum):
+    """The means to compute calls with arguments of certain shapes."""
 
     INTERPRETED = "a plan that NumPy computes by"
     COMPILING = "a plan, while the program is compiled in the background"
@@ -199,7 +199,7 @@ class Entry:
         accepted = function is not None and policy.accepts(function)
         self.policy = policy
         self.function = function if accepted else None
-        self.state = State.INTERPRETED if accepted else State.COMPILED
+        self.state = CallState.INTERPRETED if accepted else CallState.COMPILED
         self.count = 0
         self._compile_at, self._take_over_at = policy.schedule(function) if function else (0, 0)
         self._task: CompileTask | None = None
@@ -214,10 +214,10 @@ class Entry:
         if time >= self._take_over_at:
             if self._task is not None:
                 self._task.finish()
-            self.state = State.COMPILED
+            self.state = CallState.COMPILED
             return False
-        if time >= self._compile_at and self.state is State.INTERPRETED:
-            self.state = State.COMPILING
+        if time >= self._compile_at and self.state is CallState.INTERPRETED:
+            self.state = CallState.COMPILING
             self._task = submit()
         return True
 
@@ -329,7 +329,7 @@ class FirstCalls:
         if entry is None or entry.function is None:
             return None
         interprets = entry.next_call(age, lambda: self._submit(args))
-        if entry.state is State.COMPILING:
+        if entry.state is CallState.COMPILING:
             self.compiling.add(signature)
         else:
             self.compiling.discard(signature)
@@ -378,7 +378,7 @@ class FirstCalls:
     def _end(self, signature: Hashable) -> None:
         """Lets JAX call the compiled program from now on."""
         entry = self._entries[signature]
-        entry.state, entry.function = State.COMPILED, None
+        entry.state, entry.function = CallState.COMPILED, None
         self.counted.discard(signature)
 
     def _planned(self, args: Sequence[Any], leaves: Sequence[Any]) -> InterpretedFunction | None:
