@@ -198,7 +198,7 @@ class CompiledFunction:
         self._jit_options = jit_options
         # Parameters of equal shapes are updated one after the other at one age.
         self._by_age = ByAge(MAX_TRAININGS if executable_bytes is None else math.inf)
-        #: A flag: JAX has met an exception, and calls the function from Python until it forgets that.
+        #: A flag: JAX met an exception, and calls the function from Python until it forgets that.
         self._refused = False
         #: Background tasks that have not ended, by the arguments that they are for.
         self._tasks: dict[Hashable, CompileTask] = {}
