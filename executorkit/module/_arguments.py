@@ -84,7 +84,7 @@ class BindSpec(_Spec):
     grad_req: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ParameterSpec(_Spec):
     """Arguments of :meth:`BaseModule.init_params` and :meth:`BaseModule.set_params`."""
 
@@ -96,7 +96,7 @@ class ParameterSpec(_Spec):
     allow_extra: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class OptimizerSpec(_Spec):
     """Arguments of :meth:`BaseModule.init_optimizer`."""
 

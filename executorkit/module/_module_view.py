@@ -7,8 +7,7 @@ from typing import Any
 
 from ..display import Fold, Line, Part, Table, View, view_of
 from ..parallel import group_label, group_parts
-from ._module_words import state_phrases
-from .base_module import BaseModule
+from .base_module import BaseModule, state_phrases
 from .bucketing_module import BucketingModule
 from .executor_group import DataParallelExecutorGroup
 from .module import Module

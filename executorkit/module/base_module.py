@@ -17,7 +17,7 @@ from .._support.keyword_arguments import CheckedKeywords
 from ..base import _as_list as _as_list
 from ..context import cpu
 from ..debugging import FiniteReport
-from ..display import Viewed
+from ..display import Viewed, brief, brief_arrays
 from ..errors import (
     DataArgumentError,
     EmptyIteratorError,
@@ -52,7 +52,6 @@ from ._arguments import (
     check_iterator,
     data_descs,
 )
-from ._module_words import module_repr
 
 __all__ = ["BaseModule"]
 
@@ -76,6 +75,16 @@ def require(module: Any, method: str, *states: str) -> None:
         if not getattr(module, state):
             problem, remedy = _REMEDIES[state]
             raise ModuleUsageError(method, problem, hint=remedy)
+
+
+def state_phrases(module: Any) -> list[str]:
+    """Phrases on what has been done with a module: bound, its parameters, an optimizer."""
+    purpose = "training" if module.for_training else "inference"
+    return [
+        f"bound for {purpose}" if module.binded else "not bound",
+        "parameters are there" if module.params_initialized else "no parameters yet",
+        "with an optimizer" if module.optimizer_initialized else "no optimizer",
+    ]
 
 
 def _parse_data_desc(
@@ -132,7 +141,11 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     # Descriptions
 
     def __repr__(self) -> str:
-        return module_repr(self)
+        phrases = state_phrases(self)
+        if self.binded:
+            described = (*self.data_shapes, *(self.label_shapes or ()))
+            phrases += brief_arrays([(d[0], d[1]) for d in described])
+        return brief(self, None, phrases)
 
     @property
     def symbol(self) -> Symbol | None:
@@ -242,12 +255,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         """
         self._init_params(
             ParameterSpec(
-                initializer=initializer,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
+                initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
             )
         )
 
@@ -281,14 +289,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         Raises AssertionError unless bound and initialised, ValueError for an unknown name,
         TypeError for a value of another type.
         """
-        self._init_optimizer(
-            OptimizerSpec(
-                kvstore=kvstore,
-                optimizer=optimizer,
-                optimizer_params=optimizer_params,
-                force_init=force_init,
-            )
-        )
+        self._init_optimizer(OptimizerSpec(kvstore, optimizer, optimizer_params, force_init))
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
         raise self._not_provided("init_optimizer")
@@ -302,7 +303,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return False
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Installs a monitor on all executors."""
+        """Installs a monitor on all executors, those of buckets to come included."""
         raise self._not_provided("install_monitor")
 
     # Running
@@ -310,7 +311,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     def prepare(
         self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
-        """Gets ready for the batch that comes next."""
+        """Gets ready for the batch that comes next; ``sparse_row_id_fn`` is not called."""
         if sparse_row_id_fn is not None:
             warnings.warn(
                 f"sparse_row_id_fn is not called by {type(self).__name__}",
@@ -323,7 +324,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("forward")
 
     def backward(self, out_grads: HeadGradients = None) -> None:
-        """Computes the gradients; outputs that are not losses need head gradients."""
+        """Computes the gradients; outputs that are not losses need head gradients. AssertionError
+        for a module that is bound for inference."""
         raise self._not_provided("backward")
 
     def forward_backward(self, data_batch: Batch | Sequence[Batch]) -> None:
@@ -355,11 +357,13 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the inputs, merged or not as in :meth:`get_outputs`."""
+        """Gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an input whose
+        ``grad_req`` is 'null'. AssertionError unless bound with ``inputs_need_grad``."""
         raise self._not_provided("get_input_grads")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
-        """Updates a metric with the last outputs."""
+        """Updates a metric with the last outputs, device by device; with ``pre_sliced`` the labels
+        come as a list for each device."""
         raise self._not_provided("update_metric")
 
     # Parameters and states
@@ -383,14 +387,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             ``allow_extra``. Otherwise all have to be given, and unknown names are ignored.
         """
         self._set_params(
-            ParameterSpec(
-                initializer=None,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
+            ParameterSpec(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
         )
 
     def _set_params(self, spec: ParameterSpec) -> None:
@@ -418,7 +415,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         self.set_params(params["arg"], params["aux"])
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The states that are carried from batch to batch; none here."""
+        """The states that are carried from batch to batch, none here: for each a list with one
+        NDArray for each device. AssertionError if they are to be merged."""
         require(self, "get_states", "binded", "params_initialized")
         if merge_multi_context:
             problem = "states are not merged"
@@ -428,7 +426,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states; AssertionError for a module that has none."""
+        """Sets the states: to arrays as :meth:`get_states` gives them (outputs, say, unmerged), or
+        all elements to one number. AssertionError unless exactly one is given, and for states of a
+        module without any."""
         require(self, "set_states", "binded", "params_initialized")
         if states or value:
             raise ModuleUsageError("set_states", f"{type(self).__name__} has no states")

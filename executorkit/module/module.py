@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Self
 
 from .. import ndarray as nd
@@ -38,6 +39,11 @@ from .base_module import BaseModule, require
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]
+
+
+def _of_optimizer(name: str, default: Any = None) -> Any:
+    """A property of a module's optimizer, with a value for modules without one."""
+    return property(lambda module: getattr(module._module_optimizer, name, default))
 
 
 class Module(BaseModule, DataParallel):
@@ -189,7 +195,6 @@ class Module(BaseModule, DataParallel):
 
     @property
     def data_names(self) -> list[str]:
-        """Names of the inputs."""
         return self._data_names
 
     @property
@@ -199,24 +204,20 @@ class Module(BaseModule, DataParallel):
 
     @property
     def output_names(self) -> list[str]:
-        """Names of the outputs."""
         return self._output_names
 
     @property
     def data_shapes(self) -> list[DataDesc]:
-        """DataDescs of the inputs. AssertionError unless bound, here and below."""
         require(self, "data_shapes", "binded")
         return self._data_shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
-        """DataDescs of the labels; None if bound without."""
         require(self, "label_shapes", "binded")
         return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """(name, shape) of the outputs for the whole batch."""
         require(self, "output_shapes", "binded")
         return self._exec_group.get_output_shapes()
 
@@ -234,21 +235,11 @@ class Module(BaseModule, DataParallel):
 
     # MXNet's names of the parts, which scripts read
 
-    @property
-    def _optimizer(self) -> Any:
-        return None if self._module_optimizer is None else self._module_optimizer.optimizer
-
-    @property
-    def _kvstore(self) -> Any:
-        return None if self._module_optimizer is None else self._module_optimizer.kvstore
-
-    @property
-    def _update_on_kvstore(self) -> bool:
-        return self._module_optimizer is not None and self._module_optimizer.update_on_kvstore
-
-    @property
-    def _updater(self) -> Any:
-        return None if self._module_optimizer is None else self._module_optimizer.updater
+    _optimizer, _kvstore, _updater = map(_of_optimizer, ("optimizer", "kvstore", "updater"))
+    _update_on_kvstore = _of_optimizer("update_on_kvstore", False)
+    _arg_params = property(attrgetter("_parameters.arg_params"))
+    _aux_params = property(attrgetter("_parameters.aux_params"))
+    _params_dirty = property(attrgetter("_parameters.stale"))
 
     @property
     def _aux_names(self) -> list[str]:
@@ -257,18 +248,6 @@ class Module(BaseModule, DataParallel):
     @property
     def _grad_req(self) -> Any:
         return None if self._exec_group is None else self._requested_gradients
-
-    @property
-    def _arg_params(self) -> Params | None:
-        return self._parameters.arg_params
-
-    @property
-    def _aux_params(self) -> Params | None:
-        return self._parameters.aux_params
-
-    @property
-    def _params_dirty(self) -> bool:
-        return self._parameters.stale
 
     # Binding
 
@@ -287,11 +266,11 @@ class Module(BaseModule, DataParallel):
             self._parameters.read(self._exec_group)
         with options_from_arguments(self._compute_dtype, self._remat):
             group = DataParallelExecutorGroup(
-                self._symbol,
-                self._context,
-                self._work_load_list,
-                data,
-                labels,
+                symbol=self._symbol,
+                contexts=self._context,
+                workload=self._work_load_list,
+                data_shapes=data,
+                label_shapes=labels,
                 param_names=self._param_names,
                 for_training=spec.for_training,
                 inputs_need_grad=spec.inputs_need_grad,
@@ -418,14 +397,10 @@ class Module(BaseModule, DataParallel):
         self.params_initialized = True
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """For each state a list with one NDArray for each device; AssertionError if they are to be
-        merged."""
         require(self, "get_states", "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states: to arrays as :meth:`get_states` gives them (outputs, say, unmerged), or
-        all elements to one number. AssertionError unless exactly one is given."""
         require(self, "set_states", "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
@@ -499,15 +474,10 @@ class Module(BaseModule, DataParallel):
         self._exec_group.forward(batch, train)
 
     def backward(self, out_grads: HeadGradients = None) -> None:
-        """Computes the gradients; ``out_grads`` are head gradients for outputs that are not losses.
-
-        AssertionError for a module that is bound for inference.
-        """
         require(self, "backward", "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
 
     def update(self) -> None:
-        """Changes the parameters as the optimizer says, by the gradients of the last backward."""
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         assert self._module_optimizer is not None
         self._parameters.stale = True
@@ -519,54 +489,36 @@ class Module(BaseModule, DataParallel):
 
     @property
     def n_updates(self) -> int:
-        """A number that changes with every ``update``. Not in MXNet."""
         return 0 if self._module_optimizer is None else self._module_optimizer.n_updates
 
     def last_steps(self) -> list[PendingStep]:
-        """The last step of each device, with which it could be given up. Not in MXNet."""
         return self._exec_group.core.last_steps() if self.binded else []
 
     def check_finite(
         self, out_grads: HeadGradients = None, *, raise_error: bool = False
     ) -> FiniteReport:
-        """Finds the first node that made a NaN or an infinity in the last batch; see
-        :meth:`DataParallelExecutorGroup.check_finite`.
-
-        AssertionError unless bound and initialised.
-        """
         require(self, "check_finite", "binded", "params_initialized")
         return self._exec_group.check_finite(out_grads, raise_error=raise_error)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward, of whole batches; or a list per output with one NDArray for
-        each device."""
         require(self, "get_outputs", "binded", "params_initialized")
         return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an input whose
-        ``grad_req`` is 'null'. AssertionError unless bound with ``inputs_need_grad``."""
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
-        """Updates a metric with the last outputs, device by device.
-
-        ``pre_sliced`` says that ``labels`` has a list of labels for each device.
-        """
         require(self, "update_metric", "binded", "params_initialized")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Installs a monitor on the executors of all devices."""
         require(self, "install_monitor", "binded")
         self._exec_group.install_monitor(mon)
 
     def prepare(
         self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
-        """Does nothing before a batch: parameters are dense. ``sparse_row_id_fn`` is not called, of
-        which MXNet warns only for modules without store."""
         require(self, "prepare", "binded")
         super().prepare(data_batch, sparse_row_id_fn)
 

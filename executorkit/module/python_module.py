@@ -21,6 +21,9 @@ class PythonModule(BaseModule):
 
     data_names, label_names, output_names
         the names; label_names may be None.
+
+    It takes no other ``grad_req`` than 'write', and metrics look at it if it is bound with labels;
+    shapes are None before binding.
     """
 
     def __init__(
@@ -40,32 +43,25 @@ class PythonModule(BaseModule):
 
     @property
     def data_names(self) -> list[str]:
-        """Names of the inputs."""
         return self._data_names
 
     @property
     def output_names(self) -> Any:
-        """Names of the outputs."""
         return self._output_names
 
     @property
     def data_shapes(self) -> Any:
-        """Shapes of the inputs; None before binding, here and below."""
         return self._data_shapes
 
     @property
     def label_shapes(self) -> Any:
-        """Shapes of the labels."""
         return self._label_shapes
 
     @property
     def output_shapes(self) -> Any:
-        """Shapes of the outputs."""
         return self._output_shapes
 
     def _bind(self, spec: BindSpec) -> None:
-        """Stores the shapes. AssertionError if the names are others than the module's, or for
-        another ``grad_req`` than 'write'."""
         if spec.grad_req != "write":
             raise ModuleUsageError("bind", f"grad_req is {spec.grad_req!r}, expected 'write'")
         for kind, names, shapes in (
@@ -89,7 +85,6 @@ class PythonModule(BaseModule):
     # No parameters, nothing to update
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """No parameters: two empty dicts."""
         return {}, {}
 
     def _init_params(self, spec: ParameterSpec) -> None:
@@ -102,8 +97,6 @@ class PythonModule(BaseModule):
         """Does nothing."""
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Updates a metric with the outputs, if bound with labels. RuntimeError for labels that are
-        sliced for devices."""
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -149,14 +142,11 @@ class PythonLossModule(PythonModule):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Stores the scores, and when training the labels."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
 
     def backward(self, out_grads: Any = None) -> None:
-        """Computes the gradient of the scores. AssertionError for head gradients, and unless bound
-        for training."""
         if out_grads is not None:
             raise ModuleUsageError("backward", "a loss takes no head gradients")
         if not self.for_training:
@@ -172,12 +162,10 @@ class PythonLossModule(PythonModule):
         self._scores_grad = grad if isinstance(grad, NDArray) else nd.array(grad)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """The scores."""
         _check_merged("get_outputs", merge_multi_context)
         return [self._scores]
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """The gradient of the scores."""
         _check_merged("get_input_grads", merge_multi_context)
         return [self._scores_grad]
 
