@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import executorkit as mx
-from executorkit.callback import _metric_logging, _progress_bar
+from executorkit.callback import _logging_and_saving, _progress_bar
 from executorkit.display import view_of
 from tests._tools import compare, names
 from tests.display._html import checked
@@ -51,7 +51,7 @@ def test_signatures_are_mxnets(name, arguments):
 def test_speed_is_samples_per_second(monkeypatch, caplog):
     now = iter([100.0, 102.0, 102.0, 102.0, 102.0])
     clock = SimpleNamespace(time=lambda: next(now))
-    monkeypatch.setattr(_metric_logging, "time", clock)
+    monkeypatch.setattr(_logging_and_saving, "time", clock)
     speedometer = mx.callback.Speedometer(batch_size=16, frequent=4)
     with caplog.at_level(logging.INFO):
         for nbatch in (0, 4, 8):

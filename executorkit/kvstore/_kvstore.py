@@ -12,8 +12,7 @@ from .. import optimizer as opt
 from .._files import naming, write_atomically
 from ..display import brief, many
 from ..errors import InputTypeError, KVStoreError
-from ._array_arguments import arrays_by_key
-from ._key_value_table import KeyValueTable
+from ._key_value_table import KeyValueTable, arrays_by_key
 from ._kvstore_base import KVStoreBase
 
 _LOCAL = ("local", "local_update_cpu", "local_allreduce_cpu")

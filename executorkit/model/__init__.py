@@ -8,6 +8,7 @@ from ._checkpoint_files import (
     checkpoint_epochs,
     load_checkpoint as load_checkpoint,
     load_params as load_params,
+    parameter_entries,
     params_path,
     save_checkpoint as save_checkpoint,
 )

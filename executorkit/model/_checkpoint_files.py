@@ -41,24 +41,32 @@ def save_checkpoint(
     is no NDArray (nothing is written then), FileAccessError if a file cannot be written (it is then
     as it was).
     """
-    entries: Params = {}
-    for kind, params in (("arg", arg_params), ("aux", aux_params)):
-        if not isinstance(params, Mapping):
-            problem = f"a {type(params).__name__}, expected a dict of NDArray"
-            raise InputTypeError(f"save_checkpoint: {kind}_params", problem)
-        for name, value in params.items():
-            if not isinstance(value, NDArray):
-                raise InputTypeError(
-                    f"save_checkpoint: {kind}_params[{name!r}]",
-                    f"a {type(value).__name__}, expected an NDArray",
-                    hint="mx.nd.array(value)",
-                )
-            entries[f"{kind}:{name}"] = value.as_in_context(cpu())
+    entries = parameter_entries("save_checkpoint", arg_params, aux_params)
     path = params_path(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     nd.save(path, entries)
     logging.info('Saved checkpoint to "%s"', path)
+
+
+def parameter_entries(
+    where: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
+) -> Params:
+    """The entries of a ``.params`` file, on the CPU. TypeError for a value that is no NDArray."""
+    entries: Params = {}
+    for kind, params in (("arg", arg_params), ("aux", aux_params)):
+        if not isinstance(params, Mapping):
+            problem = f"a {type(params).__name__}, expected a dict of NDArray"
+            raise InputTypeError(f"{where}: {kind}_params", problem)
+        for name, value in params.items():
+            if not isinstance(value, NDArray):
+                raise InputTypeError(
+                    f"{where}: {kind}_params[{name!r}]",
+                    f"a {type(value).__name__}, expected an NDArray",
+                    hint="mx.nd.array(value)",
+                )
+            entries[f"{kind}:{name}"] = value.as_in_context(cpu())
+    return entries
 
 
 def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:

@@ -7,16 +7,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import metric as metrics, ndarray as nd, optimizer as opt
 from ..context import Context, cpu
-from ..errors import FeedForwardError
+from ..errors import BatchError, DataArgumentError, FeedForwardError
 from ..executor import Executor
 from ..executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from ..initializer import Uniform
-from ..io import DataDesc
+from ..io import DataDesc, DataIter, NDArrayIter
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._array_iterators import RowCollector, as_iterator, evaluation_iterator
 from ._checkpoint_files import load_checkpoint, save_checkpoint
 from ._kvstore_update import (
     _create_kvstore,
@@ -142,8 +143,8 @@ class FeedForward:
         """
         if self.num_epoch is None:
             raise FeedForwardError("fit", "num_epoch is None, expected a number")
-        data: Any = as_iterator(X, y, self.numpy_batch_size, train=True)
-        eval_data = evaluation_iterator(eval_data, self.numpy_batch_size)
+        data: Any = _as_iterator(X, y, self.numpy_batch_size, train=True)
+        eval_data = _evaluation_iterator(eval_data, self.numpy_batch_size)
         if self.sym_gen is not None:
             self.symbol = self.sym_gen(data.default_bucket_key)
             self._pred_exec = None
@@ -173,7 +174,6 @@ class FeedForward:
             train_data=data,
             eval_data=eval_data,
             eval_metric=eval_metric,
-            validation_metric=eval_metric,
             epoch_end_callback=epoch_end_callback,
             batch_end_callback=batch_end_callback,
             eval_end_callback=eval_end_callback,
@@ -201,24 +201,16 @@ class FeedForward:
         reset
             begins at the iterator's first batch.
         """
-        data: Any = as_iterator(X, None, self.numpy_batch_size, train=False)
-        if reset:
-            data.reset()
-        executor = self._predictor(data)
-        outputs = RowCollector(len(executor.outputs))
-        inputs, labels = RowCollector(len(data.provide_data)), RowCollector(len(data.provide_label))
-        for number, batch in enumerate(data, 1):
-            _run_batch(executor, data, batch)
+        data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
+        collected: list[list[Any]] = []
+        for number, (batch, outputs) in enumerate(self._predicted(data, reset), 1):
             rows = data.batch_size - batch.pad
-            outputs.add(executor.outputs, rows)
-            if return_data:
-                inputs.add(batch.data, rows)
-                labels.add(batch.label, rows)
+            groups = (outputs, batch.data, batch.label) if return_data else (outputs,)
+            collected.append([[a[0:rows].asnumpy() for a in arrays] for arrays in groups])
             if number == num_batch:
                 break
-        if not return_data:
-            return outputs.joined()
-        return outputs.joined(), inputs.joined(), labels.joined()
+        joined = [_joined(list(group)) for group in zip(*collected, strict=True)]
+        return tuple(joined) if return_data else joined[0]
 
     def score(
         self,
@@ -236,15 +228,11 @@ class FeedForward:
         metric = eval_metric
         if not isinstance(metric, metrics.EvalMetric):
             metric = metrics.create(metric)
-        data: Any = as_iterator(X, None, self.numpy_batch_size, train=False)
-        if reset:
-            data.reset()
-        executor = self._predictor(data)
-        for number, batch in enumerate(data):
+        data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
+        for number, (batch, outputs) in enumerate(self._predicted(data, reset)):
             if number == num_batch:
                 break
-            _run_batch(executor, data, batch)
-            metric.update(batch.label, executor.outputs)
+            metric.update(batch.label, outputs)
             variables = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
             for callback in callback_list(batch_end_callback):
                 callback(BatchEndParam(0, number, metric, variables))
@@ -377,6 +365,16 @@ class FeedForward:
         executor.copy_params_from(self.arg_params, self.aux_params)
         return executor
 
+    def _predicted(self, data: Any, reset: bool) -> Iterator[tuple[Any, list[NDArray]]]:
+        """The batches of an iterator with the outputs for each."""
+        if reset:
+            data.reset()
+        executor = self._predictor(data)
+        inputs = [executor.arg_dict[d[0]] for d in data.provide_data]
+        for batch in data:
+            _load_data(batch, inputs)
+            yield batch, executor.forward(is_train=False)
+
     def _make_optimizer(
         self, names: list[str], rows: int, store: Any, update_on_kvstore: bool
     ) -> Any:
@@ -491,12 +489,67 @@ class _ManagerLoop(TrainingLoop):
         }  # fmt: skip
 
 
-def _run_batch(executor: Executor, data: Any, batch: Any) -> None:
-    """Runs an executor on a batch of an iterator, for inference."""
-    names = [d[0] for d in data.provide_data]
-    _load_data(batch, [executor.arg_dict[n] for n in names])
-    executor.forward(is_train=False)
+def _joined(batches: Sequence[Sequence[np.ndarray]]) -> Any:
+    """The rows of all batches as one array, or a list of them if there are several."""
+    arrays = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def _restricted_to(params: Params | None, names: Sequence[str]) -> Params | None:
     return params and {k: v for k, v in params.items() if k in names}
+
+
+def _as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
+    """An iterator over data and labels; an iterator is returned unchanged.
+
+    data
+        a NumPy array or NDArray, one example per row; batches have ``rows`` rows, or all of them.
+    labels
+        one label for each row, of shape (n,) or (n, 1); None means zeros, and is refused for
+        training.
+    train
+        True shuffles, with ``numpy.random``, and carries incomplete batches over to the next epoch;
+        otherwise batches are in order, and the last one is padded.
+    """
+    if isinstance(data, DataIter):
+        return data
+    if not isinstance(data, np.ndarray | NDArray):
+        problem = f"a {type(data).__name__}, expected a DataIter, an NDArray or a NumPy array"
+        raise DataArgumentError("X", problem)
+    count = data.shape[0]
+    if labels is None:
+        if train:
+            raise BatchError("y", "no labels are given, X is an array")
+        labels = np.zeros(count)
+    if not isinstance(labels, np.ndarray | NDArray):
+        problem = f"a {type(labels).__name__}, expected an array since X is one"
+        raise DataArgumentError("y", problem)
+    if labels.shape[0] != count:
+        raise BatchError("y", f"{labels.shape[0]} labels for {count} examples")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.reshape((-1,))
+    if labels.ndim != 1:
+        raise BatchError("y", f"shape {labels.shape}, expected ({count},)")
+    rows = min(count, rows)
+    if train:
+        return NDArrayIter(data, labels, rows, shuffle=True, last_batch_handle="roll_over")
+    return NDArrayIter(data, labels, rows)
+
+
+def _evaluation_iterator(eval_data: Any, rows: int) -> DataIter | None:
+    """An iterator over evaluation data: an iterator, (data, labels), or (iterator, None).
+
+    Data and labels may be lists. Like MXNet's, batches of arrays are shuffled.
+    """
+    if eval_data is None or isinstance(eval_data, DataIter):
+        return eval_data
+    if not isinstance(eval_data, tuple | list) or len(eval_data) != 2:
+        problem = f"a {type(eval_data).__name__}, expected a DataIter or a pair (data, labels)"
+        raise DataArgumentError("eval_data", problem)
+    data, labels = eval_data
+    if data is None:
+        raise BatchError("eval_data", "the data in the pair is None")
+    if labels is None and isinstance(data, DataIter):
+        return data
+    data, labels = (np.array(a) if isinstance(a, list) else a for a in (data, labels))
+    return _as_iterator(data, labels, rows, train=True)

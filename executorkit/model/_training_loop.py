@@ -37,24 +37,21 @@ class FitSpec:
     """Arguments of ``fit`` that its epochs need, by their names there."""
 
     train_data: Any
-    eval_data: Any
     eval_metric: EvalMetric
-    validation_metric: Any
-    epoch_end_callback: Any
-    batch_end_callback: Any
-    eval_end_callback: Any
-    eval_batch_end_callback: Any
-    monitor: Any
+    eval_data: Any = None
+    validation_metric: Any = None
+    epoch_end_callback: Any = None
+    batch_end_callback: Any = None
+    eval_end_callback: Any = None
+    eval_batch_end_callback: Any = None
+    monitor: Any = None
     sparse_row_id_fn: Any = None
 
     @property
     def observers(self) -> list[Any]:
         """Callbacks and monitors that may look at a training batch."""
-        return [
-            *callback_list(self.batch_end_callback),
-            *callback_list(self.epoch_end_callback),
-            *callback_list(self.monitor),
-        ]
+        groups = (self.batch_end_callback, self.epoch_end_callback, self.monitor)
+        return [observer for group in groups for observer in callback_list(group)]
 
 
 class Lookahead(Iterator[Any]):

@@ -245,26 +245,21 @@ def as_data_desc(desc: Any) -> DataDesc:
     )
 
 
-def group_input(desc: DataDesc, axis: int) -> BatchInput:
-    """The group's description of an input whose batch lies along ``axis``."""
-    dtype = None if desc.dtype is None else dtype_name(desc.dtype)
-    return BatchInput(desc.name, tuple(desc.shape), dtype, axis)
-
-
-def batch_axes_and_size(shapes: Sequence[Any], batch_size: int | None) -> tuple[list[int], int]:
-    """Batch axes of inputs, and the number of rows, which they share."""
-    axes = []
+def batch_inputs(shapes: Sequence[Any], rows: int | None) -> tuple[list[BatchInput], int]:
+    """The group's descriptions of inputs, whose batches lie along the axes that their layouts say,
+    and the number of rows, which all share: ``rows`` unless None."""
+    inputs = []
     for desc in map(as_data_desc, shapes):
         axis = DataDesc.get_batch_axis(desc.layout)
-        axes.append(axis)
+        dtype = None if desc.dtype is None else dtype_name(desc.dtype)
+        inputs.append(BatchInput(desc.name, tuple(desc.shape), dtype, axis))
         if axis < 0:
             continue
-        rows = desc.shape[axis]
-        if batch_size is not None and rows != batch_size:
+        if rows is not None and desc.shape[axis] != rows:
             raise BatchError(
                 f"group: input {desc.name!r}",
-                f"shape {tuple(desc.shape)} with {rows} rows, expected {batch_size}",
+                f"shape {tuple(desc.shape)} with {desc.shape[axis]} rows, expected {rows}",
                 because="all data and labels of a batch have the same number of rows",
             )
-        batch_size = rows
-    return axes, batch_size or 0
+        rows = desc.shape[axis]
+    return inputs, rows or 0

@@ -15,7 +15,6 @@ import numpy as np
 from .. import metric, ndarray as nd
 from .._support.keyword_arguments import CheckedKeywords
 from ..base import _as_list as _as_list
-from ..context import cpu
 from ..debugging import FiniteReport
 from ..display import Viewed, brief, brief_arrays
 from ..errors import (
@@ -30,7 +29,7 @@ from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
 from ..kvstore import KVStore
 from ..metric import EvalMetric
-from ..model import FitSpec, Lookahead, TrainingLoop
+from ..model import FitSpec, Lookahead, TrainingLoop, parameter_entries
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
@@ -395,10 +394,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     def save_params(self, fname: str) -> None:
         """Writes the parameters to a file, which appears whole or not at all."""
-        arg_params, aux_params = self.get_params()
-        entries = {f"arg:{name}": value for name, value in arg_params.items()}
-        entries |= {f"aux:{name}": value for name, value in aux_params.items()}
-        nd.save(fname, {key: value.as_in_context(cpu()) for key, value in entries.items()})
+        nd.save(fname, parameter_entries("save_params", *self.get_params()))
 
     def load_params(self, fname: str) -> None:
         """Sets the parameters to those of a file. ValueError if it has entries of another kind."""

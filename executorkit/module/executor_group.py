@@ -33,10 +33,9 @@ from ..program import Precompilation, current_options, use_options
 from ..symbol import Symbol
 from ._arguments import (
     as_data_desc,
-    batch_axes_and_size,
+    batch_inputs,
     grad_req_by_argument,
     group2ctxs_per_context,
-    group_input,
 )
 
 SlicePairs = list[list[tuple[slice, NDArray]]]
@@ -167,10 +166,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         Raises ValueError for a batch that cannot be divided, AssertionError for inputs that differ
         in their number of rows.
         """
-        axes, batch_size = batch_axes_and_size(data_shapes, None)
-        self.slices = split_input_slice(batch_size, self.workload)
-        self.batch_size = batch_size
-        return axes
+        inputs, self.batch_size = batch_inputs(data_shapes, None)
+        self.slices = split_input_slice(self.batch_size, self.workload)
+        return [i.axis for i in inputs]
 
     def bind_exec(
         self,
@@ -186,11 +184,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """
         data = [as_data_desc(d) for d in data_shapes]
         labels = [as_data_desc(d) for d in label_shapes or ()]
-        data_axes, batch_size = batch_axes_and_size(data, None)
-        label_axes, _ = batch_axes_and_size(labels, batch_size)
+        data_inputs, batch_size = batch_inputs(data, None)
+        label_inputs, _ = batch_inputs(labels, batch_size)
         slices = split_input_slice(batch_size, self.workload)
-        data_inputs = [group_input(d, axis) for d, axis in zip(data, data_axes, strict=True)]
-        label_inputs = [group_input(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
         shared = self.core if reshape else shared_group.core if shared_group else None
         self.core = self._make_core(slices, [*data_inputs, *label_inputs], shared)
         self.slices = slices
@@ -199,8 +195,8 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         self.label_shapes = labels or None
         self.data_names = [d.name for d in data]
         self.label_names = [d.name for d in labels]
-        self.data_layouts = data_axes
-        self.label_layouts = label_axes
+        self.data_layouts = [i.axis for i in data_inputs]
+        self.label_layouts = [i.axis for i in label_inputs]
         self._data_inputs = data_inputs
         self._label_inputs = label_inputs
         self._list_parameters()
@@ -240,13 +236,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """Compiles for other shapes in the background; see :meth:`Module.precompile`."""
         cores = {}
         for data_shapes, label_shapes in shapes:
-            data = [as_data_desc(d) for d in data_shapes]
-            labels = [as_data_desc(d) for d in label_shapes or ()]
-            axes, rows = batch_axes_and_size(data, None)
-            axes = [*axes, *batch_axes_and_size(labels, rows)[0]]
-            inputs = [group_input(d, axis) for d, axis in zip((*data, *labels), axes, strict=True)]
+            inputs, rows = batch_inputs(data_shapes, None)
+            inputs += batch_inputs(label_shapes or (), rows)[0]
             slices = split_input_slice(rows, self.workload)
-            key = tuple((d.name, tuple(d.shape)) for d in (*data, *labels))
+            key = tuple((i.name, i.shape) for i in inputs)
             cores[key] = self._make_core(slices, inputs, self.core)
         spec = PrecompileSpec(is_train)
         return Precompilation({key: core.precompile(spec) for key, core in cores.items()})

@@ -136,24 +136,6 @@ class _TokenEmbedding(Vocabulary):
         table[[self.token_to_idx[name] for name in names]] = new_vectors.asnumpy().reshape(shape)
         self._idx_to_vec = array(table)
 
-    @classmethod
-    def _local_file(cls, root: str, name: str) -> str:
-        """The path of a file of this class; OSError (FileAccessError) if it is not there."""
-        kind = cls.__name__.lower()
-        if cls.pretrained_file_names and name not in cls.pretrained_file_names:
-            raise UnknownNameError(
-                f"embedding {kind}", f"no file {name!r}", hint=", ".join(cls.pretrained_file_names)
-            )
-        path = Path(root).expanduser() / kind / name
-        if not path.is_file():
-            raise FileAccessError(
-                f"embedding {kind}",
-                f"{path} is missing",
-                because="executorkit does not use the net",
-                hint="fetch it from its authors' page and put it there",
-            )
-        return str(path)
-
 
 def _check_vocabulary(vocabulary: Any) -> None:
     if not isinstance(vocabulary, Vocabulary):
@@ -209,49 +191,61 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     return names[embedding_name]
 
 
-@register
-class GloVe(_TokenEmbedding):
-    """Vectors of GloVe, from the file ``<embedding_root>/glove/<pretrained_file_name>``.
+class _PretrainedEmbedding(_TokenEmbedding):
+    """Vectors from the file ``<embedding_root>/<name of the class>/<pretrained_file_name>``.
 
+    pretrained_file_name
+        the file, ``default_file_name`` unless given.
     init_unknown_vec
         a function of ``shape=`` that makes the unknown token's vector.
     vocabulary
         the tokens to be kept; None for all.
+
+    KeyError (UnknownNameError) for a name that is none of ``pretrained_file_names``, OSError
+    (FileAccessError) for a missing file.
     """
 
-    pretrained_file_names = _GLOVE
+    default_file_name: ClassVar[str]
 
     def __init__(
         self,
-        pretrained_file_name: str = "glove.840B.300d.txt",
+        pretrained_file_name: str | None = None,
         embedding_root: str = _ROOT,
         init_unknown_vec: Callable[..., Any] = zeros,
         vocabulary: Vocabulary | None = None,
         **kwargs: Any,
     ) -> None:
-        path = self._local_file(embedding_root, pretrained_file_name)
+        kind = type(self).__name__.lower()
+        name = pretrained_file_name or self.default_file_name
+        if self.pretrained_file_names and name not in self.pretrained_file_names:
+            hint = ", ".join(self.pretrained_file_names)
+            raise UnknownNameError(f"embedding {kind}", f"no file {name!r}", hint=hint)
+        path = Path(embedding_root).expanduser() / kind / name
+        if not path.is_file():
+            raise FileAccessError(
+                f"embedding {kind}",
+                f"{path} is missing",
+                because="executorkit does not use the net",
+                hint="fetch it from its authors' page and put it there",
+            )
         super().__init__(**kwargs)
-        self._load_embedding(path, " ", init_unknown_vec)
+        self._load_embedding(str(path), " ", init_unknown_vec)
         self._build_embedding_for_vocabulary(vocabulary)
 
 
 @register
-class FastText(_TokenEmbedding):
-    """Vectors of fastText, from the file ``<embedding_root>/fasttext/<pretrained_file_name>``;
-    arguments as of :class:`GloVe`."""
+class GloVe(_PretrainedEmbedding):
+    """Vectors of GloVe, by default ``glove.840B.300d.txt``."""
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str = _ROOT,
-        init_unknown_vec: Callable[..., Any] = zeros,
-        vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
-    ) -> None:
-        path = self._local_file(embedding_root, pretrained_file_name)
-        super().__init__(**kwargs)
-        self._load_embedding(path, " ", init_unknown_vec)
-        self._build_embedding_for_vocabulary(vocabulary)
+    pretrained_file_names = _GLOVE
+    default_file_name = "glove.840B.300d.txt"
+
+
+@register
+class FastText(_PretrainedEmbedding):
+    """Vectors of fastText, by default ``wiki.simple.vec``."""
+
+    default_file_name = "wiki.simple.vec"
 
 
 class CustomEmbedding(_TokenEmbedding):

@@ -1,13 +1,16 @@
-"""Batch callbacks that write speed and metrics to the log."""
+"""Callbacks that write speed and metrics to the log, and checkpoints to files."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._support.keyword_arguments import CheckedKeywords
+from ..model import save_checkpoint
+from ..ndarray import NDArray
+from ..symbol import Symbol
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
@@ -91,3 +94,46 @@ class Speedometer(CheckedKeywords):
     def _speed(self) -> float:
         seconds = time.time() - self.tic
         return self.frequent * self.batch_size / seconds if seconds else float("inf")
+
+
+def module_checkpoint(
+    mod: Any, prefix: Any, period: int = 1, save_optimizer_states: bool = False
+) -> Callable[..., None]:
+    """An epoch callback that writes a module's checkpoint after every ``period`` epochs.
+
+    mod
+        a module: anything with ``save_checkpoint(prefix, epoch, save_optimizer_states)``.
+    prefix
+        prefix of the files' names, as in :func:`executorkit.model.save_checkpoint`.
+    period
+        epochs from one checkpoint to the next; less than 1 means 1.
+    save_optimizer_states
+        True writes ``<prefix>-<epoch>.states`` too.
+
+    The epoch in the file names counts from 1: it is the number of epochs that are done.
+    """
+    period = max(1, int(period))
+
+    def checkpoint(iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
+        if (iter_no + 1) % period == 0:
+            mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
+
+    return checkpoint
+
+
+def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
+    """An epoch callback that writes the symbol and parameters it is given, every ``period`` epochs.
+
+    prefix, period
+        as in :func:`module_checkpoint`; the files are those of
+        :func:`executorkit.model.save_checkpoint`, each written whole or not at all.
+    """
+    period = max(1, int(period))
+
+    def checkpoint(
+        iter_no: int, sym: Symbol | None, arg: Mapping[str, NDArray], aux: Mapping[str, NDArray]
+    ) -> None:
+        if (iter_no + 1) % period == 0:
+            save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
+
+    return checkpoint
