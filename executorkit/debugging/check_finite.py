@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 
 from ..context import Device
-from ..lowering import Graph, GraphStep, node_key, resolved_params
+from ..lowering import Graph, GraphStep, node_key, resolved_params, walk
 from ..ops import OpDef, Params
 from ..program import BaseProgram, Program, active_values, dependent_results, small_jit
 from .finite_report import ArraySummary, Finding, FiniteReport
@@ -68,16 +68,14 @@ class NodewiseRun:
         graph = self._graph
         traced = NodewiseValues([None] * graph.n_values, [None] * graph.n_values)
         values = traced.values
-        for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
+        for i, array in graph.numbered(args, aux):
             values[i], traced.ranges[i] = array, range_of_input(array)
             traced.avals[i] = jax.ShapeDtypeStruct(array.shape, array.dtype)
-        states = list(aux)
-        resolved = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
+        resolved = resolved_params(graph, args, aux)
         last = {i: step.index for step in graph.steps for i in step.inputs}
-        for step in graph.steps:
-            inputs = [values[i] for i in step.inputs]
-            for position, _, number in step.aux_writes:
-                inputs[position] = states[number]
+
+        def run(step: GraphStep, states: dict[int, Any]) -> Sequence[Any]:
+            inputs = [states.get(k, values[i]) for k, i in enumerate(step.inputs)]
             params = self._params[step.index] = resolved.get(step.index) or step.params
             device = self._device_of(step)
             inputs = jax.device_put(inputs, device)
@@ -86,18 +84,18 @@ class NodewiseRun:
                 results, ranges = _forward_function(step.op, params.key, train, step.n_outputs)(
                     node_prng, *inputs
                 )
-            for k, result in enumerate(results[: step.n_outputs]):
-                i = step.first_output + k
-                values[i], traced.ranges[i] = result, ranges[k]
+            for i, result, extremes in zip(step.outputs, results, ranges, strict=False):
+                values[i], traced.ranges[i] = result, extremes
                 traced.avals[i] = jax.ShapeDtypeStruct(result.shape, result.dtype)
-            for _, result, number in step.aux_writes:
-                states[number] = results[result]
             if for_backward:
                 self._inputs[step.index] = inputs
-                continue
+                return results
             for i in step.inputs:
                 if last[i] == step.index:
                     values[i] = None
+            return results
+
+        walk(graph.steps, run, list(aux))
         return traced
 
     def backward(
@@ -119,8 +117,7 @@ class NodewiseRun:
                     start = jnp.zeros_like(value) if head is None else head.astype(value.dtype)
                 self._accumulate(traced, i, start)
         for step in reversed(graph.steps):
-            outputs = range(step.first_output, step.first_output + step.n_outputs)
-            incoming = [traced.gradients.pop(i, None) for i in outputs]
+            incoming = [traced.gradients.pop(i, None) for i in step.outputs]
             if all(g is None for g in incoming) or not through[step.first_output]:
                 continue
             auxiliary = step.node.aux_names
@@ -286,7 +283,7 @@ class FiniteAnalysis:
         self.names: dict[int, str] = {i: node.name for node, i in graph.variables}
         for step in graph.steps:
             for k, name in enumerate(step.node.output_names):
-                self.names[step.first_output + k] = name
+                self.names[step.outputs[k]] = name
         self._head_ranges = {k: range_of_input(h) for k, h in enumerate(heads) if h is not None}
         self.heads: dict[int, Any] = {}
         self.ranges: list[Any] = []
@@ -340,7 +337,7 @@ class FiniteAnalysis:
         for step in self.graph.steps:
             if any(_is_nonfinite(self.ranges[i]) for i in step.inputs):
                 continue
-            for i in range(step.first_output, step.first_output + step.n_outputs):
+            for i in step.outputs:
                 if _is_nonfinite(self.ranges[i]):
                     summary = self._summary(repr(self.names[i]), i, self.ranges[i])
                     inputs = tuple(self._inputs(step))
@@ -379,8 +376,7 @@ class FiniteAnalysis:
         summed = {i for i, r in self.sums.items() if _is_nonfinite(r)}
         for step in reversed(self.graph.steps):
             input_ranges, output_ranges = self.back.get(step.index, ({}, {}))
-            outputs = range(step.first_output, step.first_output + step.n_outputs)
-            if bad_values.intersection((*step.inputs, *outputs)):
+            if bad_values.intersection((*step.inputs, *step.outputs)):
                 continue
             if any(_is_nonfinite(r) for r in output_ranges.values()):
                 yield from self._sum(step, output_ranges, summed)
@@ -391,7 +387,9 @@ class FiniteAnalysis:
                     summary = self._summary(name, step.inputs[k], gradient)
                     arrived = (
                         self._summary(
-                            f"gradient of {self.names[outputs[j]]}", outputs[j], output_ranges[j]
+                            f"gradient of {self.names[step.outputs[j]]}",
+                            step.outputs[j],
+                            output_ranges[j],
                         )
                         for j in output_ranges
                     )

@@ -6,7 +6,12 @@
 from . import _symbol_methods as _symbol_methods  # attaches methods to Symbol
 from ._backward_order import shared_state_updates as shared_state_updates
 from ._batch_norm_folding import lower_for_inference as lower_for_inference
-from ._graph import Graph as Graph, GraphStep as GraphStep, memoize as memoize
+from ._graph import (
+    Graph as Graph,
+    GraphStep as GraphStep,
+    memoize as memoize,
+    written_states as written_states,
+)
 from ._infer import (
     InferenceCache as InferenceCache,
     InferenceResult as InferenceResult,
@@ -19,6 +24,7 @@ from ._interpreter import (
     evaluate as evaluate,
     node_key as node_key,
     resolved_params as resolved_params,
+    walk as walk,
 )
 from ._jax_function import JaxFunction as JaxFunction
 from ._label_inputs import (

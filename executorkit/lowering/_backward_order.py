@@ -17,8 +17,8 @@ def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphSte
     MXNet's backward for gradients of these arguments. Empty for nearly all graphs."""
     writers: dict[int, list[GraphStep]] = {}
     for step in graph.steps:
-        for *_, state in step.aux_writes:
-            writers.setdefault(state, []).append(step)
+        for write in step.aux_writes:
+            writers.setdefault(write.state, []).append(step)
     sharing = {
         step.index
         for steps in writers.values()
@@ -34,7 +34,7 @@ def _backward_order(graph: Graph, argnums: Sequence[int]) -> Iterator[GraphStep]
     """The operators whose backward is run, in MXNet's order."""
     readers: dict[int, list[GraphStep]] = {}
     for step in reversed(graph.steps):
-        states = {position for position, *_ in step.aux_writes}
+        states = {write.position for write in step.aux_writes}
         for k, value in enumerate(step.inputs):
             if k not in states:
                 readers.setdefault(value, []).append(step)
@@ -42,8 +42,8 @@ def _backward_order(graph: Graph, argnums: Sequence[int]) -> Iterator[GraphStep]
     def above(step: GraphStep) -> Iterator[GraphStep]:
         """The operators whose backward computes the gradients of a step's outputs."""
         if not step.op.loss(step.params):
-            for k in range(step.n_outputs):
-                yield from readers.get(step.first_output + k, ())
+            for number in step.outputs:
+                yield from readers.get(number, ())
 
     visited: set[int] = set()
     for i in argnums:

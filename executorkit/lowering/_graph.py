@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES
 from ..symbol.node import Entry, Node
+
+
+class StateWrite(NamedTuple):
+    """An auxiliary state that a step changes: its position among the step's inputs, that of its new
+    value among the results, and its number in the graph."""
+
+    position: int
+    result: int
+    state: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,8 +30,7 @@ class GraphStep:
     inputs, first_output, n_outputs
         indices into the flat list of all values of the graph.
     aux_writes
-        for each auxiliary state that changes, its position among the inputs, that of its new value
-        among the function's results, and its number in the graph.
+        the auxiliary states that change.
     random_number
         the number of operators before it that draw random numbers: a pass that drops other nodes
         does not change what the step draws.
@@ -36,8 +44,18 @@ class GraphStep:
     inputs: tuple[int, ...]
     first_output: int
     n_outputs: int
-    aux_writes: tuple[tuple[int, int, int], ...]
+    aux_writes: tuple[StateWrite, ...]
     random_number: int
+
+    @property
+    def outputs(self) -> range:
+        """The numbers of its outputs' values."""
+        return range(self.first_output, self.first_output + self.n_outputs)
+
+
+def written_states(steps: Iterable[GraphStep]) -> set[int]:
+    """The numbers of the auxiliary states that steps change."""
+    return {write.state for step in steps for write in step.aux_writes}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +89,11 @@ class Graph:
         yield from zip(self.args, self.arg_values, strict=True)
         yield from zip(self.aux, self.aux_values, strict=True)
 
+    def numbered(self, args: Iterable[Any], aux: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """Arrays of all variables, in the graph's order, with the numbers of their values."""
+        yield from zip(self.arg_values, args, strict=True)
+        yield from zip(self.aux_values, aux, strict=True)
+
     def uses_rng(self, train: bool) -> bool:
         """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return any(s.op.uses_rng(s.params, train) for s in self.steps)
@@ -90,7 +113,7 @@ class Graph:
         dynamic: set[int] = set()
         for step in self.steps:
             if step.op.dynamic_shape or not dynamic.isdisjoint(step.inputs):
-                dynamic.update(range(step.first_output, step.first_output + step.n_outputs))
+                dynamic.update(step.outputs)
         return dynamic
 
     @property

@@ -6,7 +6,9 @@ steps that compute faster in that layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,7 +19,7 @@ from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
 from ..ops.symbolic_sizes import is_known
-from ._graph import Graph, GraphStep
+from ._graph import Graph, GraphStep, written_states
 from ._infer import InferenceResult, infer, resolve_open_shapes
 from ._stand_in_sizes import StandInSizes
 
@@ -45,6 +47,11 @@ class ValueStore:
 
     def __setitem__(self, number: int, array: Any) -> None:
         self._arrays[number] = array
+
+    def update(self, arrays: Iterable[tuple[int, Any]]) -> None:
+        """Stores arrays by number."""
+        for number, array in arrays:
+            self[number] = array
 
     def export(self, number: int) -> dict[bool, Any]:
         """The value in its present layout, keyed by whether that is channels last."""
@@ -105,43 +112,30 @@ def evaluate(
     ``backward_updates`` once all others have run, in that order.
     """
     values = ValueStore(graph.n_values)
-    for i, array in zip(graph.arg_values, args, strict=True):
-        values[i] = array
-    for i, array in zip(graph.aux_values, aux, strict=True):
-        values[i] = array
-    new_aux = list(aux)
-    resolved = resolved_params(graph, args, aux)
-    late = {number for step in backward_updates for *_, number in step.aux_writes}
-    for step in graph.steps:
-        states = {position: new_aux[number] for position, _, number in step.aux_writes}
-        results = run_step(
-            step, values, states, key, train, resolved.get(step.index), channels_last, observe
-        )
-        for _, result, number in step.aux_writes:
-            if number not in late:
-                new_aux[number] = results[result]
-    update_states(backward_updates, values, new_aux, key, train, resolved, channels_last)
-    return values, tuple(new_aux)
+    values.update(graph.numbered(args, aux))
+    states = list(aux)
+    run = StepRunner(key, train, resolved_params(graph, args, aux), channels_last, observe)
+    walk(graph.steps, partial(run, values), states, written_states(backward_updates))
+    walk(backward_updates, partial(run.again, values), states)
+    return values, tuple(states)
 
 
-def update_states(
+def walk(
     steps: Iterable[GraphStep],
-    values: ValueStore,
-    states: list[Any],
-    key: Any,
-    train: bool,
-    resolved: Mapping[int, Params],
-    channels_last: bool,
+    run: Callable[[GraphStep, dict[int, Any]], Sequence[Any]],
+    states: list[Any] | dict[int, Any],
+    late: Collection[int] = (),
 ) -> None:
-    """Passes the auxiliary states through steps whose inputs are computed, one after the other. The
-    compiler finds that their other results have been computed before."""
+    """Runs steps in their order, and passes the auxiliary states (by number) through them.
+
+    ``run(step, read)`` stores the outputs of a step and returns all of its results; ``read`` has
+    the present states by position among its inputs. Those in ``late`` are not changed.
+    """
     for step in steps:
-        read = {position: states[number] for position, _, number in step.aux_writes}
-        results, _ = _results(
-            step, values, read, key, train, resolved.get(step.index), channels_last, None
-        )
-        for _, result, number in step.aux_writes:
-            states[number] = results[result]
+        results = run(step, {write.position: states[write.state] for write in step.aux_writes})
+        for write in step.aux_writes:
+            if write.state not in late:
+                states[write.state] = results[write.result]
 
 
 def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
@@ -164,52 +158,72 @@ def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Infe
     return stand_ins.symbolic(inferred)
 
 
-def run_step(
-    step: GraphStep,
-    values: ValueStore,
-    states: Mapping[int, Any],
-    key: Any,
-    train: bool,
-    resolved: Params | None,
-    channels_last: bool,
-    observe: Observer | None = None,
-) -> tuple[Any, ...]:
-    """Runs a step on the values that it reads, stores its outputs, and returns all results.
+@dataclass(frozen=True, slots=True)
+class StepRunner:
+    """The computation of steps in one run.
 
-    ``states`` are the present auxiliary states, by position among the inputs. ``channels_last``
-    lets the step choose that layout.
+    key, train
+        the run's random key, and its mode.
+    resolved
+        attributes completed by inference (:func:`resolved_params`).
+    channels_last
+        lets steps choose that layout.
+    observe
+        sees every step.
     """
-    results, rewrite = _results(step, values, states, key, train, resolved, channels_last, observe)
-    for k in range(step.n_outputs):
-        if rewrite and k < rewrite.outputs:
-            values.put_channels_last(step.first_output + k, results[k])
-        else:
-            values[step.first_output + k] = results[k]
-    return results
 
+    key: Any
+    train: bool
+    resolved: Mapping[int, Params]
+    channels_last: bool = False
+    observe: Observer | None = None
 
-def _results(
-    step: GraphStep,
-    values: ValueStore,
-    states: Mapping[int, Any],
-    key: Any,
-    train: bool,
-    resolved: Params | None,
-    channels_last: bool,
-    observe: Observer | None,
-) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
-    """All results of a step, and the rewrite that they were computed by."""
-    rewrite = values.layout_rewrite(step, resolved or step.params) if channels_last else None
-    rewritten = rewrite.inputs if rewrite else ()
-    with jax.named_scope(scope_name(step)):
-        inputs = [
-            values.channels_last(i) if k in rewritten else states[k] if k in states else values[i]
-            for k, i in enumerate(step.inputs)
-        ]
-    if observe is not None:
-        inputs = observe(step, inputs)
-    own_key = node_key(step, key, train)
-    return apply_step(step, inputs, own_key, train, resolved, rewrite), rewrite
+    def __call__(
+        self, values: ValueStore, step: GraphStep, states: Mapping[int, Any]
+    ) -> tuple[Any, ...]:
+        """Runs a step on the values that it reads, stores its outputs, and returns all results.
+        ``states`` are the present auxiliary states, by position among the inputs."""
+        results, rewrite = self._results(values, step, states, self.observe)
+        for k, number in enumerate(step.outputs):
+            if rewrite and k < rewrite.outputs:
+                values.put_channels_last(number, results[k])
+            else:
+                values[number] = results[k]
+        return results
+
+    def again(
+        self, values: ValueStore, step: GraphStep, states: Mapping[int, Any]
+    ) -> tuple[Any, ...]:
+        """All results of a step that has run before, for the sake of its states. The compiler finds
+        that the others have been computed."""
+        return self._results(values, step, states, None)[0]
+
+    def _results(
+        self,
+        values: ValueStore,
+        step: GraphStep,
+        states: Mapping[int, Any],
+        observe: Observer | None,
+    ) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
+        """All results of a step, and the rewrite that they were computed by."""
+        resolved = self.resolved.get(step.index)
+        rewrite = None
+        if self.channels_last:
+            rewrite = values.layout_rewrite(step, resolved or step.params)
+        rewritten = rewrite.inputs if rewrite else ()
+        with jax.named_scope(scope_name(step)):
+            inputs = [
+                values.channels_last(i)
+                if k in rewritten
+                else states[k]
+                if k in states
+                else values[i]
+                for k, i in enumerate(step.inputs)
+            ]
+        if observe is not None:
+            inputs = observe(step, inputs)
+        own_key = node_key(step, self.key, self.train)
+        return apply_step(step, inputs, own_key, self.train, resolved, rewrite), rewrite
 
 
 def node_key(step: GraphStep, key: Any, train: bool) -> Any:

@@ -8,10 +8,6 @@ from dataclasses import replace
 from ._graph import Graph, GraphStep
 
 
-def _output_numbers(step: GraphStep) -> range:
-    return range(step.first_output, step.first_output + step.n_outputs)
-
-
 def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
     """The values that a step's outputs depend on."""
     return step.inputs if step.op.unlabeled is None else step.inputs[:1]
@@ -24,7 +20,7 @@ def optional_arguments(graph: Graph) -> tuple[str, ...]:
     """
     needed = set(graph.heads)
     for step in reversed(graph.steps):
-        if step.aux_writes or step.op.effects or not needed.isdisjoint(_output_numbers(step)):
+        if step.aux_writes or step.op.effects or not needed.isdisjoint(step.outputs):
             needed.update(_read_by_forward(step))
     arguments = zip(graph.args, graph.arg_values, strict=True)
     return tuple(node.name for node, number in arguments if number not in needed)
@@ -40,7 +36,7 @@ def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
     steps = []
     for step in graph.steps:
         if not gone.isdisjoint(_read_by_forward(step)):
-            gone.update(_output_numbers(step))
+            gone.update(step.outputs)
         elif gone.isdisjoint(step.inputs) or step.op.unlabeled is None:
             steps.append(step)
         else:

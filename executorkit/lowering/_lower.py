@@ -9,7 +9,7 @@ import jax
 
 from ..ops.schema.attrs import Shape
 from ._graph import Graph, GraphStep
-from ._interpreter import BodyWrapper, evaluate, inferred_from, resolved_params
+from ._interpreter import BodyWrapper, StepRunner, evaluate, inferred_from, resolved_params
 from ._passes import disabled_passes
 from .reroll import RerollPlan, execute_plan, plan_for
 
@@ -40,10 +40,8 @@ def lower(
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         plan = _plan(graph, args, aux) if may_reroll else None
         if plan is not None:
-            resolved = resolved_params(graph, args, aux)
-            return execute_plan(
-                graph, plan, args, aux, key, train, resolved, channels_last, wrap_body
-            )
+            runner = StepRunner(key, train, resolved_params(graph, args, aux), channels_last)
+            return execute_plan(graph, plan, args, aux, runner, wrap_body)
         values, new_aux = evaluate(
             graph, args, aux, key, train, None, channels_last, backward_updates
         )

@@ -8,7 +8,7 @@ from functools import lru_cache
 from ..ops import Params
 from ..ops.schema.attrs import BODIES
 from ..symbol.node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
-from ._graph import Graph, GraphStep
+from ._graph import Graph, GraphStep, StateWrite
 from ._subgraphs import LoweredBody
 
 
@@ -54,7 +54,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
                 first_output=first[node],
                 n_outputs=node.n_outputs,
                 aux_writes=tuple(
-                    (position, node.n_outputs + i, number)
+                    StateWrite(position, node.n_outputs + i, number)
                     for i, (position, number) in enumerate(written)
                     if number is not None
                 ),

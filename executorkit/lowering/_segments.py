@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from ..context import Context
 from ..errors import MXNetError
 from ..symbol.node import Entry, Node
-from ._graph import Graph, GraphStep
+from ._graph import Graph, GraphStep, written_states
 from ._interpreter import (
     BodyWrapper,
     Observer,
+    StepRunner,
     ValueStore,
     resolved_params,
-    run_step,
-    update_states,
+    walk,
 )
 from ._numbering import graph_of
 
@@ -188,14 +188,14 @@ def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
 def _checkpoint_segment(
     steps: Sequence[GraphStep], stop: int, last_use: dict[int, int]
 ) -> CheckpointSegment:
-    produced = [s.first_output + k for s in steps for k in range(s.n_outputs)]
+    produced = [i for s in steps for i in s.outputs]
     internal = set(produced)
     inputs = {i: None for s in steps for i in s.inputs if i not in internal}
     return CheckpointSegment(
         tuple(steps),
         tuple(inputs),
         tuple(i for i in produced if last_use.get(i, -1) >= stop),
-        tuple(sorted({n for s in steps for *_, n in s.aux_writes})),
+        tuple(sorted(written_states(steps))),
     )
 
 
@@ -214,11 +214,10 @@ def evaluate_with_checkpoints(
     ``wrap_body`` (``jax.checkpoint``) applied to every segment but the last, at which the backward
     pass begins."""
     values = ValueStore(graph.n_values)
-    for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
-        values[i] = array
+    values.update(graph.numbered(args, aux))
     new_aux = list(aux)
-    resolved = resolved_params(graph, args, aux)
-    late = {number for step in backward_updates for *_, number in step.aux_writes}
+    runner = StepRunner(key, train, resolved_params(graph, args, aux), channels_last, observe)
+    late = written_states(backward_updates)
     late_inputs = (i for step in backward_updates for i in step.inputs)
 
     def run(
@@ -228,12 +227,7 @@ def evaluate_with_checkpoints(
         for i, exported in zip(segment.inputs, inputs, strict=True):
             local.adopt(i, exported)
         current = dict(zip(segment.aux, states, strict=True))
-        for step in segment.steps:
-            read = {position: current[number] for position, _, number in step.aux_writes}
-            results = run_step(
-                step, local, read, key, train, resolved.get(step.index), channels_last, observe
-            )
-            current.update((n, results[at]) for _, at, n in step.aux_writes if n not in late)
+        walk(segment.steps, partial(replace(runner, key=key), local), current, late)
         return [local.export(i) for i in segment.outputs], [current[n] for n in segment.aux]
 
     *earlier, last = checkpoint_segments(graph, (*graph.heads, *late_inputs))
@@ -246,5 +240,5 @@ def evaluate_with_checkpoints(
             values.adopt(i, exported)
         for n, state in zip(segment.aux, states, strict=True):
             new_aux[n] = state
-    update_states(backward_updates, values, new_aux, key, train, resolved, channels_last)
+    walk(backward_updates, partial(runner.again, values), new_aux)
     return tuple(values[i] for i in graph.heads), tuple(new_aux)

@@ -63,18 +63,12 @@ class LoweredBody:
         self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
         """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
-        graph = self.graph
-        values: list[Any] = [None] * graph.n_values
-        for positions, numbers in zip(
-            self._positions, (graph.arg_values, graph.aux_values), strict=True
-        ):
-            for i, number in zip(positions, numbers, strict=True):
-                values[number] = inputs[i]
-        for step in graph.steps:
+        arguments, states = ([inputs[i] for i in positions] for positions in self._positions)
+        values = dict(self.graph.numbered(arguments, states))
+        for step in self.graph.steps:
             results = call(step.op, step.params, [values[i] for i in step.inputs])
-            for k, result in enumerate(results[: step.n_outputs]):
-                values[step.first_output + k] = result
-        return tuple(values[i] for i in graph.heads)
+            values.update(zip(step.outputs, results, strict=False))
+        return tuple(values[i] for i in self.graph.heads)
 
     def __repr__(self) -> str:
         return f"<body of {len(self.graph.steps)} operators>"

@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes
+from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes, walk
 from ..ops import Params
 from ..ops.schema.traits import STOPS_INTEGER_GRADIENT
 from ..ops.tensor.binary_arithmetic import convert
@@ -59,20 +59,16 @@ class IntegerGradients:
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Outputs and new auxiliary states, both of them carried where they are carried values."""
         graph, new_aux = self.graph, list(aux)
-        values: list[Any] = [None] * graph.n_values
-        for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
-            for i, array in zip(numbers, arrays, strict=True):
-                values[i] = array
+        values = dict(graph.numbered(args, aux))
         resolved = resolved_params(graph, args, aux)
-        for step in graph.steps:
-            inputs = [values[i] for i in step.inputs]
-            for position, _, number in step.aux_writes:
-                inputs[position] = new_aux[number]
+
+        def run(step: GraphStep, states: dict[int, Any]) -> Sequence[Any]:
+            inputs = [states.get(k, values[i]) for k, i in enumerate(step.inputs)]
             results = self._run(step, resolved.get(step.index, step.params), inputs, key, train)
-            last = step.first_output + step.n_outputs
-            values[step.first_output : last] = results[: step.n_outputs]
-            for _, result, number in step.aux_writes:
-                new_aux[number] = results[result]
+            values.update(zip(step.outputs, results, strict=False))
+            return results
+
+        walk(graph.steps, run, new_aux)
         return tuple(values[i] for i in graph.heads), tuple(new_aux)
 
     def _run(
@@ -86,7 +82,7 @@ class IntegerGradients:
             integers = self._restore(step.inputs, inputs)
             results = step.op.apply(params, integers, key=step_key, train=train)
             n = step.n_outputs
-            return (*self._carry(_outputs(step), results[:n]), *results[n:])
+            return (*self._carry(step.outputs, results[:n]), *results[n:])
 
         smooth = _smooth(step, params, step_key, train)
         stops = STOPS_INTEGER_GRADIENT in step.op.traits
@@ -111,7 +107,7 @@ class IntegerGradients:
 
     def touches(self, step: GraphStep) -> bool:
         """True if the step reads or computes a carried value."""
-        return not self.carried.keys().isdisjoint((*step.inputs, *_outputs(step)))
+        return not self.carried.keys().isdisjoint((*step.inputs, *step.outputs))
 
     def _carry(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
         pairs = zip(numbers, arrays, strict=True)
@@ -120,10 +116,6 @@ class IntegerGradients:
     def _restore(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
         pairs = zip(numbers, arrays, strict=True)
         return [x.astype(self.carried[i]) if i in self.carried else x for i, x in pairs]
-
-
-def _outputs(step: GraphStep) -> range:
-    return range(step.first_output, step.first_output + step.n_outputs)
 
 
 def _is_floating(x: Any) -> bool:
@@ -192,7 +184,7 @@ def integer_gradients(
     reached = set(graph.heads)
     carried: dict[int, str] = {}
     for step in reversed(graph.steps):
-        if reached.isdisjoint(_outputs(step)):
+        if reached.isdisjoint(step.outputs):
             continue
         avals = [jax.ShapeDtypeStruct(shapes[i] or (), dtypes[i] or "float32") for i in step.inputs]
         for k, i in enumerate(step.inputs):

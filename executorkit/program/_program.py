@@ -21,6 +21,7 @@ from ..lowering import (
     evaluate,
     memoize,
     signature_of,
+    written_states,
 )
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.tensor.binary_arithmetic import convert
@@ -86,8 +87,8 @@ class Program(BaseProgram):
         #: For every value, whether it depends on an argument whose gradient is computed.
         self.active = active_values(graph, argnums)
         self._active_steps = tuple(s for s in graph.steps if on_active_path(s, self.active))
-        in_forward = {n for s in graph.steps if s.op.effects for *_, n in s.aux_writes}
-        in_backward = {n for s in self._active_steps for *_, n in s.aux_writes}
+        in_forward = written_states(s for s in graph.steps if s.op.effects)
+        in_backward = written_states(self._active_steps)
         self.forward_state_indices = tuple(sorted(in_forward))
         self.backward_state_indices = tuple(sorted(in_backward - in_forward))
         self.may_need_head_gradient = may_need_head_gradient(graph, self.active)

@@ -10,12 +10,11 @@ import jax
 import numpy as np
 from jax import lax
 
-from ...ops import Params
 from ...ops.recurrence.scan import scan_with_vjp
 from ...ops.schema.inference import normal_axis
 from ...ops.schema.traits import CONCAT, SPLIT, STACK
 from .._graph import Graph, GraphStep
-from .._interpreter import BodyWrapper, apply_step, require_key, run_step, scope_name
+from .._interpreter import BodyWrapper, StepRunner, apply_step, require_key, scope_name, walk
 from .ir import PackedOperand, RerolledLoop, RerollPlan, VectorizedOp
 from .loop_body import LoopBodyTracer
 from .stacked_values import StackedArrays, StackedValueStore
@@ -26,20 +25,14 @@ def execute_plan(
     plan: RerollPlan,
     args: Sequence[Any],
     aux: Sequence[Any],
-    key: Any,
-    train: bool,
-    resolved: Mapping[int, Params],
-    channels_last: bool,
+    runner: StepRunner,
     wrap_body: BodyWrapper | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Outputs and new auxiliary states of a graph, as ``lower`` gives them."""
-    execution = _PlanExecution(graph, plan, key, train, resolved, channels_last, wrap_body)
-    store = execution.store
-    for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
-        for number, array in zip(numbers, arrays, strict=True):
-            store[number] = array
-    for state, array in enumerate(aux):
-        store[graph.n_values + state] = array
+    execution = _PlanExecution(graph, plan, runner, wrap_body)
+    store, states = execution.store, range(graph.n_values, graph.n_values + len(graph.aux))
+    store.update(graph.numbered(args, aux))
+    store.update(zip(states, aux, strict=True))
     for item in plan.items:
         if isinstance(item, GraphStep):
             execution.step(item)
@@ -47,29 +40,18 @@ def execute_plan(
             execution.vectorized(item)
         else:
             execution.loop(item)
-    outputs = tuple(store[i] for i in graph.heads)
-    return outputs, tuple(store[graph.n_values + state] for state in range(len(aux)))
+    return tuple(store[i] for i in graph.heads), tuple(store[i] for i in states)
 
 
 class _PlanExecution:
     """One trace of a plan. Auxiliary state n, as it changes, is value ``n_values + n``."""
 
     def __init__(
-        self,
-        graph: Graph,
-        plan: RerollPlan,
-        key: Any,
-        train: bool,
-        resolved: Mapping[int, Params],
-        channels_last: bool,
-        wrap_body: BodyWrapper | None,
+        self, graph: Graph, plan: RerollPlan, runner: StepRunner, wrap_body: BodyWrapper | None
     ) -> None:
         self.graph = graph
         self.plan = plan
-        self.key = key
-        self.train = train
-        self.resolved = resolved
-        self.channels_last = channels_last
+        self.runner = runner
         self.wrap_body = wrap_body
         self.store = StackedValueStore(graph.n_values + len(graph.aux))
 
@@ -83,7 +65,7 @@ class _PlanExecution:
 
     def _split(self, step: GraphStep) -> bool:
         """Keeps the parts of a split as one stack, where they are read as a stack."""
-        outputs = range(step.first_output, step.first_output + step.n_outputs)
+        outputs = step.outputs
         if SPLIT not in step.op.traits or self.plan.stacked_values.isdisjoint(outputs):
             return False
         data = self.store[step.inputs[0]]
@@ -113,18 +95,15 @@ class _PlanExecution:
         return True
 
     def _run(self, step: GraphStep) -> None:
-        states = {k: self.store[self.graph.n_values + n] for k, _, n in step.aux_writes}
-        resolved = self.resolved.get(step.index)
-        results = run_step(
-            step, self.store, states, self.key, self.train, resolved, self.channels_last
-        )
-        for _, result, state in step.aux_writes:
-            self.store[self.graph.n_values + state] = results[result]
+        first = self.graph.n_values
+        states = {write.state: self.store[first + write.state] for write in step.aux_writes}
+        walk((step,), partial(self.runner, self.store), states)
+        self.store.update((first + n, array) for n, array in states.items())
 
     def _result_numbers(self, step: GraphStep) -> list[tuple[int, int]]:
         """(number, index among the results) of every value that a step computes or updates."""
-        outputs = [(step.first_output + k, k) for k in range(step.n_outputs)]
-        return outputs + [(self.graph.n_values + n, result) for _, result, n in step.aux_writes]
+        outputs = [(number, k) for k, number in enumerate(step.outputs)]
+        return outputs + [(self.graph.n_values + w.state, w.result) for w in step.aux_writes]
 
     def _unrolled(self, packs: Iterable[Sequence[GraphStep]]) -> None:
         for step in sorted((s for pack in packs for s in pack), key=lambda s: s.index):
@@ -133,10 +112,10 @@ class _PlanExecution:
     def _keys(self, steps: Sequence[GraphStep]) -> Any:
         """The keys of all repetitions of a step, or None if it draws nothing in this mode."""
         first = steps[0]
-        if not first.op.uses_rng(first.params, self.train):
+        if not first.op.uses_rng(first.params, self.runner.train):
             return None
         numbers = np.array([s.random_number for s in steps], np.uint32)
-        return jax.vmap(partial(jax.random.fold_in, require_key(first, self.key)))(numbers)
+        return jax.vmap(partial(jax.random.fold_in, require_key(first, self.runner.key)))(numbers)
 
     def _put_rows(self, steps: Sequence[GraphStep], result: int, array: Any) -> None:
         """Stores one result of all repetitions, given as the rows of an array."""
@@ -160,7 +139,7 @@ class _PlanExecution:
         def apply(varying: Mapping[int, Any], key: Any) -> tuple[Any, ...]:
             arrays = {**invariant, **varying}
             inputs = [arrays[i] for i in range(len(operands))]
-            return apply_step(steps[0], inputs, key, self.train)
+            return apply_step(steps[0], inputs, key, self.runner.train)
 
         keys = self._keys(steps)
         if keys is None or str(jax.random.key_impl(keys)) == "threefry2x32":
@@ -179,7 +158,7 @@ class _PlanExecution:
         if not all(self.store.are_uniform(values) for values in stacked):
             self._unrolled(loop.packs)
             return
-        tracer = LoopBodyTracer(loop, self.train)
+        tracer = LoopBodyTracer(loop, self.runner.train)
         init = [
             [self.store[v] for v in values[:distance]] for _, distance, values in tracer.carries
         ]

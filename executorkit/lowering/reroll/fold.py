@@ -143,10 +143,10 @@ def _write_orders(graph: Graph) -> list[tuple[int, int]]:
     last_writer: dict[int, int] = {}
     pairs = []
     for s, step in enumerate(graph.steps):
-        for *_, state in step.aux_writes:
-            if state in last_writer:
-                pairs.append((last_writer[state], s))
-            last_writer[state] = s
+        for write in step.aux_writes:
+            if write.state in last_writer:
+                pairs.append((last_writer[write.state], s))
+            last_writer[write.state] = s
     return pairs
 
 

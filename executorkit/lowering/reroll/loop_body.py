@@ -38,7 +38,7 @@ class LoopBodyTracer:
         self.carries: list[tuple[Any, int, Any]] = list(carries)
         self.outputs = list(loop.outputs)
         for p, pack in enumerate(loop.packs):
-            self.outputs += [(p, result) for _, result, _ in pack[0].aux_writes]
+            self.outputs += [(p, write.result) for write in pack[0].aux_writes]
         self._product_of_pack: dict[int, int] = {}
         products: list[ScanProduct] = []
         for p, (pack, row) in enumerate(zip(loop.packs, loop.operands, strict=True)):

@@ -121,7 +121,7 @@ class UseDef:
             or op.dynamic_shape
             or step.node.subgraphs
             or op.open_shape(step.params) is not None
-            or any(len(self.consumers[step.inputs[p]]) > 1 for p, *_ in step.aux_writes)
+            or any(len(self.consumers[step.inputs[w.position]]) > 1 for w in step.aux_writes)
         )
 
     def readers(self, value: int) -> dict[tuple[Any, int], list[int]]:
