@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,21 +54,23 @@ def colour_augmenters(
     return augmenters
 
 
-def check_statistics(name: str, values: Any, kinds: tuple[type, ...]) -> None:
-    """AssertionError unless a mean or deviation is an array of one or three numbers."""
-    if not isinstance(values, kinds) or values.shape[0] not in (1, 3):
+def statistics(
+    name: str,
+    values: Any,
+    imagenet: tuple[float, ...],
+    make: Callable[[Any], Any] = np.array,
+    kinds: tuple[type, ...] = (np.ndarray,),
+) -> Any:
+    """A mean or deviation: None, an array of one or three numbers, or ImageNet's for True, made by
+    ``make``. AssertionError for anything else."""
+    if values is True:
+        return make(imagenet)
+    if values is not None and (not isinstance(values, kinds) or values.shape[0] not in (1, 3)):
         raise ArgumentValueError(
             name,
             f"{values!r}, expected True, None, or an array of 1 or 3 numbers "
             f"({' or '.join(kind.__name__ for kind in kinds)})",
         )
-
-
-def _statistics(name: str, values: Any, imagenet: tuple[float, ...]) -> Any:
-    if values is True:
-        return nd.array(imagenet)
-    if values is not None:
-        check_statistics(name, values, (np.ndarray, NDArray))
     return values
 
 
@@ -124,8 +127,10 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
         augmenters.append(HorizontalFlipAug(0.5))
     augmenters.append(CastAug())
     augmenters += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray)
-    mean = _statistics("CreateAugmenter: mean", mean, IMAGENET_MEAN)
-    std = _statistics("CreateAugmenter: std", std, IMAGENET_STD)
+    mean, std = (
+        statistics(f"CreateAugmenter: {name}", values, imagenet, nd.array, (np.ndarray, NDArray))
+        for name, values, imagenet in (("mean", mean, IMAGENET_MEAN), ("std", std, IMAGENET_STD))
+    )
     if mean is not None or std is not None:
         augmenters.append(ColorNormalizeAug(mean, std))
     return augmenters

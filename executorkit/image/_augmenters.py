@@ -32,32 +32,25 @@ from ._image_functions import (
 from ._image_operators import imresize
 
 
-def plain_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Arguments with their arrays as lists, for JSON."""
-    plain = {}
-    for name, value in arguments.items():
-        host = value.asnumpy() if isinstance(value, NDArray) else value
-        plain[name] = host.tolist() if isinstance(host, np.ndarray) else host
-    return plain
+class Described:
+    """Keeps an augmenter's arguments, its keywords, for :meth:`dumps`."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = {}
+        for name, value in kwargs.items():
+            host = value.asnumpy() if isinstance(value, NDArray) else value
+            self._kwargs[name] = host.tolist() if isinstance(host, np.ndarray) else host
+
+    def dumps(self) -> Any:
+        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
 
 
-def dumped(augmenter: object, arguments: Any) -> str:
-    """An augmenter's class and arguments as JSON."""
-    return json.dumps([type(augmenter).__name__.lower(), arguments])
-
-
-class Augmenter(CheckedKeywords):
+class Augmenter(Described, CheckedKeywords):
     """Base class: a subclass defines ``__call__(src)``, which returns the changed image.
 
     The keywords are the augmenter's arguments, which :meth:`dumps` shows.
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = plain_arguments(kwargs)
-
-    def dumps(self) -> Any:
-        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
-        return dumped(self, self._kwargs)
 
     def __call__(self, src: Any) -> Any:
         """The changed image."""

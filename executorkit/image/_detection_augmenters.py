@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
 from math import sqrt
 from typing import Any
 
@@ -20,18 +19,17 @@ from ..ndarray import NDArray
 from ._augmenter_list import (
     IMAGENET_MEAN,
     IMAGENET_STD,
-    check_statistics,
     colour_augmenters,
+    statistics,
 )
 from ._augmenters import (
     Augmenter,
     CastAug,
     ColorNormalizeAug,
+    Described,
     ForceResizeAug,
     ResizeAug,
-    dumped,
     flip_columns,
-    plain_arguments,
 )
 from ._image_functions import fixed_crop
 from ._image_operators import copy_make_border
@@ -40,18 +38,11 @@ from ._image_operators import copy_make_border
 Proposal = tuple[int, int, int, int, np.ndarray]
 
 
-class DetAugmenter:
+class DetAugmenter(Described):
     """Base class: a subclass defines ``__call__(src, label)``, which returns both, changed.
 
     The keywords are the augmenter's arguments, which :meth:`dumps` shows.
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = plain_arguments(kwargs)
-
-    def dumps(self) -> Any:
-        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
-        return dumped(self, self._kwargs)
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
         """The changed image and labels."""
@@ -144,7 +135,37 @@ def _areas(boxes: np.ndarray) -> np.ndarray:
     return heights * np.maximum(0, boxes[:, 2] - boxes[:, 0])
 
 
-class DetRandomCropAug(DetAugmenter):
+class _RandomFrame(DetAugmenter):
+    """Draws frames of random area and proportions until one fits the image and its objects."""
+
+    #: The part of the image's area that the largest frame has to exceed.
+    _least_area = 0.0
+
+    def __init__(self, **kwargs: Any) -> None:
+        where = type(self).__name__
+        for name in ("aspect_ratio_range", "area_range"):
+            kwargs[name] = _range_of(where, name, kwargs[name])
+        super().__init__(**kwargs)
+        self.aspect_ratio_range, self.area_range = (
+            kwargs["aspect_ratio_range"],
+            kwargs["area_range"],
+        )
+        _check_ranges(where, self.area_range, self.aspect_ratio_range, self._least_area)
+        self.max_attempts = kwargs["max_attempts"]
+        self.enabled = True
+
+    def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        proposals = (self._attempt(label, height, width) for _ in range(self.max_attempts))
+        return next((p for p in proposals if p is not None), None)
+
+    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        """A random frame and the labels in it; None if it does not fit the image or its objects."""
+        raise NotImplementedError
+
+
+class DetRandomCropAug(_RandomFrame):
     """A random part of the image that holds enough of its objects.
 
     min_object_covered
@@ -169,9 +190,6 @@ class DetRandomCropAug(DetAugmenter):
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
-        where = type(self).__name__
-        aspect_ratio_range = _range_of(where, "aspect_ratio_range", aspect_ratio_range)
-        area_range = _range_of(where, "area_range", area_range)
         super().__init__(
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,
@@ -179,13 +197,8 @@ class DetRandomCropAug(DetAugmenter):
             min_eject_coverage=min_eject_coverage,
             max_attempts=max_attempts,
         )
-        _check_ranges(where, area_range, aspect_ratio_range, 0)
         self.min_object_covered = min_object_covered
         self.min_eject_coverage = min_eject_coverage
-        self.max_attempts = max_attempts
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
-        self.enabled = True
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
         proposal = self._propose(label, src.shape[0], src.shape[1])
@@ -194,25 +207,20 @@ class DetRandomCropAug(DetAugmenter):
         x, y, width, height, label = proposal
         return fixed_crop(src, x, y, width, height, None), label
 
-    def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        if not self.enabled or height <= 0 or width <= 0:
+    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        size = self._draw_size(height, width)
+        if size is None:
             return None
-        for _ in range(self.max_attempts):
-            size = self._draw_size(height, width)
-            if size is None:
-                continue
-            new_width, new_height = size
-            y = random.randint(0, max(0, height - new_height))
-            x = random.randint(0, max(0, width - new_width))
-            box = (x, y, new_width, new_height)
-            if self._covers_objects(label, box, height, width):
-                new_label = self._labels_in(label, box, height, width)
-                if new_label is not None:
-                    return (*box, new_label)
-        return None
+        new_width, new_height = size
+        y = random.randint(0, max(0, height - new_height))
+        x = random.randint(0, max(0, width - new_width))
+        box = (x, y, new_width, new_height)
+        if not self._covers_objects(label, box, height, width):
+            return None
+        new_label = self._labels_in(label, box, height, width)
+        return None if new_label is None else (*box, new_label)
 
     def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
-        """Width and height of a part, or None if the draw does not fit the image."""
         least, most = (area * height * width for area in self.area_range)
         ratio = random.uniform(*self.aspect_ratio_range)
         if ratio <= 0:
@@ -277,7 +285,7 @@ class DetRandomCropAug(DetAugmenter):
         return out[remains] if remains.any() else None
 
 
-class DetRandomPadAug(DetAugmenter):
+class DetRandomPadAug(_RandomFrame):
     """The image at a random place in a larger one.
 
     aspect_ratio_range
@@ -293,6 +301,8 @@ class DetRandomPadAug(DetAugmenter):
     TypeError for ranges that fall or do not exceed 1 (so in MXNet, which fails in its warning).
     """
 
+    _least_area = 1.0
+
     def __init__(
         self,
         aspect_ratio_range: Any = (0.75, 1.33),
@@ -300,23 +310,15 @@ class DetRandomPadAug(DetAugmenter):
         max_attempts: int = 50,
         pad_val: Any = (128, 128, 128),
     ) -> None:
-        where = type(self).__name__
         if not isinstance(pad_val, list | tuple | int | float | np.generic):
-            raise ArgumentValueError(where, f"{pad_val=}, expected numbers")
-        aspect_ratio_range = _range_of(where, "aspect_ratio_range", aspect_ratio_range)
-        area_range = _range_of(where, "area_range", area_range)
+            raise ArgumentValueError(type(self).__name__, f"{pad_val=}, expected numbers")
         super().__init__(
             aspect_ratio_range=aspect_ratio_range,
             area_range=area_range,
             max_attempts=max_attempts,
             pad_val=pad_val,
         )
-        _check_ranges(where, area_range, aspect_ratio_range, 1.0)
         self.pad_val = pad_val
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
-        self.max_attempts = max_attempts
-        self.enabled = True
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
         height, width, _ = src.shape
@@ -330,24 +332,19 @@ class DetRandomPadAug(DetAugmenter):
             colour = (colour,) * 4
         return copy_make_border(src, y, below, x, after, 16, values=colour), label
 
-    def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        if not self.enabled or height <= 0 or width <= 0:
+    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        size = self._draw_size(height, width)
+        if size is None:
             return None
-        for _ in range(self.max_attempts):
-            size = self._draw_size(height, width)
-            if size is None:
-                continue
-            new_width, new_height = size
-            y = random.randint(0, max(0, new_height - height))
-            x = random.randint(0, max(0, new_width - width))
-            out = label.copy()
-            out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / new_width
-            out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / new_height
-            return x, y, new_width, new_height, out
-        return None
+        new_width, new_height = size
+        y = random.randint(0, max(0, new_height - height))
+        x = random.randint(0, max(0, new_width - width))
+        out = label.copy()
+        out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / new_width
+        out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / new_height
+        return x, y, new_width, new_height, out
 
     def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
-        """Width and height of the larger image, or None if the image hardly grows."""
         least, most = (area * height * width for area in self.area_range)
         ratio = random.uniform(*self.aspect_ratio_range)
         if ratio <= 0:
@@ -462,16 +459,8 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
         CastAug(),
         *colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray),
     ]
-    mean = _statistics("CreateDetAugmenter: mean", mean, IMAGENET_MEAN)
-    std = _statistics("CreateDetAugmenter: std", std, IMAGENET_STD)
+    mean = statistics("CreateDetAugmenter: mean", mean, IMAGENET_MEAN)
+    std = statistics("CreateDetAugmenter: std", std, IMAGENET_STD)
     if mean is not None or std is not None:
         borrowed.append(ColorNormalizeAug(mean, std))
     return augmenters + [DetBorrowAug(augmenter) for augmenter in borrowed]
-
-
-def _statistics(name: str, values: Any, imagenet: Sequence[float]) -> Any:
-    if values is True:
-        return np.array(imagenet)
-    if values is not None:
-        check_statistics(name, values, (np.ndarray,))
-    return values

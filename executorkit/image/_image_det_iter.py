@@ -17,7 +17,7 @@ from ..errors import (
 )
 from ..ndarray import NDArray
 from ..opencv import require_opencv
-from ._augmenter_list import IMAGENET_MEAN, IMAGENET_STD, check_statistics
+from ._augmenter_list import IMAGENET_MEAN, IMAGENET_STD, statistics
 from ._detection_augmenters import CreateDetAugmenter
 from ._image_iter import ImageIter, host_values
 
@@ -230,8 +230,8 @@ class ImageDetIter(ImageIter):
         except MissingDependencyError as error:
             warnings.warn(str(error), stacklevel=2)
             return
-        shift = _undone("mean", mean, IMAGENET_MEAN)
-        scale = _undone("std", std, IMAGENET_STD)
+        shift = statistics("draw_next: mean", mean, IMAGENET_MEAN)
+        scale = statistics("draw_next: std", std, IMAGENET_STD)
         while True:
             try:
                 label, encoded = self.next_sample()
@@ -257,15 +257,6 @@ class ImageDetIter(ImageIter):
             if waitKey is not None:
                 _show(cv2, image, window_name, waitKey)
             yield image
-
-
-def _undone(name: str, values: Any, imagenet: tuple[float, ...]) -> np.ndarray | None:
-    if values is True:
-        return np.array(imagenet)
-    if values is None:
-        return None
-    check_statistics(f"draw_next: {name}", values, (np.ndarray,))
-    return values
 
 
 def _frame(
