@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..context import cpu
 from ..errors import (
     MissingParameterError,
     NotSupportedError,
@@ -27,9 +26,9 @@ from ..inspection import (
     random_inputs,
 )
 from ..lowering import graph_of, infer, value_dtypes
+from ..onnx import run_symbol
 from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol
-from ._parameter_files import as_ndarray
 
 Shape = tuple[int, ...]
 
@@ -144,18 +143,8 @@ class InferenceNetwork:
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name, computed by an executor."""
-        shapes = {name: array.shape for name, array in inputs.items()}
-        weights = {name: array.shape for name, array in self.arguments.items()}
-        sizes, _, _ = self.symbol.infer_shape(**shapes, **weights)
-        arrays = {**self.arguments, **inputs}
-        arguments = {
-            name: as_ndarray(arrays[name] if name in arrays else np.zeros(size, np.float32))
-            for name, size in zip(self.symbol.list_arguments(), sizes, strict=True)
-        }
-        states = {name: as_ndarray(array) for name, array in self.states.items()}
-        executor = self.symbol.bind(cpu(), arguments, grad_req="null", aux_states=states)
-        outputs = executor.forward(is_train=False)
-        return {n: x.asnumpy() for n, x in zip(self.output_names, outputs, strict=True)}
+        outputs = run_symbol(self.symbol, self.parameters, inputs)
+        return dict(zip(self.output_names, outputs, strict=True))
 
 
 def _with_size(shape: tuple[Any, ...], axis: int | None, size: Any) -> tuple[Any, ...]:

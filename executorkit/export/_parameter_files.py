@@ -24,14 +24,13 @@ from .._files import (
     recognise,
     write_atomically,
 )
-from ..context import cpu
 from ..errors import (
     DTypeError,
     FileFormatError,
     MissingDependencyError,
     MXNetError,
 )
-from ..inspection import host_arrays
+from ..inspection import as_ndarray, host_arrays
 from ..ndarray import NDArray, save as save_params
 from ..ndarray.params_file import ParamsHeaders
 
@@ -232,13 +231,6 @@ def write_parameters(path: str | os.PathLike[str], arrays: Arrays, form: str) ->
 
 
 PARAMS_FORM = "params"
-
-
-def as_ndarray(array: np.ndarray) -> NDArray:
-    """An array of NumPy as an NDArray on the CPU, of the same type."""
-    from ..ndarray import array as make_array
-
-    return make_array(array, cpu(), dtype=array.dtype.name)
 
 
 def _bytes_of(array: np.ndarray) -> memoryview:

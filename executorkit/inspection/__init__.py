@@ -14,6 +14,7 @@ from ._input_shapes import (
 from ._parameter_check import (
     NotFinite as NotFinite,
     ParameterCheck as ParameterCheck,
+    as_ndarray as as_ndarray,
     check_parameters as check_parameters,
     host_arrays as host_arrays,
     plain_name as plain_name,

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..context import cpu
 from ..errors import InputTypeError
-from ..ndarray import NDArray
+from ..ndarray import NDArray, array
 from ..ndarray.params_file import ArrayHeader, ParamsHeaders
 from ..symbol import Symbol
 from ._image_size import Shape
@@ -66,14 +67,19 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
         problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
         raise InputTypeError("arrays to write", problem)
     hosts = {}
-    for name, array in arrays.items():
+    for name, values in arrays.items():
         if not isinstance(name, str):
             raise InputTypeError("arrays to write", f"the name {name!r} is no text")
-        host = array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
+        host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
         if host.dtype.byteorder == ">":
             host = host.astype(host.dtype.newbyteorder("<"))
         hosts[name] = host if host.flags.c_contiguous else np.ascontiguousarray(host)
     return hosts
+
+
+def as_ndarray(values: np.ndarray) -> NDArray:
+    """An array of NumPy as an NDArray on the CPU, of the same type."""
+    return array(values, cpu(), dtype=values.dtype.name)
 
 
 def check_parameters(
@@ -159,12 +165,12 @@ def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
     """The arrays of a file that hold NaN or infinities, by key. The file is read in blocks: memory
     does not depend on its size."""
     broken: dict[str, NotFinite] = {}
-    for number, array in enumerate(headers):
-        if array.dtype.kind in "iub":
+    for number, header in enumerate(headers):
+        if header.dtype.kind in "iub":
             continue
-        count = _not_finite(headers, array)
+        count = _not_finite(headers, header)
         if count.nans or count.infinities:
-            broken[array.name if array.name is not None else f"array {number}"] = count
+            broken[header.name if header.name is not None else f"header {number}"] = count
     return broken
 
 

@@ -25,6 +25,7 @@ from ._comparison import (
     OnnxComparison as OnnxComparison,
     compare as compare,
     run_model as run_model,
+    run_symbol as run_symbol,
 )
 from ._exporter import OPSET as OPSET, inference_inputs as inference_inputs, to_onnx as to_onnx
 from ._importer import import_model as import_model

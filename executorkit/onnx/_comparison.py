@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
-import jax
 import numpy as np
 
+from ..context import cpu
 from ..display import text_table
 from ..errors import NotSupportedError
-from ..inspection import Comparison, Difference, host_arrays, plain_name
+from ..inspection import Comparison, Difference, as_ndarray, host_arrays, plain_name
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
 
@@ -108,12 +107,17 @@ def compare(
 def run_symbol(
     symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
-    """The symbol's outputs in inference."""
+    """The symbol's outputs in inference, computed by an executor; what is in neither (labels) is
+    zeros."""
     arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)
-    function = symbol.to_jax()
-    args = {n: arrays[n] for n in function.arguments if n in arrays}
-    aux = {n: arrays[n] for n in function.auxiliary_states if n in arrays}
-    wide = any(a.dtype.name in ("int64", "float64", "uint64") for a in arrays.values())
-    with jax.enable_x64(True) if wide else nullcontext():
-        outputs, _ = jax.jit(function)(args, aux, jax.random.key(0))
-    return [np.asarray(output) for output in outputs]
+    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    sizes, _, _ = symbol.infer_shape(**{n: arrays[n].shape for n in names if n in arrays})
+    zeros = {n: np.zeros(size, np.float32) for n, size in zip(names, sizes, strict=True)}
+    values = {n: as_ndarray(a) for n, a in (zeros | arrays).items()}
+    executor = symbol.bind(
+        cpu(),
+        {n: values[n] for n in names},
+        grad_req="null",
+        aux_states={n: values[n] for n in states},
+    )
+    return [output.asnumpy() for output in executor.forward(is_train=False)]

@@ -51,22 +51,18 @@ def _arange_like(w: NodeWriter) -> str:
     return w.reshape(values, lengths) if axis is None else values
 
 
-@translates("_random_uniform", "_random_normal")
+@translates("_random_uniform", "_random_normal", "_random_uniform_like", "_random_normal_like")
 def _random(w: NodeWriter) -> str:
-    shape = w.output.shape
+    if w.operator.startswith("_random_uniform"):
+        op_type, attrs = "RandomUniform", {"low": w["low"], "high": w["high"]}
+    else:
+        op_type, attrs = "RandomNormal", {"mean": w["loc"], "scale": w["scale"]}
+    if w.operator.endswith("_like"):
+        return w.op(f"{op_type}Like", w.data, **attrs)
     if not w.output.is_static:
         w.refuse("its shape varies")
     number = TYPE_NUMBERS[w.output.dtype]
-    if w.operator == "_random_uniform":
-        return w.op("RandomUniform", low=w["low"], high=w["high"], shape=list(shape), dtype=number)
-    return w.op("RandomNormal", mean=w["loc"], scale=w["scale"], shape=list(shape), dtype=number)
-
-
-@translates("_random_uniform_like", "_random_normal_like")
-def _random_like(w: NodeWriter) -> str:
-    if w.operator == "_random_uniform_like":
-        return w.op("RandomUniformLike", w.data, low=w["low"], high=w["high"])
-    return w.op("RandomNormalLike", w.data, mean=w["loc"], scale=w["scale"])
+    return w.op(op_type, shape=list(w.output.sizes), dtype=number, **attrs)
 
 
 @translates("_sample_multinomial")

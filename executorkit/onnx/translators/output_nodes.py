@@ -6,13 +6,11 @@ from .._node_writer import NodeWriter, Operand
 from .._translators import translates
 
 
-@translates("LinearRegressionOutput", "MAERegressionOutput", "SVMOutput", reads=("data",))
+@translates(
+    "LinearRegressionOutput", "MAERegressionOutput", "SVMOutput", "MakeLoss", "make_loss",
+    reads=("data",),
+)  # fmt: skip
 def _data(w: NodeWriter) -> Operand:
-    return w.data
-
-
-@translates("MakeLoss", "make_loss")
-def _loss(w: NodeWriter) -> Operand:
     return w.data
 
 
