@@ -188,11 +188,6 @@ _SCATTERS = {
 }
 
 
-@rule("scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max", fresh=True)
-def _renamed_scatter(call: Call) -> Kernel | None:
-    return _scatter(call._replace(name=call.name.replace("_", "-")))
-
-
 @rule(*_SCATTERS, fresh=True, weight=100)
 def _scatter(call: Call) -> Kernel | None:
     params, operand = call.params, call.ins[0]

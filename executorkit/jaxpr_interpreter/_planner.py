@@ -10,10 +10,9 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from ..jaxprs import Trait, flops, needed, primitives_with
-from ._flatten import Equation, Flattened
+from ._equations import Equation, Flattened, simplified
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
 from ._rules import Call, Kernel, is_small_float
-from ._simplify import simplified
 
 #: Seconds of an addition of two elements in a cache.
 ELEMENT_SECONDS = 1.5e-10

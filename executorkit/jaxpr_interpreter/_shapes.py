@@ -42,7 +42,7 @@ def _reshape(call: Call) -> Kernel | None:
     return lambda x: x.reshape(shape)
 
 
-@rule("squeeze", "expand_dims", weight=0)
+@rule("squeeze", weight=0)
 def _squeeze(call: Call) -> Kernel:
     shape = call.shape
     return lambda x: x.reshape(shape)

@@ -11,7 +11,6 @@ from jax.extend.core import ClosedJaxpr, Literal
 #: taken; and the parameter that holds it.
 _CALLS = {
     "call": "call_jaxpr",
-    "checkpoint": "jaxpr",
     "closed_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",

@@ -91,18 +91,16 @@ _TABLE = (
         "device_put layout_constraint optimization_barrier pvary sharding_constraint",
         _IDENTITY | _MOVES,
     ),
-    _Row(
-        "broadcast_in_dim expand_dims reshape squeeze", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER
-    ),
+    _Row("broadcast_in_dim reshape squeeze", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER),
     _Row("iota", _MOVES | _FREE),
-    _Row("concatenate convert_element_type", _MOVES | _CHEAP | Trait.WIDENS),
-    _Row("pad", _MOVES | Trait.WIDENS),
+    _Row("concatenate convert_element_type stack", _MOVES | _CHEAP | Trait.WIDENS),
+    _Row("pad tile", _MOVES | Trait.WIDENS),
     _Row("slice", _MOVES | _CHEAP | Trait.PART),
     _Row("dynamic_slice gather", _MOVES | Trait.PART),
-    _Row("select_n split transpose", _MOVES | _CHEAP),
+    _Row("select_n split transpose unstack", _MOVES | _CHEAP),
     _Row(
-        "bitcast_convert_type dynamic_update_slice random_unwrap random_wrap reduce_precision rev "
-        "scatter",
+        "bitcast_convert_type dynamic_update_slice empty empty2 random_clone random_unwrap "
+        "random_wrap reduce_precision rev scatter",
         _MOVES,
     ),
     _Row("add add_any div integer_pow max min mul neg square sub", _CHEAP),
@@ -122,12 +120,12 @@ _TABLE = (
     _Row("geqrf householder_product", _NONE, _cubic(4 / 3)),
     _Row("triangular_solve", _NONE, lambda _, ins, outs: float(_size(ins[1]) * ins[0].shape[-1])),
     _Row(
-        "scatter-add scatter-max scatter-min scatter-mul",
+        "scatter-add scatter-max scatter-min scatter-mul scatter-sub",
         _NONE,
         lambda _, ins, outs: float(_size(ins[2])),
     ),
     _Row(
-        "custom_call debug_callback eig eigh ffi_call hessenberg io_callback pure_callback "
+        "debug_callback debug_print eig eigh ffi_call hessenberg io_callback pure_callback "
         "ragged_dot_general schur svd tridiagonal",
         Trait.OPAQUE,
     ),

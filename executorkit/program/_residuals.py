@@ -22,20 +22,17 @@ from ._train_step import Arrays
 _FREE = primitives_with(Trait.FREE)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class ArraySpec:
     """Shape and dtype of an array, as a static part of a pytree; and the dtype of the integers
     that it carries, if it does."""
 
-    __slots__ = ("dtype", "integer_dtype", "shape")
-
-    def __init__(
-        self, shape: tuple[int, ...], dtype: Any, integer_dtype: str | None = None
-    ) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.integer_dtype = integer_dtype
+    shape: tuple[int, ...]
+    dtype: Any
+    integer_dtype: str | None = None
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Derivative:
     """The static part of residuals: how gradients follow from the saved arrays.
 
@@ -47,16 +44,12 @@ class Derivative:
         the outputs, and the arguments whose gradients are computed.
     """
 
-    __slots__ = ("arguments", "outputs", "structure")
-
-    def __init__(
-        self, structure: Any, outputs: tuple[ArraySpec, ...], arguments: tuple[ArraySpec, ...]
-    ) -> None:
-        self.structure = structure
-        self.outputs = outputs
-        self.arguments = arguments
+    structure: Any
+    outputs: tuple[ArraySpec, ...]
+    arguments: tuple[ArraySpec, ...]
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Omission:
     """The way from fewer arrays to the leaves of a derivative. Equal to itself alone.
 
@@ -67,13 +60,8 @@ class Omission:
         the leaves as a function of these arrays.
     """
 
-    __slots__ = ("compute", "inputs")
-
-    def __init__(
-        self, inputs: tuple[int | None, ...], compute: Callable[..., Sequence[Any]]
-    ) -> None:
-        self.inputs = inputs
-        self.compute = compute
+    inputs: tuple[int | None, ...]
+    compute: Callable[..., Sequence[Any]]
 
 
 @jax.tree_util.register_dataclass

@@ -5,14 +5,18 @@ All questions of a theme are one program, so that a theme costs one compilation.
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
+from jax.extend.core import Primitive
 
 from executorkit.jaxpr_interpreter import plan
+from executorkit.jaxpr_interpreter._rules import RULES
 from tests.jaxpr_interpreter._questions import THEMES
 
 
@@ -71,3 +75,14 @@ def test_results_are_those_of_xla(theme):
                 if x.tobytes() != np.asarray(before).tobytes():
                     problems.append(f"{question.name}: an argument changed")
     assert not problems, "\n".join(problems)
+
+
+def test_rules_name_primitives_of_jax():
+    names = {x.name for x in gc.get_objects() if isinstance(x, Primitive)}
+    assert RULES.keys() <= names
+
+
+def test_a_reshape_of_turned_axes_is_none_of_its_input():
+    x = np.arange(9, dtype=np.float32).reshape(3, 3)
+    steps = plan(jax.make_jaxpr(lambda x: lax.reshape(x, (3, 3), dimensions=(1, 0)))(x))
+    np.testing.assert_array_equal(steps.run([x])[0], x.T)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.extend.core import Primitive
 
 from executorkit.jaxprs import COUNTED, Trait, flops, primitives_with
 
@@ -57,6 +59,12 @@ def _convolved(padding: Any = "SAME", **options: Any) -> Any:
 )
 def test_operations_of_one_primitive(function: Any, args: Any, operations: float) -> None:
     assert _operations(function, *args) == pytest.approx(operations)
+
+
+def test_the_tables_name_primitives_of_jax() -> None:
+    names = {x.name for x in gc.get_objects() if isinstance(x, Primitive)}
+    listed = {name for trait in Trait for name in primitives_with(trait)}
+    assert listed | COUNTED <= names
 
 
 def test_traits_imply_each_other() -> None:

@@ -199,3 +199,26 @@ def test_gradients_of_shared_parameters_are_summed_in_a_shard_map():
         expected = jax.jit(lambda d=differentiate: d(output))()
         ours = jax.jit(lambda d=differentiate: d(mapped))()
         np.testing.assert_allclose(ours, expected, 1e-4, 1e-4)
+
+
+def test_linear_call_has_neither_vmap_nor_second_derivatives():
+    """The reason for a primitive of our own; once this fails, that primitive may go."""
+
+    @jax.custom_jvp
+    def sine(x):
+        return jnp.sin(x)
+
+    @sine.defjvp
+    def _(primals, tangents):
+        def scaled(x, t):
+            return jnp.cos(x) * t
+
+        linear = jax.custom_derivatives.linear_call(scaled, scaled, *primals, *tangents)
+        return jnp.sin(*primals), linear
+
+    x = jnp.ones(3)
+    np.testing.assert_allclose(jax.vjp(sine, x)[1](x)[0], jnp.cos(x))
+    with pytest.raises(NotImplementedError, match="linear_call"):
+        jax.jacfwd(sine)(x)
+    with pytest.raises(AssertionError):
+        jax.jvp(lambda x: jax.vjp(sine, x)[1](x)[0], (x,), (x,))

@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 from executorkit.ops.recurrence import ScanBody, ScanProduct, scan_with_vjp
-from executorkit.ops.recurrence.jaxpr_dedup import deduplicated_scan
+from executorkit.ops.recurrence.scan_vjp import deduplicated_scan
 
 ROWS, SIZE = 4, 3
 

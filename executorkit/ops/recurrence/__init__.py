@@ -2,7 +2,7 @@
 
 A :class:`ScanBody` is one iteration, in which products with constants are told apart
 (:class:`ScanProduct`); :func:`scan_with_vjp` runs it over a stack of rows. ``scan_vjp`` holds the
-backward pass, ``jaxpr_dedup`` finds results of a traced function that are the same array.
+backward pass.
 """
 
 from .scan import (

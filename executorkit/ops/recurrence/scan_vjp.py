@@ -8,7 +8,7 @@ products of elements) are not stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
 from ...jaxprs import Trait, output_ids, primitives_with
-from .jaxpr_dedup import aval_of, deduplicated_scan, row_aval, unique
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
 
 #: Primitives whose results are recomputed rather than stored.
@@ -62,10 +61,10 @@ class LinearizedScan:
     def __init__(self, body: ScanBody, constants: Constants, init: Any, xs: Any) -> None:
         self.body = body
         self.numbers = tuple(constants)
-        carry, self._carry_tree = jax.tree.flatten(jax.tree.map(aval_of, init))
-        x, self._x_tree = jax.tree.flatten(jax.tree.map(row_aval, xs))
+        carry, self._carry_tree = jax.tree.flatten(jax.tree.map(_aval_of, init))
+        x, self._x_tree = jax.tree.flatten(jax.tree.map(_row_aval, xs))
         self._n_carry = len(carry)
-        avals = [*map(aval_of, constants.values()), *carry, *x]
+        avals = [*map(_aval_of, constants.values()), *carry, *x]
         self._floating = [_is_floating(a) for a in (*carry, *x)]
         self._jaxpr, (_, y, self._product_inputs, _) = jax.make_jaxpr(
             self._iteration, return_shape=True
@@ -74,7 +73,7 @@ class LinearizedScan:
         self._y_floating = [_is_floating(a) for a in jax.tree.leaves(y)]
         self._n_results = self._n_carry + len(self._y_floating)
         ids = output_ids(self._jaxpr)[self._n_results :]
-        first, positions = unique(ids)
+        first, positions = _unique(ids)
         n_constants = len(self.numbers)
         #: Source of each different residual: (kind, number) of a constant, x or stack.
         self._sources: list[tuple[str, int]] = []
@@ -263,3 +262,49 @@ def _is_stored(primitive: Any, *_: Any, **__: Any) -> bool:
 
 def _is_floating(x: Any) -> bool:
     return jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def deduplicated_scan(
+    body: Callable[[Any, Any], tuple[Any, list[Any]]],
+    init: Any,
+    xs: Any,
+    length: int,
+    reverse: bool,
+) -> tuple[Any, list[Any]]:
+    """``lax.scan`` of a body whose ``ys`` are a list; equal entries of it are stacked once."""
+    leaves, structure = jax.tree.flatten((init, jax.tree.map(_row_aval, xs)))
+    closed, (end, _) = jax.make_jaxpr(
+        lambda *flat: body(*jax.tree.unflatten(structure, flat)), return_shape=True
+    )(*map(_aval_of, leaves))
+    n_carry = len(jax.tree.leaves(end))
+    first, positions = _unique(output_ids(closed)[n_carry:])
+    run = jaxpr_as_fun(closed)
+
+    def iteration(carry: Any, x: Any) -> Any:
+        results = run(*jax.tree.leaves((carry, x)))
+        return jax.tree.unflatten(jax.tree.structure(end), results[:n_carry]), [
+            results[n_carry + i] for i in first
+        ]
+
+    last_carry, stacks = lax.scan(iteration, init, xs, length, reverse=reverse)
+    return last_carry, [stacks[i] for i in positions]
+
+
+def _unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
+    """Index of the first occurrence of each different key, and the number of every key among
+    those, like ``numpy.unique`` but in order of occurrence."""
+    first: dict[Hashable, int] = {}
+    for index, key in enumerate(keys):
+        first.setdefault(key, index)
+    order = {key: i for i, key in enumerate(first)}
+    return list(first.values()), [order[key] for key in keys]
+
+
+def _aval_of(x: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of an array."""
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def _row_aval(x: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of a row of a stack."""
+    return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)

@@ -4,6 +4,10 @@
 whose tangent comes out of one linear primitive, :data:`linear_map_p`. Forward mode runs the map.
 Reverse mode transposes it, and the transpose is the backward rule: the compiled program is the one
 that ``custom_vjp`` gives.
+
+``jax.custom_derivatives.linear_call`` is such a primitive too, but has no batching rule, which
+``jax.vmap`` and ``jax.jacfwd`` need, and refuses tangents of its residuals, which every second
+derivative has (JAX 0.10).
 """
 
 from __future__ import annotations
