@@ -10,6 +10,9 @@ from ._graph import (
     Graph as Graph,
     GraphStep as GraphStep,
     memoize as memoize,
+    optional_arguments as optional_arguments,
+    signature_of as signature_of,
+    without_labels as without_labels,
     written_states as written_states,
 )
 from ._infer import (
@@ -17,22 +20,14 @@ from ._infer import (
     InferenceResult as InferenceResult,
     infer as infer,
     reported_output_shapes as reported_output_shapes,
+    resolved_params as resolved_params,
     set_inference_cache as set_inference_cache,
     value_dtypes as value_dtypes,
 )
-from ._interpreter import (
-    evaluate as evaluate,
-    node_key as node_key,
-    resolved_params as resolved_params,
-    walk as walk,
-)
+from ._interpreter import evaluate as evaluate, node_key as node_key, walk as walk
 from ._jax_function import JaxFunction as JaxFunction
-from ._label_inputs import (
-    optional_arguments as optional_arguments,
-    without_labels as without_labels,
-)
 from ._lower import channels_last_allowed as channels_last_allowed, lower as lower
-from ._numbering import graph_of as graph_of
+from ._numbering import LoweredBody as LoweredBody, graph_of as graph_of
 from ._passes import (
     LOWERING_PASSES as LOWERING_PASSES,
     PASSES as PASSES,
@@ -46,8 +41,6 @@ from ._segments import (
     evaluate_with_checkpoints as evaluate_with_checkpoints,
     placements as placements,
 )
-from ._signature import signature_of as signature_of
-from ._subgraphs import LoweredBody as LoweredBody
 from .reroll import plan_of as plan_of
 from .staging import Stages as Stages, two_stages as two_stages
 from .summary import (

@@ -1,10 +1,15 @@
-"""Numbered graphs: a symbol's operators and values in topological order, addressed by number."""
+"""Numbered graphs: a symbol's operators and values in topological order, addressed by number.
+
+Their signatures, by which equal graphs share results, and graphs without their labels, which are
+arguments that only gradients read.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..ops import OpDef, Params
@@ -139,6 +144,86 @@ class Graph:
     def output_names(self) -> list[str]:
         """As ``list_outputs``."""
         return [node.output_names[k] for node, k in self.head_entries]
+
+
+class Signature:
+    """A graph's structure as a value: equal when the same computations read the same values.
+
+    Names of nodes and variables do not count, nor do annotations. Comparing two of them costs one
+    walk; the hash is computed once.
+    """
+
+    __slots__ = ("_hash", "content")
+
+    def __init__(self, graph: Graph) -> None:
+        self.content = graph.structure
+        self._hash = hash(self.content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Signature)
+            and self._hash == other._hash
+            and self.content == other.content
+        )
+
+
+@lru_cache(maxsize=512)
+def signature_of(graph: Graph) -> Signature:
+    """The signature of a graph, computed once per graph."""
+    return Signature(graph)
+
+
+# -- labels ----------------------------------------------------------------------------------------
+
+
+def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
+    """The values that a step's outputs depend on."""
+    return step.inputs if step.op.unlabeled is None else step.inputs[:1]
+
+
+def optional_arguments(graph: Graph) -> tuple[str, ...]:
+    """The arguments that neither outputs nor new auxiliary states depend on, in the graph's order.
+
+    They are labels, which loss heads read for their gradient, and what labels are computed from.
+    """
+    needed = set(graph.heads)
+    for step in reversed(graph.steps):
+        if step.aux_writes or step.op.effects or not needed.isdisjoint(step.outputs):
+            needed.update(_read_by_forward(step))
+    arguments = zip(graph.args, graph.arg_values, strict=True)
+    return tuple(node.name for node, number in arguments if number not in needed)
+
+
+def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
+    """The graph without these optional arguments, and without what is computed from them.
+
+    Loss heads then have no label; computing their gradient raises MXNetError.
+    """
+    arguments = list(zip(graph.args, graph.arg_values, strict=True))
+    gone = {number for node, number in arguments if node.name in absent}
+    steps = []
+    for step in graph.steps:
+        if not gone.isdisjoint(_read_by_forward(step)):
+            gone.update(step.outputs)
+        elif gone.isdisjoint(step.inputs) or step.op.unlabeled is None:
+            steps.append(step)
+        else:
+            names, inputs = step.names[:1], step.inputs[:1]
+            steps.append(replace(step, op=step.op.unlabeled, names=names, inputs=inputs))
+    remaining = [(node, number) for node, number in arguments if number not in gone]
+    return replace(
+        graph,
+        steps=tuple(steps),
+        args=tuple(node for node, _ in remaining),
+        arg_values=tuple(number for _, number in remaining),
+        memo={},
+    )
+
+
+# -- memos -----------------------------------------------------------------------------------------
 
 
 def memoize(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:

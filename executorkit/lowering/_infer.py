@@ -9,8 +9,8 @@ the same are known, the others are not.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 import jax
@@ -27,8 +27,8 @@ from ..ops.schema.inference import (
     shape_text,
 )
 from ..ops.schema.traits import CUTS_AXES
-from ._graph import Graph, GraphStep, memoize
-from ._signature import signature_of
+from ..ops.symbolic_sizes import is_known
+from ._graph import Graph, GraphStep, memoize, signature_of
 
 #: Pairs of sizes put in place of unknown dimensions: divisible by the usual divisors of sizes; and
 #: small ones, for operators that refuse sizes above a known one.
@@ -462,3 +462,59 @@ def _fail(
             hint=hint,
         )
     ) from error.__cause__
+
+
+# -- from arrays, whose sizes may be symbolic ------------------------------------------------------
+
+#: Large primes, which no other size of a network is a multiple of.
+_PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_000_117, 1_000_121)
+
+
+class StandInSizes:
+    """Numbers for symbolic sizes, a prime each; in results, its multiples are those of the size.
+
+    Inference knows numbers only. A result that is no multiple of a stand-in stays as it is.
+    """
+
+    def __init__(self, sizes: Iterable[Any]) -> None:
+        distinct = dict.fromkeys(size for size in sizes if not is_known(size))
+        self._number_of = dict(zip(distinct, _PRIMES, strict=False))
+
+    def numbers(self, shape: Iterable[Any]) -> Shape:
+        """A shape with numbers for its symbolic sizes; 0, unknown, for those beyond the primes."""
+        return tuple(s if is_known(s) else self._number_of.get(s, 0) for s in shape)
+
+    def symbolic(self, inferred: InferenceResult) -> InferenceResult:
+        """A result with symbolic sizes where their numbers stand."""
+        shapes = {
+            f.name: tuple(s if s is None else tuple(map(self._size, s)) for s in value)
+            for f in fields(inferred)
+            if not f.name.endswith("dtypes") and (value := getattr(inferred, f.name))
+        }
+        return replace(inferred, **shapes)
+
+    def _size(self, number: int) -> Any:
+        for size, prime in self._number_of.items():
+            if number and number % prime == 0:
+                return number // prime * size
+        return number
+
+
+def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+    """Attributes, by step index, of the operators whose own shape is partly unknown, completed by
+    inference from these arrays."""
+    if not graph.has_open_shapes:
+        return {}
+    return resolve_open_shapes(graph, inferred_from(graph, args, aux).values)
+
+
+def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> InferenceResult:
+    """Inference from the shapes of arrays in the graph's order."""
+    arrays = dict(zip(graph.arg_names, args, strict=True))
+    arrays.update(zip(graph.aux_names, aux, strict=True))
+    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    if all(is_known(*shape) for shape in shapes.values()):
+        return infer(graph, shapes)
+    stand_ins = StandInSizes(size for shape in shapes.values() for size in shape)
+    inferred = infer(graph, {name: stand_ins.numbers(shape) for name, shape in shapes.items()})
+    return stand_ins.symbolic(inferred)

@@ -18,10 +18,8 @@ from ..errors import MXNetError
 from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
-from ..ops.symbolic_sizes import is_known
 from ._graph import Graph, GraphStep, written_states
-from ._infer import InferenceResult, infer, resolve_open_shapes
-from ._stand_in_sizes import StandInSizes
+from ._infer import resolved_params
 
 #: ``observe(step, inputs)`` sees every step and may replace its inputs.
 Observer = Callable[[GraphStep, list[Any]], list[Any]]
@@ -136,26 +134,6 @@ def walk(
         for write in step.aux_writes:
             if write.state not in late:
                 states[write.state] = results[write.result]
-
-
-def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
-    """Attributes, by step index, of the operators whose own shape is partly unknown, completed by
-    inference from these arrays."""
-    if not graph.has_open_shapes:
-        return {}
-    return resolve_open_shapes(graph, inferred_from(graph, args, aux).values)
-
-
-def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> InferenceResult:
-    """Inference from the shapes of arrays in the graph's order."""
-    arrays = dict(zip(graph.arg_names, args, strict=True))
-    arrays.update(zip(graph.aux_names, aux, strict=True))
-    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
-    if all(is_known(*shape) for shape in shapes.values()):
-        return infer(graph, shapes)
-    stand_ins = StandInSizes(size for shape in shapes.values() for size in shape)
-    inferred = infer(graph, {name: stand_ins.numbers(shape) for name, shape in shapes.items()})
-    return stand_ins.symbolic(inferred)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,8 @@ from ..errors import (
 from ..ops.schema.attrs import Shape
 from ..ops.schema.inference import shape_text
 from ..ops.symbolic_sizes import is_known
-from ._graph import Graph, memoize
+from ._graph import Graph, memoize, optional_arguments, without_labels
 from ._infer import infer
-from ._label_inputs import optional_arguments, without_labels
 from ._lower import lower
 from ._numbering import graph_of
 from ._prepared_function import PreparedFunction, prepared_function

@@ -9,7 +9,8 @@ import jax
 
 from ..ops.schema.attrs import Shape
 from ._graph import Graph, GraphStep
-from ._interpreter import BodyWrapper, StepRunner, evaluate, inferred_from, resolved_params
+from ._infer import inferred_from, resolved_params
+from ._interpreter import BodyWrapper, StepRunner, evaluate
 from ._passes import disabled_passes
 from .reroll import RerollPlan, execute_plan, plan_for
 

@@ -13,14 +13,8 @@ from ..context import Context
 from ..errors import MXNetError
 from ..symbol.node import Entry, Node
 from ._graph import Graph, GraphStep, written_states
-from ._interpreter import (
-    BodyWrapper,
-    Observer,
-    StepRunner,
-    ValueStore,
-    resolved_params,
-    walk,
-)
+from ._infer import resolved_params
+from ._interpreter import BodyWrapper, Observer, StepRunner, ValueStore, walk
 from ._numbering import graph_of
 
 # -- by device -------------------------------------------------------------------------------------
