@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -451,21 +452,16 @@ class Executor(Runnable[NDArray], Viewed):
 
     # -- MXNet's private names, which scripts read ----------------------------------------------
 
-    @property
-    def _symbol(self) -> Symbol:
-        return self.symbol
+    _symbol = property(attrgetter("symbol"))
+    _ctx = property(attrgetter("context"))
+    _grad_req = property(attrgetter("grad_req"))
+    _group2ctx = property(attrgetter("group2ctx"))
+    _grad_dict = property(attrgetter("grad_dict"))
+    _output_dict = property(attrgetter("output_dict"))
 
     @property
-    def _ctx(self) -> Context:
-        return self.context
-
-    @property
-    def _grad_req(self) -> list[str]:
-        return self.grad_req
-
-    @property
-    def _group2ctx(self) -> dict[str, Context]:
-        return self.group2ctx
+    def _monitor_callback(self) -> Callback | None:
+        return None if self._monitor is None else self._monitor.callback
 
     # -- inspection ------------------------------------------------------------------------------
 
@@ -500,18 +496,6 @@ class Executor(Runnable[NDArray], Viewed):
             self._monitor = MonitorCallback(
                 self.graph, self.program.argnums, self.context, gather, callback, monitor_all
             )
-
-    @property
-    def _monitor_callback(self) -> Callback | None:
-        return None if self._monitor is None else self._monitor.callback
-
-    @property
-    def _grad_dict(self) -> dict[str, NDArray | None]:
-        return self.grad_dict
-
-    @property
-    def _output_dict(self) -> dict[str, NDArray]:
-        return self.output_dict
 
     def internals(self, names: str | Sequence[str]) -> Any:
         """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
