@@ -170,7 +170,7 @@ def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
             continue
         count = _not_finite(headers, header)
         if count.nans or count.infinities:
-            broken[header.name if header.name is not None else f"header {number}"] = count
+            broken[header.name if header.name is not None else f"array {number}"] = count
     return broken
 
 
