@@ -320,12 +320,12 @@ def decode_channels_first(
 
 def attach_operators() -> None:
     """Puts the functions of this file into ``mx.nd`` and ``mx.nd._internal``."""
-    operators = {
-        "_cvimdecode": cvimdecode,
-        "_cvimread": imread,
-        "_cvimresize": cvimresize,
-        "_cvcopyMakeBorder": copy_make_border,
-    }
-    vars(nd._internal).update(operators)
-    vars(nd).update(imdecode=decode_channels_first)
+    for module, name, function in (
+        (nd, "imdecode", decode_channels_first),
+        (nd._internal, "_cvimdecode", cvimdecode),
+        (nd._internal, "_cvimread", imread),
+        (nd._internal, "_cvimresize", cvimresize),
+        (nd._internal, "_cvcopyMakeBorder", copy_make_border),
+    ):
+        setattr(module, name, function)
     nd.__all__ += ["imdecode"]

@@ -34,7 +34,7 @@ def resize_image(image: Image, width: int, height: int, method: int, random: Ran
 
 def resize_shorter_edge(image: Image, length: int, method: int, random: Random) -> Image:
     """The image in another size, its shorter edge of this length."""
-    height, width = with_shorter_edge(*image.shape[:2], length)
+    height, width = with_shorter_edge(image.shape[0], image.shape[1], length)
     return resize_image(image, width, height, method, random)
 
 

@@ -16,9 +16,8 @@ from executorkit.opencv import decode_image, stored_size
 
 #: Pixels in these tests: small, so that what is refused by mistake or let through shows at once.
 LIMIT = 1 << 13
-PIXELS = np.add.outer(np.arange(40), np.arange(52)).astype(np.uint8)[..., None] * np.uint8(
-    [1, 2, 3]
-)
+GRAY = np.add.outer(np.arange(40), np.arange(52)).astype(np.uint8)
+PIXELS = np.stack([GRAY, 2 * GRAY, 3 * GRAY], axis=2)
 ENDINGS = (".png", ".jpg", ".bmp", ".webp", ".tiff", ".ppm", ".jp2", ".gif", ".ras")
 FILES = {
     ending: cv2.imencode(ending, PIXELS)[1].tobytes()
