@@ -20,6 +20,8 @@ PACKAGE = "executorkit"
 
 #: First words with which a docstring opens as a clause instead of saying what the thing is.
 CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "So")
+#: How the names of clocks in ``time`` begin.
+CLOCKS = ("perf_counter", "monotonic", "process_time", "thread_time")
 #: Local names that do not tell what they hold.
 VAGUE_LOCALS = frozenset({"found", "given", "made", "there"})
 VAGUE_PHRASES = re.compile(r"\bso many\b|\bof which it is the like\b", re.IGNORECASE)
@@ -115,6 +117,33 @@ def private_imports_of_tests(allowed: frozenset[str] = frozenset()) -> list[Find
             if place.split(".")[0].strip("_") not in {package, "main"} | allowed:
                 findings.append(test.finding(node, f"imports {target}, which it does not mirror"))
     return findings
+
+
+def clocks_of_tests() -> list[Finding]:
+    """Reads of a clock by tests, which pass on a machine of any speed; ``tests/soak`` runs for a
+    time that it is given."""
+    return [
+        test.finding(node, "reads a clock; tests._work.count_calls counts what is done")
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if path.parent.name != "soak"
+        for test in (Module(path),)
+        for node in test.nodes
+        if (isinstance(node, ast.Attribute) and node.attr.startswith(CLOCKS))
+        or (isinstance(node, ast.ImportFrom) and node.module == "time")
+    ]
+
+
+def names_of_test_files() -> list[Finding]:
+    """Names of test files in a ``conftest.py``: a file says itself how it is marked."""
+    return [
+        conftest.finding(node, f"names {node.value}")
+        for path in sorted((ROOT / "tests").rglob("conftest.py"))
+        for conftest in (Module(path),)
+        for node in conftest.nodes
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.search(r"(test_|processes)\w*\.py$", node.value)
+    ]
 
 
 def private_imports() -> list[Finding]:
@@ -476,7 +505,8 @@ def _components(edges: dict[str, set[str]]) -> list[list[str]]:
 RULES: dict[str, Callable[[], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
-        private_imports, private_imports_of_tests, private_reads, outside_assignments,
+        private_imports, private_imports_of_tests, clocks_of_tests, names_of_test_files,
+        private_reads, outside_assignments,
         recognised_by_attribute, private_jax, equations_of_jaxprs, optax_imports,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         positional_calls, repeated_class_names, repeated_file_names, lonely_bases, file_sizes,

@@ -111,10 +111,21 @@ class Derived:
     def __init__(self):
         self._secret = 0
 """
-#: How often each rule must be broken by the two files.
+#: A test that depends on the machine, and one marked by its name.
+TEST = """
+import time
+from time import sleep
+
+def test_it_is_quick():
+    assert time.perf_counter() < 5
+"""
+CONFTEST = 'SMOKE = ("one/test_quick.py", "processes.py", "data.csv")'
+#: How often each rule must be broken by these files.
 EXPECTED = {
     "private_imports": 1,
     "private_imports_of_tests": 0,
+    "clocks_of_tests": 2,
+    "names_of_test_files": 2,
     "private_reads": 2,
     "outside_assignments": 1,
     "recognised_by_attribute": 1,
@@ -141,6 +152,9 @@ def broken(tmp_path, monkeypatch):
         path = tmp_path / "executorkit" / folder / "_private.py"
         path.parent.mkdir(parents=True)
         path.write_text(text)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_quick.py").write_text(TEST)
+    (tmp_path / "tests" / "conftest.py").write_text(CONFTEST)
     monkeypatch.setattr(architecture, "ROOT", tmp_path)
     architecture.modules.cache_clear()
     yield

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import executorkit as mx
@@ -18,9 +16,7 @@ def dense():
 
 def test_resnet50():
     net = resnet.resnet50(mx, classes=1000)
-    start = time.perf_counter()
     summary = net.summary(data=(1, 3, 224, 224))
-    assert time.perf_counter() - start < 10
     # 4.1 GMACs (He et al. 2016 count them as FLOPs); parameters as in MXNet's model zoo.
     assert summary.macs == pytest.approx(4.1e9, rel=0.01)
     assert summary.flops == pytest.approx(2 * 4.1e9, rel=0.02)
