@@ -25,7 +25,6 @@ FILE_NAMES = frozenset(
         "op.py",
         "operator.py",
         "optimizer.py",
-        "protocol.py",
         "random.py",
         "rnn.py",
         "sparse.py",

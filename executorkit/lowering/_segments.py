@@ -172,8 +172,8 @@ def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
     """For every boundary between two steps, the number of earlier values that later steps use."""
     change = [0] * (len(graph.steps) + 2)
     for at, step in enumerate(graph.steps):
-        for k in range(step.n_outputs):
-            last = last_use.get(step.first_output + k, at)
+        for i in step.outputs:
+            last = last_use.get(i, at)
             change[at + 1] += 1
             change[last + 1] -= 1
     return list(accumulate(change))

@@ -217,7 +217,7 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
     needed = set(graph.heads)
     live = []
     for step in reversed(graph.steps):
-        if needed.isdisjoint(range(step.first_output, step.first_output + step.n_outputs)):
+        if needed.isdisjoint(step.outputs):
             continue
         live.append(step)
         needed.update(_read(step))

@@ -71,11 +71,11 @@ from ._train_step import (
     make_step as make_step,
 )
 from ._training import Training as Training
-from .disk_cache import enable_disk_cache as enable_disk_cache, enable_from_environment
-from .protocol import (
+from .base_program import (
     BaseProgram as BaseProgram,
     ProgramCall as ProgramCall,
     ProgramFunction as ProgramFunction,
 )
+from .disk_cache import enable_disk_cache as enable_disk_cache, enable_from_environment
 
 enable_from_environment()

@@ -23,8 +23,8 @@ def active_values(graph: Graph, argnums: Sequence[int]) -> list[bool]:
         active[graph.arg_values[i]] = True
     for step in graph.steps:
         if any(active[i] for i in step.inputs):
-            for k in range(step.n_outputs):
-                active[step.first_output + k] = True
+            for i in step.outputs:
+                active[i] = True
     return active
 
 
@@ -41,8 +41,8 @@ def may_need_head_gradient(graph: Graph, active: Sequence[bool]) -> tuple[bool, 
         flows[i] = active[i]
     for step in graph.steps:
         if any(flows[i] for i in step.inputs) and not step.op.loss(step.params):
-            for k in range(step.n_outputs):
-                flows[step.first_output + k] = True
+            for i in step.outputs:
+                flows[i] = True
     return tuple(flows[i] for i in graph.heads)
 
 
@@ -52,8 +52,7 @@ def reached_arguments(graph: Graph) -> tuple[bool, ...]:
     for i in graph.heads:
         reached[i] = True
     for step in reversed(graph.steps):
-        outputs = range(step.first_output, step.first_output + step.n_outputs)
-        if any(reached[i] for i in outputs) and STOPS_GRADIENT not in step.op.traits:
+        if any(reached[i] for i in step.outputs) and STOPS_GRADIENT not in step.op.traits:
             for i in step.inputs:
                 reached[i] = True
     return tuple(reached[i] for i in graph.arg_values)

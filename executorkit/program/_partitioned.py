@@ -19,7 +19,7 @@ from ._program_options import current_options
 from ._residuals import Residuals
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, add_accumulated
-from .protocol import BaseProgram
+from .base_program import BaseProgram
 
 
 class PartitionedProgram(BaseProgram):

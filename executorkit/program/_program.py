@@ -51,7 +51,7 @@ from ._program_report import (
 from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, add_accumulated, make_step
-from .protocol import BaseProgram, ProgramCall
+from .base_program import BaseProgram, ProgramCall
 
 _Derived = TypeVar("_Derived", bound=BaseProgram)
 

@@ -8,7 +8,7 @@ from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._compiled_function import counters
 from ._prepared_inference import prepared_arrays
-from .protocol import BaseProgram
+from .base_program import BaseProgram
 
 _programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
 

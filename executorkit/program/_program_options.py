@@ -187,7 +187,7 @@ def save_all_but(
     mirrored: frozenset[int], graph: Graph
 ) -> Callable[[GraphStep, list[Any]], list[Any]]:
     """An observer that marks the results of all steps that are not mirrored, to be saved."""
-    producer = {s.first_output + k: s.index for s in graph.steps for k in range(s.n_outputs)}
+    producer = {number: s.index for s in graph.steps for number in s.outputs}
     marked: dict[int, tuple[Any, Any]] = {}
 
     def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:

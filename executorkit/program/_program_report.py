@@ -9,7 +9,7 @@ from ..errors import MXNetError
 from ..lowering import Cost, Graph, cost_of
 from ._compiled_function import CompiledFunction
 from ._trace_history import ArgumentNamer, History, Trace, explain_traces
-from .protocol import BaseProgram
+from .base_program import BaseProgram
 
 #: Names of the arguments of the jitted functions.
 _PARAMETERS = {

@@ -53,8 +53,8 @@ class UseDef:
         self.producer: list[int | None] = [None] * graph.n_values
         self.consumers: list[list[tuple[int, int]]] = [[] for _ in range(graph.n_values)]
         for s, step in enumerate(steps):
-            for k in range(step.n_outputs):
-                self.producer[step.first_output + k] = s
+            for i in step.outputs:
+                self.producer[i] = s
             for position, value in enumerate(step.inputs):
                 self.consumers[value].append((s, position))
         self.heads = frozenset(graph.heads)
