@@ -24,7 +24,9 @@ CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "
 CLOCKS = ("perf_counter", "monotonic", "process_time", "thread_time")
 #: Local names that do not tell what they hold.
 VAGUE_LOCALS = frozenset({"found", "given", "made", "there"})
-VAGUE_PHRASES = re.compile(r"\bso many\b|\bof which it is the like\b", re.IGNORECASE)
+VAGUE_PHRASES = re.compile(
+    r"\bso many\b|\bof which it is the like\b|\bwhoever\b|\blest\b", re.IGNORECASE
+)
 
 
 class Finding(NamedTuple):

@@ -29,7 +29,7 @@ jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[1] / "
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
-#: Forms of programs that whoever runs the tests asks for.
+#: Forms of programs that the environment asks for.
 FORCED = {name: os.environ.get(name) for name in ("EXECUTORKIT_INTERPRET", "EXECUTORKIT_WINOGRAD")}
 
 

@@ -163,7 +163,7 @@ class Runnable(ABC, Generic[Value]):
         return [final[id(target)] for target in targets]
 
     def register(self) -> None:
-        """Lets ``waitall`` force what is deferred from now on; whoever defers holds the lock."""
+        """Lets ``waitall`` force what is deferred from now on; callers hold the lock."""
         register_pending_owner(self)
         self.is_registered = True
 

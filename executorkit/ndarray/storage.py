@@ -246,7 +246,7 @@ class Storage:
             return reshaped(buffer, shape)
         with jax.enable_x64(True):
             if next(iter(buffer.devices())).platform == "cpu":
-                # NumPy needs no program for this shape. A copy, lest JAX hold the larger buffer.
+                # NumPy needs no program for this shape. A copy: JAX would hold the larger buffer.
                 flat = np.asarray(buffer).reshape(-1)
                 return jax.device_put(
                     flat[offset : offset + size].reshape(shape).copy(), buffer.sharding

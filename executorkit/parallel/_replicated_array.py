@@ -165,7 +165,7 @@ class ReplicatedArray(Sequence[NDArray]):
         value = self.replicas.split(self._computed(), k)
         assert self._members is not None
         storage = self._members[k].storage
-        # Before the version changes, lest an exception in between make it a write by a script.
+        # Before the version changes, so that no exception in between makes it a write by a script.
         self._versions[k] = storage.version + 1
         storage.assign(value)
 

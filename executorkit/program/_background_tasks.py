@@ -18,7 +18,7 @@ MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
 
 
 class CompileTask:
-    """One compilation, done once: by a background thread, or by whoever needs it first."""
+    """One compilation, done once: by a background thread, or by the first call that needs it."""
 
     __slots__ = ("_done", "_work", "error", "seconds")
 
@@ -51,7 +51,7 @@ class CompileTask:
         start = time.perf_counter()
         try:
             work()
-        except BaseException as error:  # raised by whoever waits for the task
+        except BaseException as error:  # raised where the task is waited for
             self.error = error
         self.seconds = time.perf_counter() - start
         self._done.set()

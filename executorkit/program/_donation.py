@@ -5,7 +5,7 @@ A program that donates its arguments destroys them. Two things keep an exception
 KeyboardInterrupt, from destroying the results too:
 
 - C code calls the compiled program and appends its results to a list. No bytecode runs in between,
-  so no interrupt is seen there. The results stay in the list until whoever stores them has ended.
+  so no interrupt is seen there. The results stay in the list until they are stored.
 - Where JAX does not find the program in its C++ cache (a first call, a changed sharding, a program
   with callbacks), it runs the program from Python, and an exception may come between the end of the
   program and the list. JAX then flattens the arguments a second time before it runs the program. At

@@ -83,7 +83,7 @@ def make_step(
     is empty. The new states are flat: for optax's named tuples JAX would call Python, where an
     interrupt would lose the results. A gradient that an update consumes is returned as None.
     ``reduce`` sums gradients over the devices of a group. The replacements of the donated arrays
-    come first, lest a gradient of the same shape gets their memory.
+    come first, so that no gradient of the same shape gets their memory.
     """
     consumed = {k for update in spec.updates for k in update.targets}
     hidden = frozenset() if spec.keep_gradients else consumed

@@ -30,7 +30,7 @@ class _Recording(PendingStep):
 
 @pytest.fixture
 def executor(monkeypatch):
-    mx.nd.waitall()  # lest executors of other tests share a program that fails here
+    mx.nd.waitall()  # executors of other tests may share the program that fails here
     monkeypatch.setattr("executorkit.executor._executor.PendingStep", _Recording)
     net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", fix_gamma=False)
     executor = net.simple_bind(mx.cpu(), x=(4, 3))

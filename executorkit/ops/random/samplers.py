@@ -1,11 +1,9 @@
-"""Random numbers: pure functions of a key.
+"""Random numbers, categories, orders, rows of different numbers: pure functions of a key.
 
 Every distribution comes in three forms. ``_random_X`` draws an array of a given shape,
 ``_random_X_like`` one like another array, ``_sample_X`` one block per element of its parameter
 arrays. Reading a result of the first two raises MXNetError if a scalar parameter is impossible.
 Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
-
-Random choices: categories, orders, rows of different numbers; pure functions of a key.
 """
 
 from __future__ import annotations

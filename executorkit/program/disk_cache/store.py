@@ -201,7 +201,7 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None) -> None:
     eighth of a training step of ResNet-50, a quarter of MobileNet's. With
     ``GLIBC_TUNABLES=glibc.malloc.hugetlb=1`` in the environment from the start that costs little.
 
-    Whoever can write to the directory can have code run by those who read it: it needs to be
+    Users who can write to the directory can have code run by those who read it: it needs to be
     trusted as much as a directory that modules are imported from.
     """
     root = None if directory is None else os.fspath(directory)
