@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..ops.schema.traits import CALLS_PYTHON
 from ._graph import Graph, GraphStep
 
 
@@ -22,7 +23,7 @@ def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphSte
     sharing = {
         step.index
         for steps in writers.values()
-        if len(steps) > 1 and not any(s.op.effects for s in steps)
+        if len(steps) > 1 and not any(CALLS_PYTHON in s.op.traits for s in steps)
         for step in steps
     }
     if not sharing:

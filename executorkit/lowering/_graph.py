@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES
+from ..ops.schema.traits import CALLS_PYTHON, DYNAMIC_SHAPE
 from ..symbol.node import Entry, Node
 
 
@@ -117,7 +118,7 @@ class Graph:
         """The values whose shapes MXNet knows only when it runs."""
         dynamic: set[int] = set()
         for step in self.steps:
-            if step.op.dynamic_shape or not dynamic.isdisjoint(step.inputs):
+            if DYNAMIC_SHAPE in step.op.traits or not dynamic.isdisjoint(step.inputs):
                 dynamic.update(step.outputs)
         return dynamic
 
@@ -191,7 +192,8 @@ def optional_arguments(graph: Graph) -> tuple[str, ...]:
     """
     needed = set(graph.heads)
     for step in reversed(graph.steps):
-        if step.aux_writes or step.op.effects or not needed.isdisjoint(step.outputs):
+        runs_python = CALLS_PYTHON in step.op.traits
+        if step.aux_writes or runs_python or not needed.isdisjoint(step.outputs):
             needed.update(_read_by_forward(step))
     arguments = zip(graph.args, graph.arg_values, strict=True)
     return tuple(node.name for node, number in arguments if number not in needed)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import BODIES, Shape
+from ..ops.schema.traits import CALLS_PYTHON
 from ..symbol.node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
 from ._graph import Graph, GraphStep, StateWrite
 from ._infer import graph_types, infer
@@ -75,7 +76,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
         heads=tuple(first[n] + k for n, k in heads),
         head_entries=tuple(heads),
         n_values=count,
-        has_effects=any(s.op.effects or _has_effects(s.params) for s in steps),
+        has_effects=any(CALLS_PYTHON in s.op.traits or _has_effects(s.params) for s in steps),
         has_open_shapes=any(s.op.open_shape(s.params) is not None for s in steps),
     )
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-from ..ops.schema.traits import IDENTITY
+from ..ops.schema.traits import CALLS_PYTHON, IDENTITY
 from ..symbol.node import EDIT_HOOKS, Entry, Node, topological_order
 
 Heads = tuple[Entry, ...]
@@ -77,7 +77,7 @@ def _is_pure(node: Node) -> bool:
         op is not None
         and node.params is not None
         and op.key_name is None
-        and not op.effects
+        and CALLS_PYTHON not in op.traits
         and not op.aux_of(node.params)
         and not node.subgraphs
     )

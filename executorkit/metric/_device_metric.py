@@ -5,9 +5,9 @@ of the prediction, to which labels are copied. Tallies are float64 vectors, one 
 the metric fetches them all at once and merges them on the host.
 
 Pairs whose predictions are on a CPU and small are measured by NumPy, which takes less than the call
-of a program: the latest one waits for the next update, and no update waits for the predictions. Of larger
-ones a metric has programs compiled for a few shapes only; those of further shapes are
-measured by NumPy if they are not large, as are arrays of NumPy.
+of a program: the latest one waits for the next update, which waits for no predictions. Of larger
+ones a metric has programs compiled for a few shapes only; those of further shapes are measured by
+NumPy if they are not large, as are arrays of NumPy.
 """
 
 from __future__ import annotations

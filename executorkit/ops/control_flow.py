@@ -21,7 +21,7 @@ from .schema.subgraph_bodies import (
     infer_types_from_subgraph,
     subgraphs_use_rng,
 )
-from .schema.traits import LOOP
+from .schema.traits import DYNAMIC_SHAPE, LOOP
 from .tensor.reverse_rules import with_vjp
 
 
@@ -135,8 +135,7 @@ def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
     infer_shape=_infer_while_shape,
     infer_type=_infer_while_type,
     uses_rng=subgraphs_use_rng,
-    dynamic_shape=True,
-    traits={LOOP},
+    traits={DYNAMIC_SHAPE, LOOP},
 )
 def while_loop(
     *data: jax.Array,
@@ -247,7 +246,7 @@ def _infer_cond_type(t: TypeFacts, p: Params) -> None:
     infer_shape=_infer_cond_shape,
     infer_type=_infer_cond_type,
     uses_rng=subgraphs_use_rng,
-    dynamic_shape=True,
+    traits={DYNAMIC_SHAPE},
 )
 def cond(
     *data: jax.Array,

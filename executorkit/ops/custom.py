@@ -23,7 +23,7 @@ from ..errors import UnknownOperatorError
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
 from .schema.operator_registry import register
-from .schema.traits import NAMED_DATA
+from .schema.traits import CALLS_PYTHON, NAMED_DATA
 from .value_checks import check_values, collects_checks, keep_exception
 
 Arrays = Sequence[np.ndarray]
@@ -173,9 +173,8 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     infer_shape=_infer_custom_shape,
     infer_type=_infer_custom_type,
     loss=lambda p: not op_info(p).needs_head_gradient,
-    effects=True,
     checks_values=True,
-    traits={NAMED_DATA},
+    traits={CALLS_PYTHON, NAMED_DATA},
 )
 def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     """The operator that ``mx.operator.register(op_type)`` registered, run by Python.

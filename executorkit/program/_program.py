@@ -24,6 +24,7 @@ from ..lowering import (
     written_states,
 )
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
+from ..ops.schema.traits import CALLS_PYTHON
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import (
@@ -87,7 +88,7 @@ class Program(BaseProgram):
         #: For every value, whether it depends on an argument whose gradient is computed.
         self.active = active_values(graph, argnums)
         self._active_steps = tuple(s for s in graph.steps if on_active_path(s, self.active))
-        in_forward = written_states(s for s in graph.steps if s.op.effects)
+        in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
         in_backward = written_states(self._active_steps)
         self.forward_state_indices = tuple(sorted(in_forward))
         self.backward_state_indices = tuple(sorted(in_backward - in_forward))

@@ -14,6 +14,7 @@ from ..ops.schema.attrs import to_text
 from ..ops.schema.calls import bind_call
 from ..ops.schema.inference import Params
 from ..ops.schema.operator_registry import OpDef, lookup
+from ..ops.schema.traits import MUTATES
 from ._python_operators import PythonOperators
 from .naming import AttrScope, NameManager
 from .node import Entry, Node, hide, input_names, is_annotation
@@ -30,7 +31,7 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
     """The operator's own attributes among ``attrs``; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
-    if op.ignore_unknown:
+    if op.ignores_unknown:
         return {key: text for key, text in attrs.items() if key in op.attrs}
     return {key: text for key, text in attrs.items() if key in op.attrs or not is_annotation(key)}
 
@@ -66,7 +67,7 @@ def compose(
     not take, and :class:`MXNetError` for inputs that it does not have and for operators that change
     arrays.
     """
-    if op.mutates:
+    if MUTATES in op.traits:
         raise MXNetError(
             f"node {name!r} ({op.name})",
             "this operator changes arrays in place, so it cannot be part of a graph",

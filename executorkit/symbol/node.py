@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..ops.schema.inference import Params
 from ..ops.schema.operator_registry import OpDef
+from ..ops.schema.traits import INNER_STATES
 
 #: One output of a node: the node and the number of the output.
 Entry = tuple["Node", int]
@@ -111,7 +112,7 @@ class Node:
         """The names among ``input_names`` of auxiliary states."""
         if self.op is None or self.params is None:
             return ()
-        if not self.op.inner_states:
+        if INNER_STATES not in self.op.traits:
             return self.op.aux_of(self.params)
         inner = topological_order([entry for body in self.subgraphs for entry in body])
         states = auxiliary_nodes(inner)

@@ -63,7 +63,7 @@ def _is_exported(case: Case) -> bool:
         op is not None
         and op.name in mx.onnx.TRANSLATIONS
         and not op.name.startswith(_RANDOM)
-        and not (case.eager or op.mutates)
+        and not (case.eager or "mutates" in op.traits)
         and not (op.train_name is not None and case.train and op.aux)
         and "Deformable" not in op.name
     )

@@ -39,6 +39,16 @@ TRAITS = {
         "SVMOutput", "SoftmaxOutput", "WarpCTC",
     },
     traits.STOPS_GRADIENT: {"BlockGrad"},
+    traits.CALLS_PYTHON: {"Custom"},
+    traits.DYNAMIC_SHAPE: {"_cond", "_while_loop"},
+    traits.INNER_STATES: {"_sg_mkldnn_conv", "_sg_mkldnn_fully_connected"},
+    traits.IGNORES_UNKNOWN: {
+        "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
+    },
+    traits.MUTATES: {
+        "_copyto", "_onehot_encode", "_scatter_set_nd", "fill_element_0index", "reset_arrays",
+        *(n for n in {op.name for op in ops.all_ops()} if n.endswith(("_update", "_phase1", "_phase2"))),
+    },
     traits.STOPS_INTEGER_GRADIENT: {"_mod", "_mod_scalar", "_rmod_scalar", "broadcast_mod"},
     traits.NAMED_DATA: {
         "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ...ops.schema.traits import MATMUL
+from ...ops.schema.traits import CALLS_PYTHON, DYNAMIC_SHAPE, MATMUL, MUTATES
 from .._graph import Graph, GraphStep
 
 Pack = tuple[int, ...]
@@ -115,10 +115,10 @@ class UseDef:
         or that share an auxiliary state stay by themselves."""
         op = step.op
         return not (
-            op.effects
+            CALLS_PYTHON in op.traits
             or op.checks_values(step.params)
-            or op.mutates
-            or op.dynamic_shape
+            or MUTATES in op.traits
+            or DYNAMIC_SHAPE in op.traits
             or step.node.subgraphs
             or op.open_shape(step.params) is not None
             or any(len(self.consumers[step.inputs[w.position]]) > 1 for w in step.aux_writes)

@@ -20,7 +20,7 @@ from ...errors import MXNetError
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import register
-from ..schema.traits import LABEL_FOR_GRADIENT, NAMED_DATA
+from ..schema.traits import IGNORES_UNKNOWN, LABEL_FOR_GRADIENT, NAMED_DATA
 from ..tensor.reverse_rules import with_vjp
 
 Normalization = Literal["null", "batch", "valid"]
@@ -92,8 +92,7 @@ def _regression(forward, difference, data, label, grad_scale, tangent=None):
     "LinearRegressionOutput",
     infer_shape=_infer_regression_shape,
     loss=True,
-    ignore_unknown=True,
-    traits={LABEL_FOR_GRADIENT},
+    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
 def linear_regression_output(
@@ -112,8 +111,7 @@ def linear_regression_output(
     "LogisticRegressionOutput",
     infer_shape=_infer_regression_shape,
     loss=True,
-    ignore_unknown=True,
-    traits={LABEL_FOR_GRADIENT},
+    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
 def logistic_regression_output(
@@ -134,8 +132,7 @@ def logistic_regression_output(
     "MAERegressionOutput",
     infer_shape=_infer_regression_shape,
     loss=True,
-    ignore_unknown=True,
-    traits={LABEL_FOR_GRADIENT},
+    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
 def mae_regression_output(

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from ..schema.attrs import Aux, Floats
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import MUTATES
 from .update_common import (
     CLIP,
     LAZY,
@@ -179,7 +180,7 @@ def _infer_group_shape(s: ShapeFacts, p: Params) -> None:
         s.set("history", (s["weight"][0], 1), because="history has one number per row of weight")
 
 
-@register("_contrib_group_adagrad_update", mutates=True, infer_shape=_infer_group_shape)
+@register("_contrib_group_adagrad_update", traits={MUTATES}, infer_shape=_infer_group_shape)
 def group_adagrad_update(
     weight: jax.Array,
     grad: jax.Array,

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from ..schema.attrs import Aux, Floats, Shape
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import MUTATES
 from .adaptive_updates import moving_averages
 from .update_common import (
     REQUIRED,
@@ -74,7 +75,7 @@ register_multi_update("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
 register_multi_update("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
 
 
-@register("lamb_update_phase1", mutates=True, infer_shape=same_shapes)
+@register("lamb_update_phase1", traits={MUTATES}, infer_shape=same_shapes)
 def lamb_update_phase1(
     weight: jax.Array,
     grad: jax.Array,
@@ -107,7 +108,7 @@ def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, infer_type=_infer_mixed_type
+    "mp_lamb_update_phase1", traits={MUTATES}, infer_shape=same_shapes, infer_type=_infer_mixed_type
 )
 def mp_lamb_update_phase1(
     weight: jax.Array,
@@ -143,7 +144,7 @@ def _infer_phase2_type(t: TypeFacts, p: Params) -> None:
     t.same("g", "r1", "r2", "weight32")
 
 
-@register("lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape)
+@register("lamb_update_phase2", traits={MUTATES}, infer_shape=_infer_phase2_shape)
 def lamb_update_phase2(
     weight: jax.Array,
     g: jax.Array,
@@ -165,7 +166,7 @@ def lamb_update_phase2(
 
 @register(
     "mp_lamb_update_phase2",
-    mutates=True,
+    traits={MUTATES},
     infer_shape=_infer_phase2_shape,
     infer_type=_infer_phase2_type,
 )

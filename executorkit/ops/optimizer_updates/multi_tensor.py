@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from ...errors import AttributeValueError
 from ..schema.inference import Params, output_dtype
 from ..schema.operator_registry import register
+from ..schema.traits import MUTATES
 
 
 def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:
@@ -60,7 +61,7 @@ def multi_sum_sq(*data: jax.Array, num_arrays: int):
 
 @register(
     "reset_arrays",
-    mutates=True,
+    traits={MUTATES},
     inputs=_multi_tensor_inputs,
     outputs=(),
     aux=_multi_tensor_inputs,

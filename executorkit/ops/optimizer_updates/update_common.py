@@ -19,6 +19,7 @@ from ..schema.attrs import Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import MUTATES
 
 Attrs = Mapping[str, tuple[Any, Any]]
 
@@ -143,7 +144,7 @@ def register_update(
     )
     register(
         name,
-        mutates=True,
+        traits={MUTATES},
         infer_shape=_same((*names, "out0")),
         infer_type=_infer_type(mixed, mutated),
         in_place=None if in_place is None else form(in_place),
@@ -210,7 +211,7 @@ def register_multi_update(
     )
     register(
         name,
-        mutates=True,
+        traits={MUTATES},
         inputs=lambda p: (*numbered(names, p), *trailing_arrays),
         outputs=lambda p: tuple(f"output{i}" for i in range(p[count])),
         aux=lambda p: numbered(mutated, p),

@@ -19,6 +19,7 @@ from ..schema.attrs import Bodies
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
 from ..schema.subgraph_bodies import infer_shapes_from_subgraph
+from ..schema.traits import INNER_STATES
 from .int8_arithmetic import (
     STEPS,
     product_range,
@@ -303,7 +304,7 @@ def _conv_outputs(p: Params) -> tuple[str, ...]:
     outputs=_conv_outputs,
     infer_shape=_infer_fused_shape,
     infer_type=lambda t, p: _infer_fused_type(t, p, weights=False),
-    inner_states=True,
+    traits={INNER_STATES},
 )
 def sg_mkldnn_conv(
     *data: jax.Array,
@@ -353,7 +354,7 @@ def _dense_outputs(p: Params) -> tuple[str, ...]:
     outputs=_dense_outputs,
     infer_shape=_infer_fused_shape,
     infer_type=lambda t, p: _infer_fused_type(t, p, weights=True),
-    inner_states=True,
+    traits={INNER_STATES},
 )
 def sg_mkldnn_fully_connected(
     *data: jax.Array,

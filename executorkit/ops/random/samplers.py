@@ -19,7 +19,7 @@ from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
-from ..schema.operator_registry import register
+from ..schema.operator_registry import SHAPE_ATTRIBUTE, register
 from ..value_checks import check_values
 from .sampling_functions import DISTRIBUTIONS, DistributionSampler, sampling_dtype
 
@@ -82,7 +82,7 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
         f"random_{stem}",
         *d.aliases,
         infer_type=_typed,
-        shape_attr="shape",
+        open_shape=SHAPE_ATTRIBUTE,
         checks_values=lambda p: d.refusal(p) is not None,
     )(
         with_signature(
@@ -150,7 +150,7 @@ def _infer_randint_type(t: TypeFacts, p: Params) -> None:
     "_random_randint",
     "random_randint",
     infer_type=_infer_randint_type,
-    shape_attr="shape",
+    open_shape=SHAPE_ATTRIBUTE,
     checks_values=lambda p: p.low >= p.high,
 )
 def randint(

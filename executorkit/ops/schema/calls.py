@@ -21,6 +21,7 @@ from ...errors import AttributeValueError, DTypeError
 from .attrs import Aux, Count, Key, UnitInterval, dtype_name
 from .inference import same_dtypes
 from .operator_registry import OpDef, all_names
+from .traits import MUTATES
 
 Frontend = Literal["symbol", "ndarray"]
 
@@ -136,7 +137,7 @@ def call_doc(op: OpDef, frontend: Frontend) -> str:
         lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
     attributes = ["Attributes:", *lines] if lines else []
     takes_arrays = bool(op.array_names or op.variadic)
-    plain = takes_arrays and not op.mutates and not _GRADIENTS.search(op.doc)
+    plain = takes_arrays and MUTATES not in op.traits and not _GRADIENTS.search(op.doc)
     gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
     return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[frontend]])
 

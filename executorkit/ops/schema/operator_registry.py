@@ -20,13 +20,13 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from ...errors import ArgumentValueError, AttributeValueError, did_you_mean
 from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
 from .channels_last import LayoutRule
 from .inference import InferShape, InferType, OutputShapes, Params, same_dtypes
-from .traits import ALL_TRAITS, LABEL_FOR_GRADIENT
+from .traits import ALL_TRAITS, IGNORES_UNKNOWN, LABEL_FOR_GRADIENT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,6 +52,28 @@ class FileFormat:
     scratch_outputs: Callable[[Params], int] = lambda p: 0
 
 
+class OpenShape(NamedTuple):
+    """The shape of an operator without inputs, which attributes may leave to the consumers.
+
+    read
+        the shape, if part of it is unknown (0, or all of it for ()), else None.
+    fill
+        the attributes that give a shape.
+    """
+
+    read: Callable[[Params], tuple[int, ...] | None]
+    fill: Callable[[Params, tuple[int, ...]], Params]
+
+
+def _read_shape(p: Params) -> tuple[int, ...] | None:
+    shape = tuple(max(length, 0) for length in p.shape or ())
+    return shape if not shape or 0 in shape else None
+
+
+#: The shape is the attribute ``shape``; a 0 or -1 in it, or nothing at all, is unknown.
+SHAPE_ATTRIBUTE = OpenShape(_read_shape, lambda p, shape: Params({**p, "shape": shape}))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class OpDef:
     """An operator: its function and everything the graph needs to know about it."""
@@ -64,7 +86,6 @@ class OpDef:
     count: str | None
     attrs: Mapping[str, Attr]
     open_attrs: bool
-    ignore_unknown: bool
     aux: tuple[str, ...]
     key_name: str | None
     train_name: str | None
@@ -73,11 +94,6 @@ class OpDef:
     infer_type: InferType
     loss: Callable[[Params], bool]
     constant_inputs: Callable[[Params], Mapping[str, float]]
-    shape_attr: str | None
-    effects: bool
-    mutates: bool
-    dynamic_shape: bool
-    inner_states: bool
     layout_rule: LayoutRule | None
     traits: frozenset[str]
     kind: Kind | None
@@ -88,10 +104,14 @@ class OpDef:
     _aux: Callable[[Params], tuple[str, ...]] | None
     _uses_rng: Callable[[Params, bool], bool] | None
     _checks_values: Callable[[Params], bool]
-    _open_shape: Callable[[Params], tuple[int, ...] | None] | None
-    _with_shape: Callable[[Params, tuple[int, ...]], Params] | None
+    _open_shape: OpenShape | None
     in_place: OpDef | None = None
     unlabeled: OpDef | None = None
+
+    @property
+    def ignores_unknown(self) -> bool:
+        """True if attributes that the operator does not have are ignored."""
+        return IGNORES_UNKNOWN in self.traits or not (self.attrs or self.open_attrs)
 
     @property
     def doc(self) -> str:
@@ -102,14 +122,14 @@ class OpDef:
         """The parsed attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes, and those with ``ignore_unknown``, take any attribute
+        MXNet, operators without attributes, and those that ignore unknown ones, take any attribute
         and ignore it.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
             attr = self.attrs.get(name)
             if attr is None:
-                if self.ignore_unknown:
+                if self.ignores_unknown:
                     continue
                 if not self.open_attrs:
                     raise AttributeValueError(
@@ -158,18 +178,12 @@ class OpDef:
 
         Unknown lengths are 0; () is unknown altogether.
         """
-        if self._open_shape is not None:
-            return self._open_shape(p)
-        if self.shape_attr is None:
-            return None
-        shape = tuple(max(length, 0) for length in p[self.shape_attr] or ())
-        return shape if not shape or 0 in shape else None
+        return None if self._open_shape is None else self._open_shape.read(p)
 
     def with_shape(self, p: Params, shape: tuple[int, ...]) -> Params:
         """The attributes with which the output has ``shape``, where they had left it open."""
-        if self._with_shape is not None:
-            return self._with_shape(p, shape)
-        return Params({**p, self.shape_attr or "shape": shape})
+        assert self._open_shape is not None, self.name
+        return self._open_shape.fill(p, shape)
 
     def outputs(self, p: Params) -> tuple[str, ...]:
         """Names of all outputs, hidden ones last."""
@@ -223,15 +237,8 @@ def register(
     infer_type: InferType = same_dtypes,
     loss: bool | Callable[[Params], bool] = False,
     constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
-    shape_attr: str | None = None,
-    open_shape: Callable[[Params], tuple[int, ...] | None] | None = None,
-    with_shape: Callable[[Params, tuple[int, ...]], Params] | None = None,
+    open_shape: OpenShape | None = None,
     count: str = "num_args",
-    effects: bool = False,
-    mutates: bool = False,
-    dynamic_shape: bool = False,
-    inner_states: bool = False,
-    ignore_unknown: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     uses_rng: Callable[[Params, bool], bool] | None = None,
     checks_values: bool | Callable[[Params], bool] = False,
@@ -262,27 +269,11 @@ def register(
         True if ``backward`` needs no head gradient for this operator's outputs.
     constant_inputs
         inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
-    shape_attr
-        the attribute that holds the output shape of an operator without inputs; a 0 or -1 in it
-        (or nothing at all) is unknown, to be filled from the consumers.
-    open_shape, with_shape
-        the same for an operator whose shape follows from attributes in another way:
-        ``open_shape(params)`` is the shape, if part of it (0) is unknown, and
-        ``with_shape(params, shape)`` the attributes that give the shape.
+    open_shape
+        for an operator without inputs whose shape may be left open, to follow from the consumers:
+        ``SHAPE_ATTRIBUTE``, or an :class:`OpenShape` of its own.
     count
         the attribute with the number of inputs, for ``*data`` operators.
-    effects
-        the operator calls back into Python, so that its forward must run when it is asked for.
-    mutates
-        the operator exists for arrays only: it changes its auxiliary inputs when it is called, and
-        graphs refuse it.
-    dynamic_shape
-        MXNet learns the output shapes only when the operator runs, so that inference of shapes
-        answers that they are unknown (binding knows them all the same).
-    inner_states
-        auxiliary states of the node's subgraphs are those of the node.
-    ignore_unknown
-        attributes that the operator does not have are ignored, as always where it has none.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
     checks_values
@@ -326,12 +317,6 @@ def register(
             infer_type=infer_type,
             loss=_as_function(loss),
             constant_inputs=constant_inputs or (lambda p: {}),
-            shape_attr=shape_attr,
-            effects=effects,
-            mutates=mutates,
-            dynamic_shape=dynamic_shape,
-            inner_states=inner_states,
-            ignore_unknown=ignore_unknown or not (signature["attrs"] or signature["open_attrs"]),
             layout_rule=layout_rule,
             traits=frozenset(traits),
             kind=kind,
@@ -344,7 +329,6 @@ def register(
             _uses_rng=uses_rng,
             _checks_values=_as_function(checks_values),
             _open_shape=open_shape,
-            _with_shape=with_shape,
             **signature,
         )
         if in_place is not None:

@@ -49,10 +49,23 @@ STOPS_GRADIENT = "stops_gradient"
 #: Those of integer inputs are zero; of others they are not.
 STOPS_INTEGER_GRADIENT = "stops_integer_gradient"
 
+#: Exists for arrays only: it changes its auxiliary inputs when it is called; graphs refuse it.
+MUTATES = "mutates"
+#: Calls back into Python, so that its forward must run when it is asked for.
+CALLS_PYTHON = "calls_python"
+#: MXNet learns the output shapes only when it runs, so that inference of shapes answers that they
+#: are unknown (binding knows them all the same).
+DYNAMIC_SHAPE = "dynamic_shape"
+#: Auxiliary states of the node's subgraphs are those of the node.
+INNER_STATES = "inner_states"
+#: Attributes that it does not have are ignored, as always where an operator has none.
+IGNORES_UNKNOWN = "ignores_unknown"
+
 ALL_TRAITS = frozenset(
     {
         MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND,
         MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
-        NAMED_DATA, LABEL_FOR_GRADIENT, STOPS_GRADIENT, STOPS_INTEGER_GRADIENT,
+        NAMED_DATA, LABEL_FOR_GRADIENT, STOPS_GRADIENT, STOPS_INTEGER_GRADIENT, MUTATES,
+        CALLS_PYTHON, DYNAMIC_SHAPE, INNER_STATES, IGNORES_UNKNOWN,
     }
 )  # fmt: skip

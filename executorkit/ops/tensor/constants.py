@@ -14,7 +14,7 @@ from jax import lax
 from ...errors import AttributeValueError
 from ..schema.attrs import DType, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, normal_axis, output_dtype, same_shapes
-from ..schema.operator_registry import register
+from ..schema.operator_registry import SHAPE_ATTRIBUTE, OpenShape, register
 from .binary_arithmetic import convert, scalar_constant
 
 _of_dtype = output_dtype("dtype")
@@ -33,11 +33,11 @@ def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
     return op
 
 
-register("_zeros", infer_type=_of_dtype, shape_attr="shape")(_constant_op("_zeros", 0))
-register("_ones", infer_type=_of_dtype, shape_attr="shape")(_constant_op("_ones", 1))
+register("_zeros", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op("_zeros", 0))
+register("_ones", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op("_ones", 1))
 
 
-@register("_full", infer_type=_of_dtype, shape_attr="shape")
+@register("_full", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)
 def full(
     *,
     shape: Shape | None = None,
@@ -85,7 +85,7 @@ def _closed_range(p: Params, shape: Shape) -> Params:
     return Params({**p, "stop": p.start + p.step * (count - 0.5), "infer_range": False})
 
 
-@register("_arange", infer_type=_of_dtype, open_shape=_open_range, with_shape=_closed_range)
+@register("_arange", infer_type=_of_dtype, open_shape=OpenShape(_open_range, _closed_range))
 def arange(
     *,
     start: float,

@@ -35,7 +35,7 @@ from ..schema.inference import (
     same_shapes,
 )
 from ..schema.operator_registry import register
-from ..schema.traits import NAMED_DATA
+from ..schema.traits import MUTATES, NAMED_DATA
 from ..value_checks import check_values
 from .derivatives import with_jvp
 
@@ -410,7 +410,7 @@ def _infer_rows_shape(s: ShapeFacts, p: Params) -> None:
             s.set(name, s["lhs"][:1], because="there is one for each row of lhs")
 
 
-@register("fill_element_0index", mutates=True, infer_shape=_infer_rows_shape)
+@register("fill_element_0index", traits={MUTATES}, infer_shape=_infer_rows_shape)
 def fill_element_0index(lhs: jax.Array, mhs: jax.Array, rhs: jax.Array):
     """lhs with lhs[i, rhs[i]] = mhs[i] for every row i.
 
@@ -428,7 +428,7 @@ def _infer_onehot_shape(s: ShapeFacts, p: Params) -> None:
         s.set("lhs", s["rhs"][:1], because="there is one index for each row of rhs")
 
 
-@register("_onehot_encode", mutates=True, infer_shape=_infer_onehot_shape)
+@register("_onehot_encode", traits={MUTATES}, infer_shape=_infer_onehot_shape)
 def onehot_encode(lhs: jax.Array, rhs: jax.Array):
     """Rows with 1 at the index that lhs holds and 0 elsewhere.
 
@@ -438,7 +438,7 @@ def onehot_encode(lhs: jax.Array, rhs: jax.Array):
     return jax.nn.one_hot(integer_indices(lhs), rhs.shape[1], dtype=rhs.dtype)
 
 
-@register("_scatter_set_nd", mutates=True, infer_type=same_dtype_among("lhs", "rhs", "out0"))
+@register("_scatter_set_nd", traits={MUTATES}, infer_type=same_dtype_among("lhs", "rhs", "out0"))
 def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape):
     """lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
 
@@ -451,7 +451,7 @@ def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape
     return new, new
 
 
-@register("_copyto", mutates=True, infer_shape=same_shapes, infer_type=dtype_of_first_input)
+@register("_copyto", traits={MUTATES}, infer_shape=same_shapes, infer_type=dtype_of_first_input)
 def copyto(data: jax.Array):
     """data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
     return data
