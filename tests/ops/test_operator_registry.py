@@ -48,7 +48,7 @@ TRAITS = {
     },
     traits.MUTATES: {
         "_copyto", "_onehot_encode", "_scatter_set_nd", "fill_element_0index", "reset_arrays",
-        *(n for n, op in ops.all_names().items() if n == op.name and re.search("_(update|phase.)$", n)),
+        *(op.name for op in ops.all_ops() if re.search("_(update|phase.)$", op.name)),
     },
     traits.STOPS_INTEGER_GRADIENT: {"_mod", "_mod_scalar", "_rmod_scalar", "broadcast_mod"},
     traits.NAMED_DATA: {
