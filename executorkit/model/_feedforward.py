@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -164,10 +165,15 @@ class FeedForward:
             work_load_list=work_load_list, logger=logger, sym_gen=self.sym_gen,
         )  # fmt: skip
         loop = _ManagerLoop(
-            manager, self.arg_params, self.aux_params, optimizer, kvstore=store,
-            update_on_kvstore=update_on_kvstore, epoch_size=self.epoch_size,
+            manager=manager,
+            arg_params=self.arg_params,
+            aux_params=self.aux_params,
+            optimizer=optimizer,
+            kvstore=store,
+            update_on_kvstore=update_on_kvstore,
+            epoch_size=self.epoch_size,
             logger=logger or logging,
-        )  # fmt: skip
+        )
         if monitor is not None:
             manager.install_monitor(monitor)
         spec = FitSpec(
@@ -396,6 +402,7 @@ class FeedForward:
         return optimizer
 
 
+@dataclass(eq=False)
 class _ManagerLoop(TrainingLoop):
     """Trains a manager's network, through a key-value store or by an updater.
 
@@ -411,32 +418,25 @@ class _ManagerLoop(TrainingLoop):
 
     _first_batch = 1
 
-    def __init__(
-        self,
-        manager: DataParallelExecutorManager,
-        arg_params: Params,
-        aux_params: Params,
-        optimizer: opt.Optimizer,
-        kvstore: Any,
-        update_on_kvstore: bool,
-        epoch_size: int | None,
-        logger: Any,
-    ) -> None:
-        self.manager = manager
+    manager: DataParallelExecutorManager
+    arg_params: Params
+    aux_params: Params
+    optimizer: opt.Optimizer
+    kvstore: Any
+    update_on_kvstore: bool
+    epoch_size: int | None
+    logger: Any
+
+    def __post_init__(self) -> None:
+        manager, updates = self.manager, self.update_on_kvstore
         self.symbol = manager.symbol
-        self.arg_params = arg_params
-        self.aux_params = aux_params
-        self.kvstore = kvstore
-        self.epoch_size = epoch_size
-        self.logger = logger
-        manager.set_params(arg_params, aux_params)
-        if update_on_kvstore:
-            kvstore.set_optimizer(optimizer)
-        self.updater = None if update_on_kvstore else opt.get_updater(optimizer)
-        if kvstore:
-            _initialize_kvstore(
-                kvstore, manager.param_arrays, arg_params, manager.param_names, update_on_kvstore
-            )
+        manager.set_params(self.arg_params, self.aux_params)
+        if updates:
+            self.kvstore.set_optimizer(self.optimizer)
+        self.updater = None if updates else opt.get_updater(self.optimizer)
+        if self.kvstore:
+            params, names = manager.param_arrays, manager.param_names
+            _initialize_kvstore(self.kvstore, params, self.arg_params, names, updates)
 
     def _batches(self, spec: FitSpec, epoch: int) -> Iterator[Any]:
         count = 0

@@ -78,11 +78,18 @@ class Lookahead(Iterator[Any]):
 class TrainingLoop:
     """Epochs of batches, after each of which callbacks are called and other data is scored.
 
-    Subclasses define the hooks, whose names begin with an underscore, and ``symbol``.
+    Subclasses define ``symbol`` and the hooks ``_train_batch`` (forward, backward and update),
+    ``_update_metric`` (by the outputs and the labels of a batch), ``_trained_params`` (parameters
+    and auxiliary states, after an epoch) and ``_evaluate`` (scores the evaluation data), and
+    override those at the end as they need.
     """
 
     logger: Any
     symbol: Any
+    _train_batch: Callable[[Any], None]
+    _update_metric: Callable[[EvalMetric, Any], None]
+    _trained_params: Callable[[], tuple[Mapping[str, Any], Mapping[str, Any]]]
+    _evaluate: Callable[[FitSpec, int], None]
     #: Number of an epoch's first batch for callbacks.
     _first_batch: ClassVar[int] = 0
 
@@ -91,7 +98,7 @@ class TrainingLoop:
             start = time.time()
             self._begin_epoch(spec, epoch)
             spec.eval_metric.reset()
-            for name, value in self._train_epoch(spec, epoch):
+            for name, value in self._train_epoch(spec, epoch) or ():
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             arg_params, aux_params = self._trained_params()
@@ -101,10 +108,11 @@ class TrainingLoop:
                 self._evaluate(spec, epoch)
             self._end_epoch(spec)
 
-    def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]]:
-        """Trains on all batches; returns the values of the last :meth:`_look_ahead`."""
+    def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]] | None:
+        """Trains on all batches; returns what the last :meth:`_look_ahead` did, None without any
+        batch."""
         batches = Lookahead(self._batches(spec, epoch))
-        values: list[tuple[str, Any]] = []
+        values = None
         for nbatch, batch in enumerate(batches, self._first_batch):
             if spec.monitor is not None:
                 spec.monitor.tic()
@@ -146,8 +154,6 @@ class TrainingLoop:
             for callback in callback_list(callbacks):
                 callback(param)
 
-    # Hooks
-
     def _begin_epoch(self, spec: FitSpec, epoch: int) -> None:
         """Called before the first batch of an epoch."""
 
@@ -156,27 +162,11 @@ class TrainingLoop:
 
     def _batches(self, spec: FitSpec, epoch: int) -> Iterable[Any]:
         """The batches of an epoch."""
-        raise NotImplementedError
-
-    def _train_batch(self, batch: Any) -> None:
-        """Forward, backward and update."""
-        raise NotImplementedError
-
-    def _update_metric(self, eval_metric: EvalMetric, batch: Any) -> None:
-        """Updates a metric with the outputs and the labels of a batch."""
-        raise NotImplementedError
+        return spec.train_data
 
     def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
         """Called before the callbacks of a batch; the values to be logged, if it is the last."""
         return []
-
-    def _trained_params(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Parameters and auxiliary states by name, after an epoch."""
-        raise NotImplementedError
-
-    def _evaluate(self, spec: FitSpec, epoch: int) -> None:
-        """Scores the evaluation data."""
-        raise NotImplementedError
 
     def _callback_variables(self) -> dict[str, Any]:
         """Variables of the loop that MXNet's callbacks read from ``locals``."""

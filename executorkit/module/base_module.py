@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import isfunction
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -520,15 +520,11 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]]:
         with self.discard_gradients(spec.observers):
-            return super()._train_epoch(spec, epoch)
-
-    def _batches(self, spec: FitSpec, epoch: int) -> Lookahead:
-        batches = Lookahead(spec.train_data)
-        if batches.peek() is None:
-            raise EmptyIteratorError(
-                "fit: train_data", "it has no batch", hint="reset() an iterator first"
-            )
-        return batches
+            values = super()._train_epoch(spec, epoch)
+        if values is None:
+            hint = "reset() an iterator first"
+            raise EmptyIteratorError("fit: train_data", "it has no batch", hint=hint)
+        return values
 
     def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
         next_batch = batches.peek()
@@ -587,11 +583,11 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         streams are all as before the batch, or all as after it."""
         n_updates = self.n_updates
         # An old step holds the weights: they could not be updated in place.
-        earlier = [weakref.ref(step) for step in self.last_steps()]
+        earlier = WeakSet(self.last_steps())
 
         def withdraw() -> None:
             for step in self.last_steps():
-                if all(reference() is not step for reference in earlier):
+                if step not in earlier:
                     step.withdraw()
 
         with Rollback(lambda: self.n_updates != n_updates, streams=True) as rollback:
