@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..io import DataBatch, DataDesc, DataIter
+import numpy as np
+
+from ..io import DataDesc, DataIter
 from ..ndarray import NDArray, array
 
 
@@ -49,11 +51,6 @@ class DataLoaderIter(DataIter):
         )
         return self._current is not None
 
-    def next(self) -> DataBatch:
-        if not self.iter_next():
-            raise StopIteration
-        return DataBatch(self.getdata(), self.getlabel(), self.getpad())
-
     def _arrays(self) -> tuple[NDArray, NDArray]:
         assert self._current is not None, "iter_next() comes first"
         return self._current
@@ -67,17 +64,12 @@ class DataLoaderIter(DataIter):
     def getpad(self) -> int:
         return self.batch_size - self._arrays()[0].shape[0]
 
-    def getindex(self) -> None:
-        """None: a loader has no indices."""
-        return None
-
     def _filled(self, values: NDArray) -> NDArray:
         rows = values.shape[0]
         if rows == self.batch_size:
             return values
         host = values.asnumpy()
-        filled = host.repeat(0, axis=0)
-        filled.resize((self.batch_size, *host.shape[1:]))
+        filled = np.zeros((self.batch_size, *host.shape[1:]), host.dtype)
         filled[:rows] = host
         return array(filled, values.context, values.dtype)
 

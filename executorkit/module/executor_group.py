@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from ..base import _as_list
 from ..context import Context
 from ..debugging import FiniteReport
 from ..display import Viewed, brief
@@ -105,6 +106,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
     Slices of equal length on distinct devices run as one pmapped program on replicated arrays;
     the NDArrays of single devices are split off when a script reads them.
     """
+
+    #: Bytes that executors share, which MXNet counts and scripts print; not known here.
+    _total_exec_bytes: int = 0
 
     def __init__(
         self,
@@ -260,10 +264,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self.core.execs
 
     @property
-    def _total_exec_bytes(self) -> int:
-        return 0  # MXNet's count of the memory that executors share, which is not known here
-
-    @property
     def data_arrays(self) -> SlicePairs:
         """For each data input, (slice, NDArray) of all devices."""
         return self._pairs(self.data_names)
@@ -393,11 +393,12 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             raise ModuleUsageError(
                 "backward", "the group is bound for inference", hint="bind with for_training=True"
             )
+        self.core.backward(self._head_gradients(out_grads))
+
+    def _head_gradients(self, out_grads: Any) -> list[PerDevice | None] | None:
         if out_grads is None:
-            self.core.backward()
-            return
-        heads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-        self.core.backward(self.core.head_gradients(heads, self.output_layouts))
+            return None
+        return self.core.head_gradients(_as_list(out_grads), self.output_layouts)
 
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
@@ -407,10 +408,11 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         Merged: one NDArray per output, on the first device, of the whole batch. Otherwise a list
         per output with the arrays of all devices.
         """
-        stop = self.num_outputs if end is None else end
-        outputs = [self.core.outputs[i] for i in range(begin, stop)]
-        axes = [self.output_layouts[i] for i in range(begin, stop)]
-        return _gathered(outputs, axes) if merge_multi_context else [list(o) for o in outputs]
+        outputs, axes = self.core.outputs, self.output_layouts
+        numbers = range(begin, self.num_outputs if end is None else end)
+        if merge_multi_context:
+            return [gather(outputs[i], axes[i]) for i in numbers]
+        return [list(outputs[i]) for i in numbers]
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of each output for the whole batch."""
@@ -445,15 +447,12 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             return
         writes = []
         for name, target, arrays in zip(self.state_names, targets, states, strict=False):
+            where = f"set_states: {name!r}"
             if len(arrays) != len(target):
-                raise BatchError(
-                    f"set_states: {name!r}", f"{len(arrays)} arrays for {len(target)} devices"
-                )
+                raise BatchError(where, f"{len(arrays)} arrays for {len(target)} devices")
             for array, new in zip(target, arrays, strict=True):
                 if new.shape != array.shape:
-                    raise BatchError(
-                        f"set_states: {name!r}", f"shape {new.shape}, expected {array.shape}"
-                    )
+                    raise BatchError(where, f"shape {new.shape}, expected {array.shape}")
                 writes.append((array, new))
         for array, new in writes:
             new.copyto(array)
@@ -499,17 +498,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         the device. ``out_grads`` are head gradients of the whole batch, as ``backward`` takes them;
         by default those of the last ``backward``.
         """
-        heads = None
-        if out_grads is not None:
-            grads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-            heads = self.core.head_gradients(grads, self.output_layouts)
-        return check_group_finite(self.core, heads, raise_error)
+        return check_group_finite(self.core, self._head_gradients(out_grads), raise_error)
 
     def install_monitor(self, mon: Any) -> None:
         """Installs a monitor on the executors of all devices."""
         for executor in self.execs:
             mon.install(executor)
-
-
-def _gathered(arrays: Sequence[PerDevice], axes: Sequence[int]) -> list[NDArray]:
-    return [gather(a, axis) for a, axis in zip(arrays, axes, strict=True)]
