@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax import lax
 
 import executorkit as mx
+from executorkit.lowering.summary.cost_model import OPEN_LOOP, total_work
 from executorkit.lowering.summary.layers import layers
 
 
@@ -113,3 +117,20 @@ def test_loops_in_graphs_count_their_iterations():
     out, _ = mx.sym.contrib.foreach(body, data, [state], name="loop")
     macs = [layers(out, {"data": (n, 2, 3), "s": (1,)}, [])[0].macs for n in (2, 7)]
     assert macs == [2 * 2 * 3 * 4, 7 * 2 * 3 * 4]
+
+
+def test_constants_branches_and_loops_of_a_traced_function_are_counted():
+    x, weight = jnp.ones((4, 4)), jnp.ones((4, 4))
+
+    def function(x):
+        x = lax.fori_loop(0, 3, lambda _, x: x @ weight, x)
+        return lax.cond(x[0, 0] > 0, jax.jit(lambda x: x @ weight), lambda x: x + 1, x)
+
+    closed = jax.make_jaxpr(function)(x)
+    assert closed.consts
+    for jaxpr in (closed, closed.jaxpr):
+        assert total_work(jaxpr).macs == 4 * 4**3
+        assert total_work(jaxpr).uncounted == set()
+    endless = jax.make_jaxpr(lambda x: lax.while_loop(lambda x: x[0, 0] < 9, jnp.exp, x))(x)
+    assert total_work(endless.jaxpr).uncounted == {OPEN_LOOP}
+    assert total_work(endless.jaxpr).flops == 16 + 1

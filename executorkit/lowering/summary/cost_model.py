@@ -78,7 +78,8 @@ class WorkCounter(Flattener[None]):
 
     def count(self, jaxpr: Any) -> None:
         """Walks over a jaxpr."""
-        self.flatten(jaxpr, _no_values(jaxpr))
+        inner = getattr(jaxpr, "jaxpr", jaxpr)
+        self.flatten(jaxpr, [None] * len(inner.invars), [None] * len(inner.constvars))
 
     def constant(self, aval: Any, contents: Any) -> None:
         return None
@@ -94,13 +95,10 @@ class WorkCounter(Flattener[None]):
         outer = self._times
         self._times *= equation.params["length"] if name == "scan" else 1
         for jaxpr in inner:
-            self.inline(equation, jaxpr, _no_values(jaxpr))
+            inputs = [None] * len(getattr(jaxpr, "jaxpr", jaxpr).invars)
+            self.inline(equation, jaxpr, inputs)
         self._times = outer
         return [None] * len(equation.outvars)
-
-
-def _no_values(jaxpr: Any) -> list[None]:
-    return [None] * len(getattr(jaxpr, "jaxpr", jaxpr).invars)
 
 
 def total_work(jaxpr: Any) -> OperationCount:
