@@ -6,6 +6,7 @@ XLA reads its flags when JAX starts, so they are set here, before any test impor
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -21,6 +22,7 @@ import jax
 import numpy as np
 import pytest
 
+import executorkit as mx
 from executorkit.ops.nn.conv_kernels import winograd
 
 jax.config.update("jax_num_cpu_devices", 8)
@@ -37,6 +39,13 @@ FORCED = {name: os.environ.get(name) for name in ("EXECUTORKIT_INTERPRET", "EXEC
 def _seeded_numpy() -> None:
     """Each test draws the same NumPy numbers, alone or in company."""
     np.random.seed(20)
+
+
+@pytest.fixture
+def fresh_programs() -> Iterator[None]:
+    """The test has caches of compiled code of its own, so that its counts are its own."""
+    with mx.program.fresh_caches():
+        yield
 
 
 @pytest.fixture

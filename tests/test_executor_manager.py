@@ -153,9 +153,9 @@ def _step(manager: Any, one: Any) -> None:
     mx.nd.waitall()
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("devices", [1, 2])
 def test_a_bucket_compiles_once_and_coming_back_compiles_nothing(devices):
-    mx.program.clear_cache()
     manager = _buckets(devices)
     traces = []
     for steps in (5, 3, 5, 3, 2, 3, 5, 2):

@@ -25,6 +25,7 @@ from ._code_cache import (
     CacheInfo as CacheInfo,
     CodeCache as CodeCache,
     cached_code as cached_code,
+    fresh_caches as fresh_caches,
 )
 from ._compiled_function import (
     CompilationCounts as CompilationCounts,

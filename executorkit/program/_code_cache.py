@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import jax
@@ -133,6 +134,11 @@ class CodeCache(Generic[_C]):
         self.kind = kind
         self.limit = limit
         self._share = share
+        self.begin()
+        _caches[kind] = self
+
+    def begin(self) -> None:
+        """Begins without any entry and any use."""
         self._entries: dict[Hashable, _C] = {}
         #: Entries beyond the limit that are still in use.
         self._dropped: dict[Hashable, _C] = {}
@@ -140,7 +146,6 @@ class CodeCache(Generic[_C]):
         self._misses = 0
         #: Bytes in use when the last collection of garbage could not free them.
         self._needed_bytes = 0
-        _caches[kind] = self
 
     def get(self, key: Hashable) -> _C | None:
         """The entry of a key, None if there is none."""
@@ -325,6 +330,23 @@ def trim_code() -> None:
     _settings.grown = 0
     for cache in list(_caches.values()):
         cache.trim()
+
+
+@contextmanager
+def fresh_caches() -> Iterator[None]:
+    """All caches of compiled code are empty within; afterwards they, and their limits, are as they
+    were before."""
+    owners = [*_caches.values(), _settings]
+    former = [vars(owner).copy() for owner in owners]
+    for cache in _caches.values():
+        cache.begin()
+    try:
+        yield
+    finally:
+        for cache in _caches.values():
+            cache.clear()
+        for owner, contents in zip(owners, former, strict=True):
+            vars(owner).update(contents)
 
 
 def cache_infos() -> dict[str, CacheInfo]:

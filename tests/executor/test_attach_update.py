@@ -14,6 +14,8 @@ from executorkit.optimizer import attach_update
 from executorkit.optimizer.update_call import UpdateCall
 from executorkit.program import MAX_AGE
 
+pytestmark = pytest.mark.usefixtures("fresh_programs")
+
 
 @dataclass(frozen=True)
 class Descent:
@@ -34,7 +36,6 @@ WEIGHTS = ("fc1_weight", "fc1_bias", "bn_gamma", "bn_beta")
 
 
 def _bound(grad_req: Any = None) -> Any:
-    mx.program.clear_cache()
     req = grad_req or dict.fromkeys(WEIGHTS, "write")
     executor = _net().simple_bind(mx.cpu(), data=(6, 5), grad_req=req)
     rng = np.random.default_rng(0)

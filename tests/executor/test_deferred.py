@@ -60,9 +60,9 @@ def test_statistics_start_from_their_value_at_backward():
     assert _values(executor.aux_dict["bn_moving_mean"]) == [[6.5]]
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("look", [False, True])
 def test_statistics_move_with_every_backward_and_nothing_more_is_compiled(look):
-    mx.program.clear_cache()
     net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", momentum=0.5)
     executor = net.simple_bind(mx.cpu(), x=(4, 1))
     executor.arg_dict["x"][:] = [[0], [2], [4], [6]]

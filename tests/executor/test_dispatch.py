@@ -97,8 +97,8 @@ def test_a_known_graph_is_bound_without_asking_jax_for_anything():
     np.testing.assert_array_equal(executor.arg_dict["fc_weight"].asnumpy(), np.zeros((3, 4)))
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_waitall_runs_the_pending_steps_of_all_executors_once():
-    mx.program.clear_cache()
     one, two = _sum(2), _sum(3)
     outputs = [*one.forward(is_train=True), *two.forward()]
     one.backward(mx.nd.ones((2,)))

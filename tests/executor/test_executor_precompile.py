@@ -10,12 +10,9 @@ import pytest
 from jax import monitoring
 
 import executorkit as mx
-from executorkit.program import CompileTask, clear_cache, submit
+from executorkit.program import CompileTask, submit
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 @pytest.fixture

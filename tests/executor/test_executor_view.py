@@ -9,15 +9,11 @@ import pytest
 import executorkit as mx
 from executorkit.display import view_of
 from executorkit.ndarray import array_statistics
-from executorkit.program import clear_cache
 
 from ..display._html import checked
 from ..display._snapshots import matches
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _net():

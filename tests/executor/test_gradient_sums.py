@@ -33,9 +33,9 @@ def _train(executor: Any, times: int = 1, read: bool = False) -> list[Any]:
     return [None if g is None else g.asnumpy() for g in executor.grad_arrays]
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("read", [False, True])
 def test_every_request_shares_one_program(compiled, read):
-    mx.program.clear_cache()
     writing = _bound("write")
     once = _train(writing, read=read)
     traces = writing.program.traces
@@ -105,9 +105,8 @@ def test_parts_of_a_graph_on_two_devices():
         np.testing.assert_array_equal(second, 2 * first)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_gradients_of_a_group_are_added_on_each_device():
-    mx.program.clear_cache()
-
     def group(request: str) -> Any:
         contexts = [mx.cpu(0), mx.cpu(1)]
         names = ["fc_weight", "fc_bias"]
@@ -147,8 +146,8 @@ def test_an_update_takes_the_sums():
     np.testing.assert_array_equal(executor.grad_dict["fc_weight"].asnumpy(), 2 * expected)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_other_requests_compile_nothing_again_with_an_update(compiled):
-    mx.program.clear_cache()
     for _ in range(2):
         for request in ("write", "add"):
             module = mx.mod.Module(

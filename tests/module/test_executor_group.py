@@ -141,8 +141,8 @@ def test_a_failed_reshape_leaves_the_group_as_it_was():
     assert group.get_outputs()[0].shape == (6, 3)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_reshaping_back_compiles_nothing_and_keeps_parameters():
-    mx.program.clear_cache()
     group = _group(4, 8)
     traces = []
     for rows in (8, 4, 6, 8, 4, 6):

@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.program import clear_cache
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _module(devices: int, batch: int = 12, for_training: bool = True):

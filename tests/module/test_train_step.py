@@ -11,6 +11,8 @@ import pytest
 import executorkit as mx
 from executorkit.errors import GradientConsumedError
 
+pytestmark = pytest.mark.usefixtures("fresh_programs")
+
 CONTEXTS = {
     "one": mx.cpu(),
     "two": [mx.cpu(0), mx.cpu(1)],

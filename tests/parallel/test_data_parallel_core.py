@@ -130,8 +130,8 @@ def test_groups_of_even_and_uneven_slices_share_parameters():
     np.testing.assert_array_equal(even.grad_arrays[number][3].asnumpy(), gradient)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_a_step_is_one_program_and_moves_only_the_batch():
-    mx.program.clear_cache()
     group = _bound()
     _run(group, "fused")
     assert group.traces == 1

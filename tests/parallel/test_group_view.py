@@ -9,7 +9,6 @@ import pytest
 import executorkit as mx
 from executorkit.display import view_of
 from executorkit.parallel._pmap_program import _statistics_function
-from executorkit.program import clear_cache
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -17,9 +16,7 @@ from ..display._snapshots import matches
 DATA = np.linspace(-1, 2, 24).reshape(8, 3)
 
 
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _net():

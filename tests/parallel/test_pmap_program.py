@@ -53,9 +53,9 @@ def test_a_pmapped_function_counts_its_traces_and_can_be_cleared():
     assert mapped.traces == 3
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("splits", [True, False])
 def test_a_training_step_takes_its_working_memory_in_pieces_if_it_may(monkeypatch, splits):
-    mx.program.clear_cache()
     monkeypatch.setattr(_data_parallel_core, "can_split_temp_buffers", lambda *_: splits)
     net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=2, kernel=(1, 1))
     module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)], label_names=None)

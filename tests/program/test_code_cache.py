@@ -19,21 +19,11 @@ from executorkit.program import (
     CompiledFunction,
     cache_info,
     cached_code,
-    clear_cache,
     set_cache_limit,
     small_jit,
 )
 
-pytestmark = pytest.mark.usefixtures("compiled")
-
-
-@pytest.fixture(autouse=True)
-def _own_limits():
-    clear_cache()
-    info = cache_info()
-    yield
-    set_cache_limit(info.limit, bytes=2 * info.limit_bytes)
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("compiled", "fresh_programs")
 
 
 def _executables(name):

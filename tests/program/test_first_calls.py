@@ -20,9 +20,8 @@ TAKES_OVER = 48
 
 
 @pytest.fixture(autouse=True)
-def _automatic(monkeypatch):
+def _automatic(monkeypatch, fresh_programs):
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
-    clear_cache()
 
 
 def _network():

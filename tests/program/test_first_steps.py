@@ -19,9 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:init_params:UserWarning")
 
 
 @pytest.fixture(autouse=True)
-def _automatic(monkeypatch):
+def _automatic(monkeypatch, fresh_programs):
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
-    clear_cache()
 
 
 def _net(dropout: float = 0.3) -> Any:

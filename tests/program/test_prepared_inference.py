@@ -18,10 +18,7 @@ PREPARED = {"prepare": True, "interpret": False}
 PLAIN = {"prepare": False, "interpret": False}
 
 
-@pytest.fixture(autouse=True)
-def _own_programs() -> None:
-    """Programs of other tests have met arrays already."""
-    mx.program.clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _fill(executor: Any, seed: int = 0) -> Any:

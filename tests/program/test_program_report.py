@@ -10,17 +10,13 @@ import pytest
 
 import executorkit as mx
 from executorkit.lowering import disabled
-from executorkit.program import clear_cache
 from executorkit.program._compiled_function import MAX_TRACES
 from executorkit.program._trace_history import argument_differences
 
 from ..display._html import checked
 from ..models.lstm import lstm
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _net(hidden=5):

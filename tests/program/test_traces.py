@@ -16,10 +16,7 @@ import executorkit as mx
 from executorkit.program import cache_info, clear_cache, set_cache_limit
 from executorkit.program._compiled_function import MAX_SHAPES
 
-
-@pytest.fixture(autouse=True)
-def _fresh():
-    clear_cache()
+pytestmark = pytest.mark.usefixtures("fresh_programs")
 
 
 def _net(hidden: int = 5):

@@ -79,10 +79,10 @@ def _by_hand(tx: Any, steps: int) -> dict[str, np.ndarray]:
     return {n: np.array(v) for n, v in executor.params().items()}
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("devices", [0, 1, 2])
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_steps_are_one_program_with_the_values_of_a_loop_by_hand(name, devices):
-    mx.program.clear_cache()
     tx = TRANSFORMATIONS[name]
     step = Step(_module(devices) if devices else _executor(), tx)
     for _ in range(4):
@@ -265,6 +265,7 @@ def test_rematerialisation_changes_no_value(remat):
         np.testing.assert_allclose(step.params[n], expected, 1e-5, 1e-6)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_forced_mirroring_keeps_less_for_backward():
     def residuals(mirror: bool) -> tuple[int, np.ndarray]:
         with mx.AttrScope(force_mirroring=str(mirror)):
@@ -278,7 +279,6 @@ def test_forced_mirroring_keeps_less_for_backward():
         executor.backward(mx.nd.ones(64))
         return sum(a.size for a in arrays), executor.grad_arrays[0].asnumpy()
 
-    mx.program.clear_cache()
     (few, ours), (many, expected) = residuals(True), residuals(False)
     assert few < many
     np.testing.assert_allclose(ours, expected, 1e-5)
