@@ -335,8 +335,8 @@ def invoke(
     if arrays:
         context = arrays[0]._context
     else:
-        if attrs.get(op.shape_attr or "") is not None:
-            check_known_shape(op.name, resolved.params[op.shape_attr])
+        if op.has_shape_attribute and attrs.get("shape") is not None:
+            check_known_shape(op.name, resolved.params.shape)
         context = out._context if isinstance(out, Handle) else _context(ctx)
     values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
     key = next_key(context) if op.key_name is not None else None

@@ -109,6 +109,11 @@ class OpDef:
     unlabeled: OpDef | None = None
 
     @property
+    def has_shape_attribute(self) -> bool:
+        """True if the attribute ``shape`` is the output's shape, and may leave it open."""
+        return self._open_shape is SHAPE_ATTRIBUTE
+
+    @property
     def ignores_unknown(self) -> bool:
         """True if attributes that the operator does not have are ignored."""
         return IGNORES_UNKNOWN in self.traits or not (self.attrs or self.open_attrs)
