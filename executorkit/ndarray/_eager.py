@@ -33,6 +33,7 @@ from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
+from ..ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
@@ -119,11 +120,6 @@ _DYNAMIC = frozenset(
     {"scalar", "lr", "wd", "rescale_grad", "t"}
     | {"lrs", "wds", "etas", "learning_rates", "step_count"}
 )
-#: Operators found to need these as constants (they decide something in Python).
-_STATIC: set[str] = set()
-#: Operators found to need the values of their inputs (the shape of their output depends on them):
-#: these run uncompiled.
-_UNCOMPILED: set[str] = set()
 #: Errors raised when Python code asks for a value that is only traced.
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 _counts = CompilationCounts()
@@ -150,13 +146,17 @@ class ResolvedCall:
         number of outputs that a call returns.
     is_plain
         whether a call has no effect but its results, and draws no random numbers.
+    is_compiled
+        whether it runs compiled: False for an operator that needs the values of its inputs, and
+        for one of a user's that was found to need a value which a trace does not have.
     output_shapes
         of a plain call that computes each element for itself: the shapes of its results for those
         of arrays that are not empty, None where they do not fit. None for other calls.
     """
 
     __slots__ = (
-        "aux", "constant_inputs", "is_plain", "key", "n_visible", "op", "output_shapes", "params",
+        "aux", "constant_inputs", "is_compiled", "is_plain", "key", "n_visible", "op",
+        "output_shapes", "params",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
@@ -167,6 +167,7 @@ class ResolvedCall:
         self.aux = op.aux_of(self.params)
         self.constant_inputs = op.constant_inputs(self.params)
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
+        self.is_compiled = NEEDS_VALUES not in op.traits
         self.output_shapes = None
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
@@ -179,29 +180,37 @@ _resolved = lru_cache(maxsize=4096)(ResolvedCall)
 def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
     """The call of an operator on arrays, if :func:`run_plain` can run it: None if it has other
     effects, or attributes that are passed as values."""
-    if op.name in _UNCOMPILED or not attrs.keys().isdisjoint(_DYNAMIC):
+    if not attrs.keys().isdisjoint(_DYNAMIC):
         return None
-    resolved = _resolved(op, tuple((k, to_text(v)) for k, v in attrs.items()), ())
-    return resolved if resolved.is_plain else None
+    resolved = _with_constants(op, attrs)
+    return resolved if resolved.is_plain and resolved.is_compiled else None
+
+
+def _with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:
+    """The call with all attributes as constants."""
+    return _resolved(op, _as_texts(attrs), ())
+
+
+def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple([(k, to_text(v)) for k, v in attrs.items()])
+
+
+def _entry(key: tuple[Any, ...]) -> CompiledFunction:
+    return _functions.get(key) or _functions.get_or_make(key, lambda: _jitted(*key))
 
 
 def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
     """:func:`invoke` of a resolved call on one array or more."""
-    entry = _functions.get(resolved.key)
-    if entry is None:
-        entry = _functions.get_or_make(resolved.key, lambda: _jitted(*resolved.key))
+    entry = _entry(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
         return _delivered(resolved, cls, arrays, results, None)
     context = arrays[0]._context
     values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
     try:
-        with jax.enable_x64(True):
-            results = entry(None, (), *values)
+        results = entry(None, (), *values)
     except _NEEDS_VALUES:
         return invoke(resolved.op, cls, arrays, resolved.params)
-    if deferred_errors.open:
-        deferred_errors.follow(values, results)
     if resolved.n_visible == 1:
         return cls.from_jax(results[0], context, shared=False)
     visible = results[: resolved.n_visible]
@@ -326,6 +335,8 @@ def invoke(
         op = op.in_place
     texts, dynamic = _texts(op, attrs, arrays)
     resolved = _resolved(op, texts, tuple([k for k, _ in dynamic]))
+    if dynamic and not resolved.is_compiled:
+        resolved, dynamic = _with_constants(op, attrs), ()
     if arrays and resolved.is_plain:
         entry = _functions.get(resolved.key)
         if entry is not None and entry.host_plans:
@@ -344,11 +355,9 @@ def invoke(
     try:
         results = _run(resolved, dynamic, key, values, device)
     except _NEEDS_VALUES:
-        (_STATIC if dynamic else _UNCOMPILED).add(op.name)
-        texts = tuple((k, to_text(v)) for k, v in attrs.items())
-        results = _run(_resolved(op, texts, ()), (), key, values, device)
-    if deferred_errors.open:
-        deferred_errors.follow(values, results)
+        resolved.is_compiled = False
+        resolved = _with_constants(op, attrs)
+        results = _run(resolved, (), key, values, device)
     visible = results[: resolved.n_visible]
     if out is not None:
         assign_out(op, out, visible)
@@ -397,7 +406,7 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
 
 def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
     """The parsed attributes of a call; calls with equal texts share them."""
-    return _parsed(op, tuple((k, to_text(v)) for k, v in attrs.items()))
+    return _parsed(op, _as_texts(attrs))
 
 
 def _texts(
@@ -407,10 +416,10 @@ def _texts(
     values."""
     if (
         attrs.keys().isdisjoint(_DYNAMIC)
-        or op.name in _STATIC
+        or NEEDS_NUMBERS in op.traits
         or not all(is_floating(a.storage.dtype) for a in arrays)
     ):
-        return tuple((k, to_text(v)) for k, v in attrs.items()), ()
+        return _as_texts(attrs), ()
     texts, dynamic = [], []
     for k, v in attrs.items():
         if k in _DYNAMIC and k in op.attrs and isinstance(v, int | float):
@@ -458,15 +467,14 @@ def _run(
     values: Sequence[jax.Array],
     device: Device | None,
 ) -> tuple[jax.Array, ...]:
-    op = resolved.op
-    with jax.enable_x64(True):
-        if op.name in _UNCOMPILED:
-            return op.apply(resolved.params, values, key=key)
-        cache_key = resolved.key if device is None else (*resolved.key[:-1], device)
-        entry = _functions.get(cache_key)
-        if entry is None:
-            entry = _functions.get_or_make(cache_key, lambda: _jitted(*cache_key))
-        return entry(key, tuple([v for _, v in dynamic]), *values)
+    if not resolved.is_compiled:
+        with jax.enable_x64(True):
+            results = resolved.op.apply(resolved.params, values, key=key)
+        if deferred_errors.open:
+            deferred_errors.follow(values, results)
+        return results
+    cache_key = resolved.key if device is None else (*resolved.key[:-1], device)
+    return _entry(cache_key)(key, tuple([v for _, v in dynamic]), *values)
 
 
 def _jitted(

@@ -14,10 +14,12 @@ from executorkit import ndarray as nd
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
 from executorkit.ndarray import _array_operators, _eager
-from executorkit.ops import lookup, register
+from executorkit.ops import Params, all_ops, lookup, register
 from executorkit.ops.platforms import this_process_only
 from executorkit.ops.schema import operator_registry as _registry
 from executorkit.ops.schema.calls import call_doc, namespace_entries
+from executorkit.ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
+from tests import _golden
 
 
 def _traces() -> int:
@@ -348,6 +350,33 @@ def test_random_operators_draw_anew():
     assert not np.array_equal(a, b)
 
 
-def test_the_static_fallback_is_by_operator():
-    assert "_plus_scalar" not in _eager._STATIC
-    assert lookup("_plus_scalar") is not None
+def _needs_values(function, *operands) -> bool:
+    """True if JAX cannot trace a function for lack of values."""
+    try:
+        with jax.enable_x64(True):
+            jax.eval_shape(function, *operands)
+    except _eager._NEEDS_VALUES:
+        return True
+    return False
+
+
+def test_the_operators_that_need_values_and_numbers_say_so():
+    needs: dict[str, set[str]] = {NEEDS_VALUES: set(), NEEDS_NUMBERS: set()}
+    first_last = reversed(list(_golden.questions()))  # of each operator the first question stays
+    cases = {case.op: (case, dtype) for _, case, dtype in first_last}
+    for case, dtype in cases.values():
+        op, p = _golden.parsed(case)
+        arrays, key = list(case.arrays(dtype).values()), jax.random.key(0)
+
+        def run(numbers, *xs, op=op, p=p, key=key):
+            return op.apply(Params({**p, **numbers}), xs, key=key)
+
+        if _needs_values(run, {}, *arrays):
+            needs[NEEDS_VALUES].add(op.name)
+        numbers = {k: p[k] for k in op.attrs if k in _eager._DYNAMIC and p[k] is not None}
+        floating = all(_eager.is_floating(x.dtype) for x in arrays)
+        if numbers and floating and _needs_values(run, numbers, *arrays):
+            needs[NEEDS_NUMBERS].add(op.name)
+    assert len(cases) > 300
+    for trait, names in needs.items():
+        assert {op.name for op in all_ops() if trait in op.traits} == names

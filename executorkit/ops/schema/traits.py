@@ -44,6 +44,11 @@ NAMED_DATA = "named_data"
 
 #: Its input ``label`` is read by its gradient only, and may be absent where none is taken.
 LABEL_FOR_GRADIENT = "label_for_gradient"
+#: The shape of its output depends on the values of its inputs: on arrays it runs uncompiled.
+NEEDS_VALUES = "needs_values"
+#: It decides something in Python by an attribute that is a number (``scalar``, ``lr``), which other
+#: operators on arrays take as a value, so that a changing number compiles nothing.
+NEEDS_NUMBERS = "needs_numbers"
 #: The gradients of its inputs are zero.
 STOPS_GRADIENT = "stops_gradient"
 #: Those of integer inputs are zero; of others they are not.
@@ -67,5 +72,6 @@ ALL_TRAITS = frozenset(
         MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
         NAMED_DATA, LABEL_FOR_GRADIENT, STOPS_GRADIENT, STOPS_INTEGER_GRADIENT, MUTATES,
         CALLS_PYTHON, DYNAMIC_SHAPE, INNER_STATES, IGNORES_UNKNOWN,
+        NEEDS_VALUES, NEEDS_NUMBERS,
     }
 )  # fmt: skip

@@ -20,6 +20,7 @@ from ..schema.attrs import Tuning
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, TypeFacts, same_shapes, shape_of_data, shape_of_inputs
 from ..schema.operator_registry import register
+from ..schema.traits import NEEDS_NUMBERS
 from .binary_arithmetic import (
     BINARY,
     BinaryFunction,
@@ -364,7 +365,7 @@ def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     return with_jvp(clipped, tangent)(data)
 
 
-@register("smooth_l1", infer_shape=same_shapes)
+@register("smooth_l1", infer_shape=same_shapes, traits={NEEDS_NUMBERS})
 def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
     """Huber-like loss of every element x of data, with s = ``scalar``.
 

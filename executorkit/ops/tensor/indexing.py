@@ -35,7 +35,7 @@ from ..schema.inference import (
     same_shapes,
 )
 from ..schema.operator_registry import register
-from ..schema.traits import MUTATES, NAMED_DATA
+from ..schema.traits import MUTATES, NAMED_DATA, NEEDS_VALUES
 from ..value_checks import check_values
 from .derivatives import with_jvp
 
@@ -463,7 +463,12 @@ def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
         s.set("index", (data[p.axis],), because=f"data is {data} and axis={p.axis}")
 
 
-@register("_contrib_boolean_mask", infer_shape=_infer_mask_shape, infer_type=dtype_of_first_input)
+@register(
+    "_contrib_boolean_mask",
+    infer_shape=_infer_mask_shape,
+    infer_type=dtype_of_first_input,
+    traits={NEEDS_VALUES},
+)
 def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     """The entries of ``axis`` of data at which index is not 0.
 
