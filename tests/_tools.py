@@ -15,7 +15,7 @@ ANSWERS = json.loads((GOLDEN / "data" / "training_tools.json").read_text())
 def names(module: str) -> list[str]:
     """The scripts of one module, each of which has an answer."""
     script_names = [n for n, f in training_scripts.SCRIPTS.items() if f.__module__.endswith(module)]
-    assert set(script_names) <= set(ANSWERS), "run tests/golden/make_training_tools.py"
+    assert set(script_names) <= set(ANSWERS), "run tests/golden/make_scripts.py training_tools"
     return script_names
 
 

@@ -32,7 +32,7 @@ def _differs(ours: Any, theirs: Any) -> bool:
 @pytest.mark.golden
 @pytest.mark.parametrize("theme", oq.THEMES)
 def test_operators_answer_as_mxnet(theme):
-    assert list(ANSWERS[theme]) == oq.questions(theme), "ask again: make_operators.py"
+    assert list(ANSWERS[theme]) == oq.questions(theme), "ask again: make_scripts.py operators"
     assert ["error", ["NameError"]] not in ANSWERS[theme].values()
     wrong = []
     for question, theirs in ANSWERS[theme].items():
