@@ -13,7 +13,7 @@ from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
 from ..display import Viewed, brief, brief_arrays, many
 from ..errors import InputTypeError, MXNetError, UnknownArgumentError, did_you_mean
-from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
+from ..lowering import Graph, InferenceResult, graph_of, optimized, placements, with_merged_heads
 from ..ndarray import NDArray
 from ..ndarray.random_state import next_key, rewound_on_error
 from ..ndarray.rollback import complete
@@ -591,5 +591,6 @@ class Executor(Runnable[NDArray], Viewed):
         return "\n".join(lines) + "\n"
 
     def get_optimized_symbol(self) -> Symbol:
-        """The symbol after the graph passes, as it is lowered."""
-        return Symbol(optimized(self.graph.head_entries))
+        """The symbol after the graph passes. Equal outputs are shown as MXNet shows them, as one
+        and copies of it, called ``NAME_0_copy``; they are lowered as they are."""
+        return Symbol(with_merged_heads(self.graph.head_entries))

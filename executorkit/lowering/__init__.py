@@ -34,6 +34,7 @@ from ._passes import (
     disabled as disabled,
     disabled_passes as disabled_passes,
     optimized as optimized,
+    with_merged_heads as with_merged_heads,
 )
 from ._segments import (
     DeviceSegment as DeviceSegment,

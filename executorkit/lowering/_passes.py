@@ -9,11 +9,13 @@ leave it as it is. All can be disabled one by one (:func:`disabled`).
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
+from ..ops import lookup
 from ..ops.schema.traits import CALLS_PYTHON, IDENTITY
 from ..symbol.node import EDIT_HOOKS, Entry, Node, topological_order
 
@@ -54,16 +56,18 @@ def drop_identities(heads: Heads) -> Heads:
 
 
 def merge_common_subexpressions(heads: Heads) -> Heads:
-    """Computes equal operator calls on equal inputs once; the first one's name stays."""
-    head_nodes = {node for node, _ in heads}
+    """Computes equal operator calls on equal inputs once, except outputs of the graph, whose names
+    show; the first one's name stays."""
+    return _merged(heads, {node for node, _ in heads})
+
+
+def _merged(heads: Heads, kept: Set[Node]) -> Heads:
     first_equal: dict[object, Node] = {}
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
-        if node.op is None or node.params is None or not _is_pure(node):
+        if node.op is None or node.params is None or not _is_pure(node) or node in kept:
             return _with_inputs(node, inputs)
         key = (node.op, node.params.key, inputs, node.attrs.get("__ctx_group__"))
-        if node in head_nodes:
-            return _with_inputs(node, inputs)
         if key not in first_equal:
             first_equal[key] = _with_inputs(node, inputs)
         return first_equal[key]
@@ -127,6 +131,33 @@ def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
         if name not in disabled_names:
             heads = rewrite(heads)
     return heads
+
+
+def with_merged_heads(heads: Heads) -> Heads:
+    """:func:`optimized`, and equal outputs computed once too, as MXNet's elimination of common
+    expressions shows them: an output that has become one with an earlier one is a ``_copy`` of it,
+    called ``NAME_0_copy``, so that there are as many as before."""
+    heads = optimized(heads)
+    if "common_subexpressions" in disabled_passes():
+        return heads
+    while (merged := _merged(heads, frozenset())) != heads:
+        heads = _with_copies(merged)
+    return heads
+
+
+def _with_copies(heads: Heads) -> Heads:
+    """The heads with copies in place of those that occurred before."""
+    copy = lookup("_copy")
+    assert copy is not None
+    copies: Counter[Entry] = Counter()
+    apart: dict[Entry, None] = {}
+    for entry in heads:
+        if entry in apart:
+            name = f"{entry[0].name}_{copies[entry]}_copy"
+            copies[entry] += 1
+            entry = Node(copy, name, {}, copy.parse({}), (entry,)), 0
+        apart[entry] = None
+    return tuple(apart)
 
 
 EDIT_HOOKS.append(_optimized.cache_clear)

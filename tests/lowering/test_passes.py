@@ -123,6 +123,27 @@ def test_equal_outputs_are_not_merged():
     assert list(executor.output_dict) == ["a_output", "b_output"]
 
 
+def _shown(*heads: mx.sym.Symbol) -> tuple[list[str], list[str]]:
+    """Nodes and outputs that ``get_optimized_symbol`` shows."""
+    executor = mx.sym.Group(list(heads)).simple_bind(mx.cpu(), x=(2,))
+    symbol = executor.get_optimized_symbol()
+    return _nodes(symbol.heads), symbol.list_outputs()
+
+
+def test_equal_outputs_are_shown_as_copies_of_one():
+    """The answers are MXNet's."""
+    x = mx.sym.Variable("x")
+    a, b, c = (mx.sym.sin(x, name=name) for name in "abc")
+    assert _shown(a, b) == (["a", "a_0_copy"], ["a_output", "a_0_copy_output"])
+    assert _shown(a, b, c)[1] == ["a_output", "a_0_copy_output", "a_0_copy_0_copy_output"]
+    assert _shown(a, a) == (["a"], ["a_output", "a_output"])
+    assert _shown(a, mx.sym.cos(b, name="d")) == (["a", "d"], ["a_output", "d_output"])
+    assert _shown(mx.sym.cos(b, name="d"), a) == (["b", "d"], ["d_output", "b_output"])
+    assert _shown(a, x, x) == (["a"], ["a_output", "x", "x"])
+    with disabled("common_subexpressions"):
+        assert _shown(a, b) == (["a", "b"], ["a_output", "b_output"])
+
+
 def test_random_operators_are_never_merged():
     x = mx.sym.Variable("x")
     net = mx.sym.Group([mx.sym.Dropout(x, p=0.5) * 1, mx.sym.Dropout(x, p=0.5) * 1])
