@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError
 from ..ndarray import NDArray
 from ._augmenter_list import (
@@ -127,12 +128,6 @@ def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -
         raise DataArgumentError(
             where, f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair"
         )
-
-
-def _areas(boxes: np.ndarray) -> np.ndarray:
-    """Areas of boxes (left, top, right, bottom)."""
-    heights = np.maximum(0, boxes[:, 3] - boxes[:, 1])
-    return heights * np.maximum(0, boxes[:, 2] - boxes[:, 0])
 
 
 class _RandomFrame(DetAugmenter):
@@ -251,18 +246,15 @@ class DetRandomCropAug(_RandomFrame):
         x, y, new_width, new_height = box
         if new_width * new_height < 2:
             return False
-        areas = _areas(label[:, 1:])
-        objects = np.where(areas * width * height > 2)[0]
+        boxes = label[:, 1:5]
+        object_areas = areas(boxes)
+        objects = np.where(object_areas * width * height > 2)[0]
         if not objects.size:
             return False
-        boxes = label[objects, 1:]
-        left = np.maximum(boxes[:, 0], x / width)
-        top = np.maximum(boxes[:, 1], y / height)
-        right = np.minimum(boxes[:, 2], (x + new_width) / width)
-        bottom = np.minimum(boxes[:, 3], (y + new_height) / height)
-        common = np.stack([left, top, right, bottom], axis=1)
-        common[(left >= right) | (top >= bottom)] = 0
-        coverage = _areas(common) / areas[objects]
+        frame = [x / width, y / height, (x + new_width) / width, (y + new_height) / height]
+        coverage = (
+            shared_areas(boxes[objects], np.array(frame, boxes.dtype)) / object_areas[objects]
+        )
         coverage = coverage[coverage > 0]
         return bool(coverage.size) and float(coverage.min()) > self.min_object_covered
 
@@ -273,13 +265,9 @@ class DetRandomCropAug(_RandomFrame):
         x, y, new_width, new_height = box
         columns, rows = new_width / width, new_height / height
         out = label.copy()
-        out[:, (1, 3)] -= x / width
-        out[:, (2, 4)] -= y / height
-        out[:, (1, 3)] /= columns
-        out[:, (2, 4)] /= rows
-        out[:, 1:5] = np.clip(out[:, 1:5], 0, 1)
+        out[:, 1:5] = seen_in(label[:, 1:5], x / width, y / height, columns, rows)
         with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
-            coverage = _areas(out[:, 1:]) * columns * rows / _areas(label[:, 1:])
+            coverage = areas(out[:, 1:5]) * columns * rows / areas(label[:, 1:5])
         remains = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
         remains &= coverage > self.min_eject_coverage
         return out[remains] if remains.any() else None

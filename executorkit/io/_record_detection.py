@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import BatchError, RecordError
 from ..opencv import require_opencv
 from ._record_augmenter import pad_image, resize_image, resize_shorter_edge
@@ -84,20 +85,17 @@ class Objects:
 
     def seen_in(self, box: CropBox) -> np.ndarray:
         """The boxes in fractions of another box, clipped to it."""
-        origin = np.array([box.left, box.top] * 2, np.float32)
-        scale = np.array([box.width, box.height] * 2, np.float32)
-        return np.clip((self.boxes - origin) / scale, 0, 1)
+        return seen_in(self.boxes, *box)
 
     def intersections(self, box: CropBox) -> np.ndarray:
         """The area that every object has in common with a box."""
-        low = np.maximum(self.boxes[:, :2], [box.left, box.top])
-        high = np.minimum(self.boxes[:, 2:], [box.left + box.width, box.top + box.height])
-        return np.clip(high - low, 0, None).prod(1)
+        ends = [box.left + box.width, box.top + box.height]
+        return shared_areas(self.boxes, np.array([box.left, box.top, *ends]))
 
     @property
     def areas(self) -> np.ndarray:
         """The area of every object."""
-        return np.clip(self.boxes[:, 2:] - self.boxes[:, :2], 0, None).prod(1)
+        return areas(self.boxes)
 
 
 class DetectionAugmenter:
