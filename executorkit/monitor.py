@@ -240,8 +240,7 @@ def _latest(values: Sequence[float]) -> Sequence[float]:
 
 def root_mean_square(array: NDArray) -> NDArray:
     """sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
-    with jax.enable_x64(True):
-        value = _root_mean_square(array.value)
+    value = _root_mean_square(array.value)
     return NDArray.from_jax(value, array.context, shared=False)
 
 

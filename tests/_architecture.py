@@ -266,6 +266,41 @@ def private_jax() -> list[Finding]:
     return findings
 
 
+#: Files that compile by ``jax.jit`` itself, and why.
+COMPILES = {
+    "program._compiled_function": "it is what all others call",
+    "program._compiler_options": "asks once whether XLA knows an option",
+    "parallel._pmap_program": "maps a compiled function over devices",
+    "export._stablehlo": "jax.export takes a jitted function; a loaded one is its caller's",
+    "onnx._comparison": "compares a model once, under the caller's setting of 64-bit types",
+    "lowering._prepared_function": "a function for users of JAX, below programs",
+    "_cli._demo_command": "hand-written JAX, to compare with",
+    "_cli._handwritten": "hand-written JAX, to compare with",
+}
+
+
+def bare_jits() -> list[Finding]:
+    """Uses of ``jax.jit`` outside of compiled functions: what is compiled there is not counted, and
+    not bounded. Operators may give their parts a trace of their own (``inline=True``)."""
+    findings = []
+    for m in modules().values():
+        if m.name.removeprefix(f"{PACKAGE}.") in COMPILES:
+            continue
+        inlined = {
+            id(part)
+            for node in m.nodes
+            if isinstance(node, ast.Call) and any(k.arg == "inline" for k in node.keywords)
+            for part in ast.walk(node)
+        }
+        findings += [
+            m.finding(node, "compiles by jax.jit itself")
+            for node in m.nodes
+            if isinstance(node, ast.Attribute) and ast.unparse(node) == "jax.jit"
+            if id(node) not in inlined
+        ]
+    return findings
+
+
 def equations_of_jaxprs() -> list[Finding]:
     """Reads of a jaxpr's equations outside of ``jaxprs``."""
     return [
@@ -509,7 +544,7 @@ RULES: dict[str, Callable[[], list[Finding]]] = {
     for rule in (
         private_imports, private_imports_of_tests, clocks_of_tests, names_of_test_files,
         private_reads, outside_assignments,
-        recognised_by_attribute, private_jax, equations_of_jaxprs, optax_imports,
+        recognised_by_attribute, private_jax, bare_jits, equations_of_jaxprs, optax_imports,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         positional_calls, repeated_class_names, repeated_file_names, lonely_bases, file_sizes,
         import_circles,

@@ -101,6 +101,8 @@ def work(other):
     "How it works."
     found = other._secret
     other._clear_cache(other.eqns)
+    jax.jit(found)
+    jax.jit(found, inline=True)
     other._secret = 1
     #: So many at once.
     return hasattr(found, "_fulfil")
@@ -130,6 +132,7 @@ EXPECTED = {
     "recognised_by_attribute": 1,
     "private_jax": 2,
     "optax_imports": 1,
+    "bare_jits": 1,
     "equations_of_jaxprs": 1,
     "clause_openings": 2,
     "vague_phrases": 2,

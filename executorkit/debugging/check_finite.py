@@ -183,8 +183,7 @@ _range = small_jit(value_range)
 
 def range_of_input(x: jax.Array) -> jax.Array:
     """The range of an argument, a state or a head gradient."""
-    with jax.enable_x64(True):
-        return _range(x)
+    return _range(x)
 
 
 def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
@@ -200,7 +199,7 @@ def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Calla
         results = op.apply(params, inputs, key=prng, train=train)
         return results, [value_range(x) for x in results[:n_outputs]]
 
-    return jax.jit(forward)
+    return small_jit(forward, interpret=False)
 
 
 @lru_cache(maxsize=128)
@@ -226,7 +225,7 @@ def _backward_function(
         results, vjp = jax.vjp(function, *(inputs[k] for k in chosen))
         return vjp(tuple(map(_cotangent, incoming, results)))
 
-    @jax.jit
+    @small_jit(interpret=False)
     def backward(prng: Any, inputs: Any, incoming: Any) -> Any:
         arrays = jax.tree.map(
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)

@@ -25,6 +25,7 @@ from .._support.shape_semantics import numpy_shapes
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError
 from ..ndarray import NDArray, array
+from ..program import small_jit
 
 #: Seconds without an answer after which an attempt to download ends.
 _TIMEOUT = 60.0
@@ -112,12 +113,12 @@ def clip_global_norm(
     return total
 
 
-@jax.jit
+@small_jit(interpret=False)
 def _squares(values: list[jax.Array]) -> jax.Array:
     return sum((jnp.vdot(v, v) for v in values), jnp.zeros((), values[0].dtype))
 
 
-@jax.jit
+@small_jit(interpret=False)
 def _scaled(values: list[jax.Array], norm: jax.Array, max_norm: float) -> list[jax.Array]:
     scale = jnp.minimum(max_norm / (norm + 1e-8), 1)
     return [v * scale.astype(v.dtype) for v in values]

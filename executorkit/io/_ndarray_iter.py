@@ -27,8 +27,7 @@ class Source(NamedTuple):
     def take(self, rows: np.ndarray, axis: int) -> NDArray:
         """The examples with these numbers, as an NDArray in the context of the data."""
         if isinstance(self.value, jax.Array):
-            with jax.enable_x64(True):
-                taken = _gather(self.value, rows, axis)
+            taken = _gather(self.value, rows, axis)
             return NDArray.from_jax(taken, self.context, shared=False)
         consecutive = len(rows) > 0 and bool((np.diff(rows) == 1).all())
         if not consecutive:

@@ -20,8 +20,7 @@ def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
     """The sum of the arrays of several devices, as a new array on the context's device."""
     if isinstance(arrays, ReplicatedArray):
         parts = arrays.replicas.gather(arrays.value, context.device)
-        with jax.enable_x64(True):
-            return _sum_parts(tuple(parts), arrays.shape)
+        return _sum_parts(tuple(parts), arrays.shape)
     return sum_on([a.value for a in arrays], context)
 
 

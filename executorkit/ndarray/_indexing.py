@@ -169,8 +169,7 @@ def read_part(array: Array, key: Any) -> Array:
     part = parse_index(key, array.shape)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
-        with jax.enable_x64(True):
-            value = _gather(array.value, arrays, layout)
+        value = _gather(array.value, arrays, layout)
         return array.from_jax(value, array.context, shared=False)
     if not math.prod(part.lengths):
         empty = np.zeros(part.shape, array.storage.dtype)
@@ -178,8 +177,7 @@ def read_part(array: Array, key: Any) -> Array:
     offset = contiguous_offset(part, array.shape)
     if offset is not None:
         return array.flat_view(part.shape, offset)
-    with jax.enable_x64(True):
-        value = _read_ranges(array.value, *_ranges(part), part.shape)
+    value = _read_ranges(array.value, *_ranges(part), part.shape)
     return array.from_jax(value, array.context, shared=False)
 
 
@@ -193,8 +191,7 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
     new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
-        with jax.enable_x64(True):
-            array.assign(_scatter(array.value, new, arrays, layout))
+        array.assign(_scatter(array.value, new, arrays, layout))
         return
     if not math.prod(part.lengths):
         return
@@ -203,8 +200,7 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
         target = array if part.shape == shape else array.flat_view(part.shape, offset)
         target.assign(new, shared)
         return
-    with jax.enable_x64(True):
-        array.assign(_write_ranges(array.value, new, *_ranges(part)))
+    array.assign(_write_ranges(array.value, new, *_ranges(part)))
 
 
 def _split(key: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[Any, ...]]:

@@ -35,8 +35,7 @@ def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
     """``value`` in another shape of the same size, without work when it has it already."""
     if value.shape == shape:
         return value
-    with jax.enable_x64(True):
-        return _reshape(value, shape)
+    return _reshape(value, shape)
 
 
 @small_jit(static_argnums=1)

@@ -41,8 +41,7 @@ def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) 
         moved = jax.device_put(value, device) if value.devices() != {device} else value
         if moved.shape != shape or moved.dtype != dtype:
             _check_broadcast(moved.shape, shape, where)
-            with jax.enable_x64(True):
-                return FittedValue(_converted(moved, shape, dtype.name), False)
+            return FittedValue(_converted(moved, shape, dtype.name), False)
         if isinstance(source, Handle):
             source.storage.shared = True
         return FittedValue(moved, True)

@@ -111,8 +111,7 @@ def gather(arrays: PerDevice, axis: int) -> NDArray:
         parts = arrays.replicas.gather(arrays.value, context.device)
     else:
         parts = jax.device_put([a.value for a in arrays], context.device)
-    with jax.enable_x64(True):
-        value = _concatenate(tuple(parts), axis, isinstance(arrays, ReplicatedArray))
+    value = _concatenate(tuple(parts), axis, isinstance(arrays, ReplicatedArray))
     return NDArray.from_jax(value, context, shared=False)
 
 
@@ -126,8 +125,7 @@ def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
         parts = arrays.replicas.gather(arrays.value, target.device)
     else:
         parts = jax.device_put([a.value for a in arrays], target.device)
-    with jax.enable_x64(True):
-        return _mean(tuple(parts), isinstance(arrays, ReplicatedArray))
+    return _mean(tuple(parts), isinstance(arrays, ReplicatedArray))
 
 
 def _check(value: Any, whole: BatchInput, where: str) -> None:
@@ -186,8 +184,7 @@ def _slice_on_device(
     value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype
 ) -> tuple[jax.Array, ...]:
     bounds = tuple((s.start, s.stop) for s in slices)
-    with jax.enable_x64(True):
-        return _slices_of(value.value, bounds, axis, dtype.name)
+    return _slices_of(value.value, bounds, axis, dtype.name)
 
 
 def _copy_to_devices(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:

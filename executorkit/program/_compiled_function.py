@@ -111,7 +111,7 @@ class CompiledFunction:
         options of XLA's compiler.
     interpret
         whether calls are interpreted: always, never, or (None) the first ones, unless the
-        environment says otherwise. A small function has the present option at each call.
+        environment says otherwise. None is the present option for a small function.
     trains
         whether it is a part of training, whose first calls have a rule of their own: see
         :meth:`call_at`.
@@ -267,8 +267,10 @@ class CompiledFunction:
         disk is compiled, so that it gets there."""
         if self.devices or self._dispatcher.caches:
             return NEVER
-        is_program = self._executable_bytes is None
-        choice = chosen(self.interpret if is_program else current_options().interpret, _VARIABLE)
+        option = self.interpret
+        if option is None and self._executable_bytes is not None:
+            option = current_options().interpret
+        choice = chosen(option, _VARIABLE)
         if choice is not None:
             return ALWAYS if choice else NEVER
         if self.trains:
