@@ -109,7 +109,7 @@ class Precompilation:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for all compilations. True when they have ended, False if ``timeout`` seconds did
-        not suffice. Raises the first error that one of them met."""
+        not suffice. Raises the first error of one of them."""
         end = None if timeout is None else time.monotonic() + timeout
         for task in self._all_tasks:
             left = None if end is None else max(0.0, end - time.monotonic())

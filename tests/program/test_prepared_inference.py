@@ -13,6 +13,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.display import view_of
+from executorkit.program import State
 
 PREPARED = {"prepare": True, "interpret": False}
 PLAIN = {"prepare": False, "interpret": False}
@@ -274,6 +275,23 @@ def test_small_programs_are_left_alone_and_large_ones_prepared(
     monkeypatch.setenv("EXECUTORKIT_PREPARE", "2")
     with pytest.raises(ValueError, match="EXECUTORKIT_PREPARE: '2', expected"):
         _bind(_net(), {"interpret": True}, data=SHAPE)
+
+
+def test_entries_have_a_state() -> None:
+    executor = _bind(_net(), PREPARED, data=SHAPE)
+    fed = executor._fed
+    states = []
+    for _ in range(3):
+        _forward(executor, _data())
+        (entry,) = fed.layout.entries.values()
+        states.append(entry.state)
+    assert states == [State.COUNTING, State.READY, State.READY]
+    executor.arg_dict["c1_weight"][:] = 1
+    _forward(executor, _data())
+    assert [entry.state for entry in fed.layout.entries.values()] == [State.COUNTING]
+    small = _bind(_net(), {"interpret": False}, data=SHAPE)
+    _forward(small, _data())
+    assert small._fed.state is State.NOT_WORTH_IT
 
 
 def test_compile_makes_both_stages_ahead() -> None:

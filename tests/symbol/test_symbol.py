@@ -259,3 +259,13 @@ class TestAtomicSymbol:
             mx.sym.Group([mx.sym.var("x"), mx.sym.var("y")])._gen_atomic_symbol()
         with pytest.raises(mx.MXNetError, match="is a variable, expected one operator"):
             mx.sym.var("x")._gen_atomic_symbol()
+
+
+def test_attached_methods_take_variables_of_any_name():
+    net = mx.sym.Variable("self") + mx.sym.Variable("symbol")
+    assert net.infer_shape(self=(2, 3))[1] == [(2, 3)]
+    assert net.infer_type(symbol="float16")[1] == [np.float16]
+    executor = net.simple_bind(mx.cpu(), self=(2,))
+    assert list(executor.arg_dict) == ["self", "symbol"]
+    (total,) = net.eval(self=mx.nd.ones((2,)), symbol=mx.nd.ones((2,)))
+    assert total.asnumpy().tolist() == [2, 2]

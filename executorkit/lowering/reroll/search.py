@@ -197,7 +197,7 @@ def _paths_back(use_def: UseDef, start: int) -> tuple[list[_Path], int]:
 
 
 def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], bool]) -> Pack:
-    """The steps met on following a path back from ``last`` again and again, first one first."""
+    """The steps passed on following a path back from ``last`` again and again, first one first."""
     chain = [last]
     while True:
         at = chain[-1]
@@ -214,8 +214,8 @@ def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], 
 def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) -> list[Pack]:
     """All packs that belong to a chain.
 
-    Consumers come before inputs, and earlier steps before later ones: so a step is met in its own
-    repetition before it can be met as the input of the next.
+    Consumers come before inputs, and earlier steps before later ones: so a step comes in its own
+    repetition before it can come as the input of the next.
     """
     placed: set[int] = set()
     packs: list[Pack] = []
