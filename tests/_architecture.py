@@ -23,7 +23,7 @@ CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "
 #: How the names of clocks in ``time`` begin.
 CLOCKS = ("perf_counter", "monotonic", "process_time", "thread_time")
 #: Local names that do not tell what they hold.
-VAGUE_LOCALS = frozenset({"found", "given", "made", "there"})
+VAGUE_LOCALS = frozenset({"found", "given", "made", "met", "there", "wanted"})
 VAGUE_PHRASES = re.compile(
     r"\bso many\b|\bof which it is the like\b|\bwhoever\b|\blest\b", re.IGNORECASE
 )

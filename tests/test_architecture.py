@@ -46,9 +46,7 @@ ARGUMENTS = {
     "repeated_file_names": (FILE_NAMES,),
     "repeated_class_names": (CLASS_NAMES,),
     "lonely_bases": (PUBLIC_BASES,),
-    "positional_calls": (
-        ("executor", "jaxpr_interpreter", "lowering", "parallel", "program", "training"),
-    ),
+    "positional_calls": (("executor", "parallel", "program", "training"),),
 }
 
 

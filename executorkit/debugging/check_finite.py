@@ -102,14 +102,14 @@ class NodewiseRun:
         self,
         traced: NodewiseValues,
         heads: Sequence[Any],
-        wanted: Sequence[int],
+        argnums: Sequence[int],
         key: Any,
         train: bool,
     ) -> None:
         """Computes gradients through the nodes on the way to the arguments in ``argnums``.
         ``heads`` are gradients of the graph's outputs, None where none is given."""
         graph = self._graph
-        through = active_values(graph, wanted)
+        through = active_values(graph, argnums)
         for i, head in zip(graph.heads, heads, strict=True):
             value = traced.values[i]
             if jnp.issubdtype(value.dtype, jnp.inexact):

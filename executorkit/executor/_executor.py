@@ -503,12 +503,12 @@ class Executor(Runnable[NDArray], Viewed):
         One name gives an NDArray, a list of names a list; names are those of
         ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.
         """
-        wanted = [names] if isinstance(names, str) else list(names)
+        requested = [names] if isinstance(names, str) else list(names)
         graph = self.graph
         entries = {
             name: (node, k) for node in graph.nodes for k, name in enumerate(node.output_names)
         }
-        unknown = [n for n in wanted if n not in entries]
+        unknown = [n for n in requested if n not in entries]
         if unknown:
             raise MXNetError(
                 "internals",
@@ -518,7 +518,7 @@ class Executor(Runnable[NDArray], Viewed):
         first = {s.node: s.first_output for s in graph.steps}
         first.update(zip(graph.args, graph.arg_values, strict=True))
         first.update(zip(graph.aux, graph.aux_values, strict=True))
-        heads = tuple(entries[n] for n in wanted)
+        heads = tuple(entries[n] for n in requested)
         inner = dataclasses.replace(
             graph, heads=tuple(first[node] + k for node, k in heads), head_entries=heads
         )

@@ -55,9 +55,9 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
             (low, high, step - 1)
             for (low, high), step in zip(params["padding"], params["lhs_dilation"], strict=True)
         ),
-        tuple(out[i] for i in numbers.out_spec[2:]),
-        params["feature_group_count"],
-        params["batch_group_count"],
+        out=tuple(out[i] for i in numbers.out_spec[2:]),
+        groups=params["feature_group_count"],
+        batch_groups=params["batch_group_count"],
     )
     terms = math.prod(right.shape[i] for i in numbers.rhs_spec[1:])
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)

@@ -44,7 +44,13 @@ def lower(
             runner = StepRunner(key, train, resolved_params(graph, args, aux), channels_last)
             return execute_plan(graph, plan, args, aux, runner, wrap_body)
         values, new_aux = evaluate(
-            graph, args, aux, key, train, None, channels_last, backward_updates
+            graph,
+            args,
+            aux,
+            key,
+            train,
+            channels_last=channels_last,
+            backward_updates=backward_updates,
         )
         return tuple(values[i] for i in graph.heads), new_aux
 

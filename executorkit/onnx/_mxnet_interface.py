@@ -80,11 +80,11 @@ def export_model(
     types = _types(in_types if input_type is None else input_type, list(shapes))
     free: FreeShapes | None = None
     if dynamic:
-        wanted = dynamic_input_shapes
+        requested = dynamic_input_shapes
         free = (
             {n: [None] * len(shapes[n]) for n in shapes if n in names}
-            if wanted is None
-            else _by_name("dynamic_input_shapes", wanted, names, every)
+            if requested is None
+            else _by_name("dynamic_input_shapes", requested, names, every)
         )
     model = to_onnx(symbol, arrays, shapes, types, free=free, opset_version=opset_version)
     path = os.fspath(onnx_file_path)
@@ -128,9 +128,9 @@ def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str])
         return dict(values)
     if values is None:
         values = []
-    for wanted in (names, every):
-        if len(values) == len(wanted):
-            return dict(zip(wanted, values, strict=True))
+    for order in (names, every):
+        if len(values) == len(order):
+            return dict(zip(order, values, strict=True))
     raise ArgumentValueError(
         "export_model",
         f"{what} has {len(values)} entries, expected {len(names)}",

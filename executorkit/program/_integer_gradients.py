@@ -88,14 +88,14 @@ class IntegerGradients:
         stops = STOPS_INTEGER_GRADIENT in step.op.traits
 
         def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-            wanted = [
+            argnums = [
                 k
                 for k, x in enumerate(residuals)
                 if _is_floating(x) and not (stops and step.inputs[k] in self.carried)
             ]
-            computed = _gradients(smooth, residuals, wanted, cotangents)
+            computed = _gradients(smooth, residuals, argnums, cotangents)
             gradients: list[Any] = [None] * len(residuals)
-            for k, gradient in zip(wanted, computed, strict=True):
+            for k, gradient in zip(argnums, computed, strict=True):
                 dtype = self.carried.get(step.inputs[k])
                 truncated = gradient if dtype is None else convert(gradient, dtype)
                 gradients[k] = truncated.astype(residuals[k].dtype)
@@ -142,18 +142,18 @@ def _smooth(
 def _gradients(
     smooth: Callable[..., tuple[Any, ...]],
     inputs: Sequence[Any],
-    wanted: Sequence[int],
+    argnums: Sequence[int],
     cotangents: Sequence[Any],
 ) -> tuple[Any, ...]:
-    """Gradients of ``smooth`` by the inputs wanted; zeros if it takes no floating numbers."""
+    """Gradients of ``smooth`` by some inputs; zeros if it takes no floating numbers."""
 
     def function(*differentiated: Any) -> tuple[Any, ...]:
         full = list(inputs)
-        for k, x in zip(wanted, differentiated, strict=True):
+        for k, x in zip(argnums, differentiated, strict=True):
             full[k] = x
         return smooth(*full)
 
-    chosen = [inputs[k] for k in wanted]
+    chosen = [inputs[k] for k in argnums]
     try:
         outputs, vjp = jax.vjp(function, *chosen)
     except (TypeError, ValueError):

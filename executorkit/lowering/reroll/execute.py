@@ -179,7 +179,13 @@ class _PlanExecution:
             final, ys = lax.scan(self.wrap_body(body), init, xs, loop.length, reverse=reverse)
         else:
             final, ys = scan_with_vjp(
-                tracer.scan_body, constants, init, xs, loop.length, reverse, tracer.weights
+                tracer.scan_body,
+                constants,
+                init,
+                xs,
+                length=loop.length,
+                reverse=reverse,
+                weights=tracer.weights,
             )
         for (p, result), array in zip(tracer.outputs, ys, strict=True):
             self._put_rows(in_scan_order(loop.packs[p]), result, array)
