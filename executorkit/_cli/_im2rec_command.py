@@ -17,7 +17,7 @@ import numpy as np
 from .._files import write_atomically
 from .._support.record_format import encode_record, read_whole
 from ..errors import DataArgumentError, FileAccessError
-from ..opencv import require_opencv
+from ..opencv import require_opencv, with_shorter_edge
 from ..recordio import IRHeader, pack, pack_img
 
 #: Seed of the order of lists, MXNet's.
@@ -250,12 +250,8 @@ def encode_image(image: ListedImage, options: argparse.Namespace) -> bytes | Non
     if options.center_crop:
         pixels = _central_square(pixels)
     if options.resize:
-        height, width = pixels.shape[:2]
-        short = options.resize
-        size = (short, height * short // width) if height > width else (
-            width * short // height, short
-        )  # fmt: skip
-        pixels = cv2.resize(pixels, size)
+        height, width = with_shorter_edge(pixels.shape[0], pixels.shape[1], options.resize)
+        pixels = cv2.resize(pixels, (width, height))
     return pack_img(header, pixels, options.quality, options.encoding)
 
 
