@@ -21,6 +21,7 @@ from ._array_sections import (
 from ._backward import (
     check_head_gradients as check_head_gradients,
     head_gradients as head_gradients,
+    heads_in_order as heads_in_order,
     needs_head_gradients as needs_head_gradients,
 )
 from ._bind import bind as bind, simple_bind as simple_bind

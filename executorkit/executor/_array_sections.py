@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from ..ndarray.array_statistics import Statistics, statistics_of_lists
 from ..ndarray.array_view import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
 from ..ndarray.protocol import Producer
-from ._pending_step import PendingStep
+from ._update import CONSUMED
 
 #: Maximum number of rows of a table, and of those that its text form shows.
 _MAX_ROWS, _MAX_LINES = 500, 30
@@ -26,7 +26,7 @@ _MAX_OPEN_ROWS = 12
 _MAX_LISTED_ARRAYS = 4
 
 NOT_COMPUTED = "not computed yet"
-CONSUMED = "used up by the update"
+USED_UP = "used up by the update"
 NOT_STORED = "a Step stores none"
 
 
@@ -72,8 +72,7 @@ def pending_status(producer: Producer | None) -> str | None:
     """The reason why contents that a producer is to compute are not there; None without one."""
     if producer is None:
         return None
-    consumed = isinstance(producer, PendingStep) and producer.is_computed
-    return CONSUMED if consumed else NOT_COMPUTED
+    return USED_UP if producer is CONSUMED else NOT_COMPUTED
 
 
 def array_columns(array: NDArray) -> list[str]:

@@ -21,16 +21,18 @@ from ._validation import convert_for, is_assignable, type_phrase
 from .runnable import Runnable
 
 
-def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Array | None, ...]:
-    """Head gradients in the order of the outputs; None for an output that is given none.
+def heads_in_order(
+    out_grads: Any, names: Sequence[str], kinds: tuple[type, ...] = (NDArray,)
+) -> list[Any]:
+    """The head gradients that ``backward`` was called with, in the order of the outputs; None for
+    an output that is given none.
 
-    As in MXNet, an array of another shape is ignored at an output that needs no head gradient, and
-    so are surplus arrays, and other names in a dict that names every output.
+    As in MXNet, surplus arrays are ignored, and so are other names in a dict that names every
+    output. ``kinds`` are the classes of an array that is given alone.
     """
-    outputs, names = runnable.outputs, runnable.output_names
     if out_grads is None:
-        heads: list[Any] = [None] * len(outputs)
-    elif isinstance(out_grads, NDArray):
+        heads: list[Any] = []
+    elif isinstance(out_grads, kinds):
         heads = [out_grads]
     elif isinstance(out_grads, Mapping):
         unknown = [n for n in out_grads if n not in names]
@@ -49,7 +51,16 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
             f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
             hint="mx.nd.array(value)",
         )
-    heads = [*heads[: len(outputs)], *[None] * (len(outputs) - len(heads))]
+    return [*heads[: len(names)], *[None] * (len(names) - len(heads))]
+
+
+def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Array | None, ...]:
+    """Head gradients in the order of the outputs, as a program takes them.
+
+    As in MXNet, an array of another shape is ignored at an output that needs no head gradient.
+    """
+    outputs, names = runnable.outputs, runnable.output_names
+    heads = heads_in_order(out_grads, names)
     converted: list[jax.Array | None] = []
     for head, output, name in zip(heads, outputs, names, strict=True):
         if head is None:

@@ -27,12 +27,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import GradientConsumedError
 from ..ndarray.protocol import PendingValue, Producer
 from ..optimizer.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE
 from ._buffers import read_buffers
-from ._update import PendingUpdate
+from ._update import CONSUMED, PendingUpdate
 from .runnable import Runnable
 
 
@@ -87,11 +86,13 @@ class Backward:
         whether auxiliary states have changed since forward: by an earlier backward, say.
     update
         updates that run in the same program; None where none is attached.
+    scale
+        the number that losses are multiplied by; None for 1.
     failed
         whether a program has failed, and the error was raised; a read tries again.
     """
 
-    __slots__ = ("accumulated", "before", "failed", "heads", "states_written", "update")
+    __slots__ = ("accumulated", "before", "failed", "heads", "scale", "states_written", "update")
 
     def __init__(
         self,
@@ -99,11 +100,13 @@ class Backward:
         heads: Sequence[Any],
         accumulated: tuple[Any, ...],
         states_written: bool,
+        scale: Any,
     ) -> None:
         self.before = before
         self.heads = heads
         self.accumulated = accumulated
         self.states_written = states_written
+        self.scale = scale
         self.update: PendingUpdate | None = None
         self.failed = isinstance(before, Waiting) and before.failed
 
@@ -223,13 +226,6 @@ class PendingStep(UpdatableStep):
                 self._compute_outputs()
             elif not isinstance(state, Computed):
                 self._compute_gradients()
-            elif any(b.pending is self for b in self.runnable.buffers.grads):
-                raise GradientConsumedError(
-                    "gradient",
-                    "it was used up by the update that ran as one program with backward",
-                    hint="look at it between backward and update; during fit, a callback of "
-                    "your own keeps gradients",
-                )
 
     def force(self) -> None:
         """Computes everything that is pending and not computed yet; nothing once it has failed,
@@ -288,8 +284,9 @@ class PendingStep(UpdatableStep):
         """For each output, whether ``backward`` needs a head gradient for it."""
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
-    def backward(self, heads: Sequence[Any]) -> None:
-        """Defers the gradients for this step's inputs to the runnable's gradient targets."""
+    def backward(self, heads: Sequence[Any], scale: Any = None) -> None:
+        """Defers the gradients for this step's inputs to the runnable's gradient targets; of losses
+        multiplied by ``scale``, as head gradients are already."""
         runnable = self.runnable
         if not runnable.program.argnums:
             return
@@ -305,7 +302,7 @@ class PendingStep(UpdatableStep):
         with runnable.lock:
             previous = [b.current for b in runnable.buffers.grads] if at_once else []
             assert isinstance(self.state, _BASES)
-            state = Backward(self.state, heads, accumulated, written)
+            state = Backward(self.state, heads, accumulated, written, scale)
             try:
                 self.state = state
                 self._defer_gradients(state)
@@ -361,8 +358,10 @@ class PendingStep(UpdatableStep):
         if outputs is not None:
             self.store_outputs(outputs, forward_states, state)
         for buffer, grad in zip(self.runnable.buffers.grads, grads, strict=True):
-            if grad is not None:  # None: an update has consumed it
+            if grad is not None:
                 buffer.set_result(self, grad)
+            elif buffer.pending is self:
+                buffer.defer(CONSUMED)
         self.state = Computed(
             before.residuals,
             backward_states or before.backward_states,
@@ -381,7 +380,9 @@ class PendingStep(UpdatableStep):
             )
             return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
         added = (state.accumulated,) if state.accumulated else ()
-        if before.residuals is not None:
+        if state.scale is not None:
+            added = (state.accumulated, state.scale)
+        if before.residuals is not None and state.scale is None:
             outputs, forward_states, states = None, (), before.backward_states
             grads = program.backward.call_at(self._age, before.residuals, state.heads, *added)
         else:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from ..errors import GradientConsumedError
 from ..ndarray.protocol import PendingValue, Producer
 from ..optimizer.update_call import UpdateCall
 from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
@@ -28,6 +29,31 @@ class Snapshot(Producer, Protocol):
     def backward_state_indices(self) -> tuple[int, ...]:
         """Positions of the auxiliary states that backward changes."""
         ...
+
+
+class ConsumedGradient:
+    """The producer of a gradient that an update has used up in its program: reading is an error."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def source(self) -> Producer:
+        """Itself: nothing else computes the contents."""
+        return self
+
+    def __call__(self) -> None:
+        raise GradientConsumedError(
+            "gradient",
+            "it was used up by the update that ran as one program with backward",
+            hint="look at it between backward and update; during fit, a callback of "
+            "your own keeps gradients",
+        )
+
+    def force(self) -> None:
+        """Does nothing: there is nothing to be computed."""
+
+
+CONSUMED = ConsumedGradient()
 
 
 class _AttachedUpdate(NamedTuple):

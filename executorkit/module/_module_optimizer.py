@@ -6,7 +6,7 @@ Includes one update over the parameters of an executor group.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -24,9 +24,9 @@ from ..model import (
     _update_params,
     _update_params_on_kvstore,
 )
-from ..ndarray.rollback import Rollback, all_or_none
+from ..ndarray.rollback import all_or_none
 from ..optimizer import Updater, dump_updater, read_state_file, restore_updater
-from ..parallel import ReplicatedArray, all_reduce, broadcast_first, replicated_state
+from ..parallel import attach_replicated, update_by_sum
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -76,48 +76,13 @@ def update_group(
             ]
         )
         return
-    if arrays.replicated and _attach_replicated(update_indices, *arrays.replicated, updater):
+    if (
+        arrays.replicated
+        and isinstance(updater, Updater)
+        and attach_replicated(updater, update_indices, *arrays.replicated)
+    ):
         return
-    if count > 1 or all_processes:
-        # Lists are summed by this process for itself, replicated arrays over all processes.
-        grads = all_reduce(grads if all_processes else [list(g) for g in grads])
-    with Rollback() as rollback:
-        # After an exception the first device's weights may be the new ones already.
-        rollback.add(partial(_copy_first_to_all, weights))
-        updater(update_indices, [g[0] for g in grads], [w[0] for w in weights])
-        _copy_first_to_all(weights)
-
-
-def _attach_replicated(
-    indices: Sequence[Any],
-    weights: Sequence[ReplicatedArray],
-    grads: Sequence[ReplicatedArray],
-    updater: Any,
-) -> bool:
-    """Makes the update of replicated weights a part of the pmapped step that computes their
-    gradients; False, and nothing has changed, if that cannot be."""
-    if not isinstance(updater, Updater):
-        return False
-    call = updater.attach(
-        indices,
-        [w[0] for w in weights],
-        weights,
-        grads,
-        lambda index: replicated_state(updater, index, weights[0]),
-    )
-    return call is not None
-
-
-def _copy_first_to_all(weights: Sequence[Any]) -> None:
-    """Copies the first device's arrays to all others."""
-    for arrays in weights:
-        if len(arrays) == 1:
-            continue
-        if isinstance(arrays, ReplicatedArray):
-            broadcast_first(arrays)
-        else:
-            for other in arrays[1:]:
-                arrays[0].copyto(other)
+    update_by_sum(updater, update_indices, weights, grads, all_processes)
 
 
 class KVStoreMode(Enum):

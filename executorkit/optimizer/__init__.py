@@ -16,7 +16,7 @@ from ..ndarray import op as _operators
 from . import contrib, optimizer
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
-from ._apply_rules import apply_cache_info, attach_update
+from ._apply_rules import apply_cache_info, apply_update, attach_update
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optimizer import Optimizer, create, register
@@ -56,6 +56,7 @@ __all__ = [
     "Test",
     "Updater",
     "apply_cache_info",
+    "apply_update",
     "attach_update",
     "ccSGD",
     "checked_random_state",

@@ -28,6 +28,7 @@ from ..program import (
     CompilationCounts,
     CompiledFunction,
     Donated,
+    UpdateFunction,
     copy_at,
     held_elsewhere,
 )
@@ -117,6 +118,25 @@ def _prepared(
         return call if take(prepared) else None
 
 
+def apply_update(
+    weights: Sequence[NDArray], grads: Sequence[NDArray], prepare: Prepare
+) -> UpdateCall | None:
+    """Updates weights and the states of an update, NDArrays, in place; ``prepare`` as for
+    :func:`attach_update`.
+
+    Gradients that are pending on an executor are not computed for that: the update becomes a part
+    of the program that computes them. After an exception weights, states and counts are all as they
+    were, or all as after the update.
+    """
+
+    def take(prepared: Callable[[], Any]) -> bool:
+        if not _attach(weights, grads, prepared):
+            _update_now(prepared(), weights, grads)
+        return True
+
+    return _prepared(prepare, take)
+
+
 def apply_rules(
     rules: Sequence[Rule],
     weights: Sequence[NDArray],
@@ -126,16 +146,12 @@ def apply_rules(
     undo: Callable[[], object],
     age: int | None,
 ) -> None:
-    """Updates weights and states in place, each by its rule; arrays have been checked.
+    """As :func:`apply_update`, each weight by its rule; arrays have been checked.
 
     count, undo
         counts the step and returns the hyperparameters of each rule; takes the counts back.
     age
         number of updates that were counted before; None compiles the update at once.
-
-    Gradients that are pending on an executor are not computed for that: the update becomes a part
-    of the program that computes them. After an exception weights, states and counts are all as they
-    were, or all as after the update.
     """
     if not weights:
         return
@@ -144,12 +160,7 @@ def apply_rules(
         rollback.add(undo)
         return plan_update(rules, count()).call(tuple(states), weights[0].context, undo, age)
 
-    def take(prepared: Callable[[], Any]) -> bool:
-        if not _attach(weights, grads, prepared):
-            _update_now(prepared(), weights, grads)
-        return True
-
-    _prepared(prepare, take)
+    apply_update(weights, grads, prepare)
 
 
 def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
@@ -286,7 +297,7 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
         yield UpdateCall(update, (state,), hyperparams, key_data, age=call.age)
 
 
-def _jitted(update: CombinedUpdate, treedef: Any) -> CompiledFunction:
+def _jitted(update: UpdateFunction, treedef: Any) -> CompiledFunction:
     def updated(
         donated: list[jax.Array],
         held: list[jax.Array],

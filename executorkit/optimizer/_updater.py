@@ -61,6 +61,11 @@ class Updater:
         self._prepare_all(indices, weights)
         self._update(self._batches(indices, grads, weights))
 
+    @property
+    def is_pure(self) -> bool:
+        """True if updates can be a part of a program: no subclass overrides ``update``."""
+        return self.optimizer._is_pure
+
     def _prepare_all(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
         ready = self.states_synced.get
         for i, w in zip(indices, weights, strict=True):

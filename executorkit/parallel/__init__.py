@@ -16,16 +16,17 @@ from ._group_parameters import (
     set_parameters as set_parameters,
 )
 from ._group_snapshots import check_group_finite as check_group_finite
+from ._group_update import (
+    GroupUpdater as GroupUpdater,
+    attach_replicated as attach_replicated,
+    update_by_sum as update_by_sum,
+)
 from ._group_view import group_label as group_label, group_parts as group_parts
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import reduce_replicated as reduce_replicated
 from ._replica_arrays import ContextGroups as ContextGroups
 from ._replicas import Replicas as Replicas, traffic as traffic
 from ._replicated_array import PerDevice as PerDevice, ReplicatedArray as ReplicatedArray
-from ._replicated_state import (
-    broadcast_first as broadcast_first,
-    replicated_state as replicated_state,
-)
 from ._sliced_group import (
     DataParallelExecutorGroup as SlicedExecutorGroup,
     check_arguments as check_arguments,

@@ -11,7 +11,7 @@ from ..lowering import Graph
 from ..parallel import DataParallel, DataParallelCore, assign_scattered, set_parameters
 from ..program import Options
 from ..symbol import Symbol
-from ._backends import Backend, ExecutorBackend, PerDeviceBackend, PmapBackend
+from ._backends import Backend, ExecutorBackend, GroupBackend
 
 
 class BatchFeeder:
@@ -91,9 +91,7 @@ class BatchFeeder:
         if self.executor is not None:
             return ExecutorBackend(self.executor, argnums)
         assert self.core is not None
-        if self.core.is_pmapped:
-            return PmapBackend(self.core, argnums, self.axes)
-        return PerDeviceBackend(self.core, argnums, self.axes)
+        return GroupBackend(self.core, argnums, self.axes)
 
     def feed(self, batch: Mapping[str, Any]) -> None:
         """Writes a batch, all of it checked first."""

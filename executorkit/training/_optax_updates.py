@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
+
+from ..ndarray import NDArray
+from ..ndarray.protocol import PendingValue
+from ..ndarray.rollback import Rollback
+from ..optimizer import apply_update, attach_update
+from ..optimizer.update_call import UpdateCall
+from ..program import Training
 
 Arrays = Sequence[Any]
 
@@ -106,3 +114,69 @@ class LossScaledUpdate:
             good = jnp.where(due, 0, good).astype(jnp.int32)
         scale = jnp.where(finite, scale, jnp.maximum(scale / 2, 1.0)).astype(jnp.float32)
         return new, (scale, good, new_inner)
+
+
+class OptaxUpdater:
+    """An update with its state, which updates all parameters together: what an
+    :class:`~executorkit.optimizer.Updater` is for MXNet's optimizers.
+
+    states
+        the state, a pytree of NDArrays, by the only index 0.
+    training
+        the training that it updates.
+    """
+
+    is_pure = True
+
+    def __init__(self, update: OptaxUpdate | LossScaledUpdate, weights: Sequence[NDArray]) -> None:
+        self._update = update
+        self._context = weights[0].context
+        self.training = Training()
+        self.states: dict[Any, Any] = {}
+        self.set_state(update.init([weight.value for weight in weights]))
+
+    def set_state(self, state: Any) -> None:
+        """Takes over a state, a pytree of arrays."""
+        device = self._context.device
+        self.states = {
+            0: jax.tree.map(
+                lambda x: NDArray.from_jax(jax.device_put(jnp.asarray(x), device), self._context),
+                state,
+            )
+        }
+
+    @property
+    def n_updates(self) -> int:
+        """The number of updates so far, those before a restored state included."""
+        return self.training.updates
+
+    @property
+    def loss_scale(self) -> jax.Array | None:
+        """The number that losses are multiplied by; None for 1."""
+        update = self._update
+        if not isinstance(update, LossScaledUpdate):
+            return None
+        return update.loss_scale(jax.tree.map(lambda x: x.value, self.states[0]))
+
+    def attach(
+        self,
+        indices: Sequence[Any],
+        first_weights: Sequence[NDArray],
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        state_of: Callable[[Any], Any],
+    ) -> UpdateCall | None:
+        """As :meth:`executorkit.optimizer.Updater.attach`."""
+        return attach_update(weights, grads, partial(self._counted, state_of))
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Updates all weights in place, as one program."""
+        apply_update(weight, grad, partial(self._counted, lambda i: self.states[i]))
+
+    def _counted(self, state_of: Callable[[Any], Any], rollback: Rollback) -> UpdateCall:
+        training = self.training
+        undo = partial(training.set_updates, training.updates)
+        rollback.add(undo)
+        call = UpdateCall(self._update, state_of(0), (), None, undo=undo, age=training.age)
+        training.set_updates(training.updates + 1)
+        return call

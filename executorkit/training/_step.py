@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from .. import optimizer as opt
 from ..display import Viewed, brief, many
@@ -15,17 +13,13 @@ from ..errors import StepError
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
-from ..optimizer.update_call import UpdateCall
 from ..program import (
     Analysis,
-    CompiledFunction,
-    StepSpec,
-    UpdateSpec,
     options_from_arguments,
 )
-from ._backends import TrainingStep
+from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
-from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate
+from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate, OptaxUpdater
 from ._step_arguments import build_transformation, parameter_indices, reject_options
 from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 
@@ -107,25 +101,22 @@ class Step(Viewed):
         self._out_grads = out_grads
         self._output_names = graph.output_names
         self._uses_rng = graph.uses_rng(True)
-        self._last_update: UpdateSpec | None = None
-        #: Number of steps so far, those before :meth:`restore` included.
-        self._age = 0
-        self._updater: opt.Updater | None = None
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
+        self._updater: opt.Updater | OptaxUpdater
         if isinstance(optimizer, opt.Optimizer):
             reject_options(rescale_grad=rescale_grad != 1.0, clip_global_norm=clip_global_norm,
                     accumulate=accumulate != 1, loss_scale=loss_scale)  # fmt: skip
             self._updater = opt.Updater(optimizer)
-            return
-        update = OptaxUpdate(
-            build_transformation(optimizer, clip_global_norm, accumulate), self.names, rescale_grad
-        )
-        if isinstance(loss_scale, int | float):
-            loss_scale = LossScale(float(loss_scale), None)
-        self._update = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
-        state = self._update.init([self._backend.first(i).value for i in self._argnums])
-        self._state = jax.tree.map(lambda x: self._backend.state_ref(jnp.asarray(x)), state)
+        else:
+            transformation = build_transformation(optimizer, clip_global_norm, accumulate)
+            update = OptaxUpdate(transformation, self.names, rescale_grad)
+            if isinstance(loss_scale, int | float):
+                loss_scale = LossScale(float(loss_scale), None)
+            scaled = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
+            self._updater = OptaxUpdater(scaled, self._backend.weights)
+        if isinstance(self._backend, GroupBackend):
+            self._updater.training.compile_at_once()
 
     def __repr__(self) -> str:
         kind = "optax" if self.optimizer is None else repr(self.optimizer)
@@ -157,54 +148,25 @@ class Step(Viewed):
     def _take_step(self) -> None:
         """One step by the batch that is bound; after an exception everything is as before it, or as
         after it."""
-        backend, n_updates = self._backend, self._n_updates
-        with Rollback(lambda: self._n_updates != n_updates, self._uses_rng) as rollback:
-            step = backend.start()
-            rollback.add(step.withdraw)
-            step.backward(self._head_gradients(step))
-            self._attach_update()
-        self._feeder.count_step()
-
-    @property
-    def _n_updates(self) -> int:
-        return self._age if self._updater is None else self._updater.n_updates
-
-    def _attach_update(self) -> None:
-        """Makes the update a part of the step."""
         backend, updater = self._backend, self._updater
-        weights, grads = backend.weights, backend.gradient_targets
-        targets = tuple(range(len(self.names)))
-        if updater is None:
-            call = opt.attach_update(weights, grads, self._counted_update)
-        else:
-            first_weights = [backend.first(i) for i in self._argnums]
-            call = updater.attach(
-                targets, first_weights, weights, grads,
-                lambda i: backend.updater_state(updater, i),
-            )  # fmt: skip
-        if call is None:
-            raise StepError(
-                "Step",
-                f"{type(self.optimizer).__name__} overrides update, which cannot be a part of "
-                "a program",
-                hint="Module.fit, or an updater",
-            )
-        self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
-
-    def _counted_update(self, rollback: Rollback) -> UpdateCall:
-        """The optax update of this step, counted."""
-        age = self._age
-        undo = partial(setattr, self, "_age", age)
-        rollback.add(undo)
-        self._age = age + 1
-        return UpdateCall(self._update, self._state, (), None, undo, age)
-
-    def _head_gradients(self, step: TrainingStep) -> list[Any]:
-        heads = self._backend.heads(self._out_grads, self._output_names)
-        needed = step.needs_head_gradients()
-        if any(n and h is None for n, h in zip(needed, heads, strict=True)):
-            check_head_gradients(heads, self._output_names, needed)
-        return heads
+        n_updates = updater.n_updates
+        with Rollback(lambda: updater.n_updates != n_updates, self._uses_rng) as rollback:
+            steps = backend.start()
+            for step in steps:
+                rollback.add(step.withdraw)
+            heads = backend.heads(self._out_grads, self._output_names)
+            needed = steps[0].needs_head_gradients()
+            if any(n and h is None for n, h in zip(needed, heads[0], strict=True)):
+                check_head_gradients(heads[0], self._output_names, needed)
+            backend.backward(steps, heads, updater)
+            if not backend.update(updater):
+                raise StepError(
+                    "Step",
+                    f"{type(self.optimizer).__name__} overrides update, which cannot be a part of "
+                    "a program",
+                    hint="Module.fit, or an updater",
+                )
+        self._feeder.count_step()
 
     @property
     def params(self) -> dict[str, jax.Array]:
@@ -216,19 +178,20 @@ class Step(Viewed):
     def opt_state(self) -> Any:
         """The optimizer's state now: optax's pytree, with a loss scale (scale, good steps, state);
         for MXNet's optimizers the updater's states by number of the parameter."""
-        if self._updater is not None:
-            return self._updater.states
-        return jax.tree.map(self._backend.state_value, self._state)
+        updater = self._updater
+        if isinstance(updater, opt.Updater):
+            return updater.states
+        return jax.tree.map(lambda x: x.jax, updater.states[0])
 
     @property
     def optimizer(self) -> opt.Optimizer | None:
         """MXNet's optimizer, if it is one; its rate can be changed between steps."""
-        return None if self._updater is None else self._updater.optimizer
+        return self._updater.optimizer if isinstance(self._updater, opt.Updater) else None
 
     @property
     def traces(self) -> int:
         """The number of traces (compilations) of the step's program, by all equal steps."""
-        return sum(f.traces for f in self._functions())
+        return sum(f.traces for f in self._backend.functions)
 
     def analyse(self) -> Analysis:
         """XLA's analysis of the step: memory in bytes (``memory['peak']``), operations, traffic.
@@ -236,17 +199,12 @@ class Step(Viewed):
         Of the last shapes that it was compiled for; unknown before the first step, and where a step
         is several programs.
         """
-        functions = self._functions()
-        if len(functions) != 1:
+        functions = self._backend.functions
+        if len(functions) != 1 or functions[0].name != "step":
             return Analysis.unknown()
         (function,) = functions
         assert function.avals is not None
         return Analysis.of(function.name, function.compile(*function.avals))
-
-    def _functions(self) -> list[CompiledFunction]:
-        if self._last_update is None:
-            return []
-        return self._backend.functions(StepSpec((self._last_update,), False))
 
     # -- views and files -------------------------------------------------------------------------
 
@@ -264,9 +222,10 @@ class Step(Viewed):
     def named_state(self) -> Any:
         """A pytree of the optimizer's state, with MXNet's states by name of the parameter; its
         leaves are pending values."""
-        if self._updater is None:
-            return self._state
-        return {name: self._updater.states.get(i) for i, name in enumerate(self.names)}
+        states = self._updater.states
+        if isinstance(self._updater, OptaxUpdater):
+            return states[0]
+        return {name: states.get(i) for i, name in enumerate(self.names)}
 
     def save(self, prefix: Any, epoch: int) -> None:
         """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``.
@@ -277,8 +236,14 @@ class Step(Viewed):
         args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
         aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
         aux_params = dict(zip(self._feeder.graph.aux_names, aux, strict=True))
-        state = self._updater or OptaxState(self.names, self.opt_state, self._age)
-        write_step(prefix, epoch, self._feeder.symbol, args, aux_params, state)
+        write_step(prefix, epoch, self._feeder.symbol, args, aux_params, self._state)
+
+    @property
+    def _state(self) -> opt.Updater | OptaxState:
+        updater = self._updater
+        if isinstance(updater, opt.Updater):
+            return updater
+        return OptaxState(self.names, self.opt_state, updater.n_updates)
 
     def restore(self, prefix: Any, epoch: int) -> None:
         """Takes over the files that :meth:`save` wrote, for the same parameters and optimizer.
@@ -286,18 +251,17 @@ class Step(Viewed):
         Raises FileFormatError or ValueError for anything else; nothing is changed then.
         """
         args, aux, content, path = read_step(prefix, epoch)
-        if self._updater is not None:
-            device = self._backend.first(self._argnums[0]).context.device_id
+        updater, state = self._updater, self._state
+        if isinstance(updater, opt.Updater):
+            device = self._backend.weights[0].context.device_id
             indices = {name: i for i, name in enumerate(self.names)}
-            restore = opt.prepare_restoration(self._updater, content, indices, [device], path)
+            restore = opt.prepare_restoration(updater, content, indices, [device], path)
             self._feeder.set_params(args, aux)
             restore()
             return
-        leaves, age, set_random_state = unpack_optax_state(
-            content, path, OptaxState(self.names, self.opt_state, self._age)
-        )
+        assert isinstance(state, OptaxState)
+        leaves, steps, set_random_state = unpack_optax_state(content, path, state)
         self._feeder.set_params(args, aux)
-        refs = [self._backend.state_ref(x) for x in leaves]
-        self._state = jax.tree.unflatten(jax.tree.structure(self._state), refs)
-        self._age = age
+        updater.set_state(jax.tree.unflatten(jax.tree.structure(state.state), leaves))
+        updater.training.set_updates(steps)
         set_random_state()

@@ -8,7 +8,7 @@ import jax
 
 from ..display import Fold, Line, Part, View, many, scaled, shape, view_of
 from ..executor import Section, SectionEntry, executor_parts, memory_summary, section_views
-from ..parallel import ReplicatedArray, group_parts
+from ..parallel import group_parts
 from ._step import Step
 
 
@@ -42,4 +42,4 @@ def step_view(step: Step) -> View:
 def _state_arrays(step: Step) -> list[tuple[Any, jax.Array]]:
     """The arrays of the optimizer's state, on the first device, with their paths in it."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
-    return [(path, (x[0] if isinstance(x, ReplicatedArray) else x).value) for path, x in leaves]
+    return [(path, x.value) for path, x in leaves]
