@@ -294,8 +294,8 @@ class PendingStep(UpdatableStep):
             self()
         accumulated = runnable.accumulated_gradients() if True in runnable.accumulate else ()
         # An earlier backward, say. MXNet starts from the states' value at the time of backward.
-        written = False
-        for n in self.backward_state_indices:
+        written, indices = False, self.backward_state_indices
+        for n in indices:
             if runnable.aux_arrays[n].value is not self.aux[n]:
                 written = True
         at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
@@ -305,23 +305,23 @@ class PendingStep(UpdatableStep):
             state = Backward(self.state, heads, accumulated, written, scale)
             try:
                 self.state = state
-                self._defer_gradients(state)
+                self._defer_gradients(() if written else indices)
             except BaseException:
                 if self.state is state:  # one gradient may wait for it already: so do all
-                    self._defer_gradients(state)
+                    self._defer_gradients(() if written else indices)
                 raise
             if at_once:
                 self._compute_at_once(state, previous)
 
-    def _defer_gradients(self, state: Backward) -> None:
+    def _defer_gradients(self, state_indices: Sequence[int]) -> None:
+        """Lets the gradients and these auxiliary states wait for the step."""
         runnable = self.runnable
         if not runnable.is_registered:
             runnable.register()
         for buffer in runnable.buffers.grads:
             buffer.defer(self)
-        if not state.states_written:
-            for n in self.backward_state_indices:
-                runnable.aux_arrays[n].defer(self)
+        for n in state_indices:
+            runnable.aux_arrays[n].defer(self)
 
     def _compute_at_once(self, state: Backward, previous: Sequence[Any]) -> None:
         """Computes the gradients; if that fails, they hold what they held before."""
