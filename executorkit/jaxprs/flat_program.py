@@ -46,8 +46,8 @@ class Operation:
         of the primitive.
     compute
         ``compute(params, *arrays)`` returns its results.
-    scope
-        the name of the node that it belongs to.
+    scopes
+        name stacks of the calls that it is in, the outermost first, and its own.
     has_effects
         whether it does more than compute.
     """
@@ -57,7 +57,7 @@ class Operation:
     compute: Callable[..., Sequence[Any]]
     inputs: tuple[FlatValue, ...]
     outputs: tuple[FlatValue, ...]
-    scope: str = ""
+    scopes: tuple[Any, ...] = ()
     has_effects: bool = False
 
 
@@ -83,7 +83,7 @@ class FlatProgram:
             return contents[value] if value.constant is None else value.constant
 
         for operation in self.operations:
-            with jax.named_scope(operation.scope):
+            with jax.named_scope("/".join(filter(None, map(str, operation.scopes)))):
                 results = operation.compute(operation.params, *map(read, operation.inputs))
             contents.update(zip(operation.outputs, results, strict=True))
         return tuple(map(read, self.outputs))
@@ -127,11 +127,11 @@ class _Operations(Flattener[FlatValue]):
     def equation(self, equation: Any, inputs: tuple[FlatValue, ...]) -> Sequence[FlatValue]:
         primitive, params = equation.primitive, equation.params
         outputs = tuple(self.values(equation.outvars))
-        stacks = map(str, (*self.scopes, equation.source_info.name_stack))
+        scopes = (*self.scopes, equation.source_info.name_stack)
         self.all.append(
             Operation(
                 primitive.name, params, partial(_bind, primitive), inputs, outputs,
-                scope="/".join(filter(None, stacks)), has_effects=bool(equation.effects),
+                scopes=scopes, has_effects=bool(equation.effects),
             )
         )  # fmt: skip
         return outputs

@@ -132,8 +132,9 @@ def test_scopes_of_calls_and_equations_are_joined() -> None:
         with jax.named_scope("outside"):
             return inner(x)
 
-    (operation,) = flat_program(traced(function, X)).operations
-    assert operation.scope == "outside/inside"
+    program = flat_program(traced(function, X))
+    assert [str(scope) for scope in program.operations[0].scopes] == ["outside", "inside"]
+    assert "outside/inside/sin" in jax.jit(program).lower(X).as_text(debug_info=True)
 
 
 def test_constants_of_an_open_jaxpr_are_its_first_inputs() -> None:

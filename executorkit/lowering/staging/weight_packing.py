@@ -48,7 +48,7 @@ def _with_turned_weight(
         lambda params, x: (lax.transpose(x, **params),),
         (weight,),
         (turned,),
-        operation.scope,
+        operation.scopes,
     )
     changed = {**operation.params, **params}
     return [transposition, replace(operation, params=changed, inputs=(data, turned))]

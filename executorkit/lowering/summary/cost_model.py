@@ -55,12 +55,12 @@ class OperationCount:
         elif name == "while":
             self.uncounted.add(OPEN_LOOP)
             return
-        ins, outs = ([v.aval for v in side] for side in (equation.invars, equation.outvars))
+        ins, outs = [v.aval for v in equation.invars], [v.aval for v in equation.outvars]
         operations = times * flops(name, equation.params, ins, outs)
         self.flops += operations
         if name in _PRODUCTS:
             self.macs += operations / 2
-        self.bytes += times * sum(map(_bytes, (*ins, *outs)))
+        self.bytes += times * sum([_bytes(aval) for aval in (*ins, *outs)])
 
 
 class WorkCounter(Flattener[None]):
@@ -88,16 +88,18 @@ class WorkCounter(Flattener[None]):
         name = equation.primitive.name
         inner = [] if name in COUNTED else bodies(equation)
         if not inner or name == "while":
-            stacks = (*self.scopes, equation.source_info.name_stack)
-            self._add(equation, tuple(s for each in stacks for s in each.stack), self._times)
+            stack = equation.source_info.name_stack.stack
+            for outer in reversed(self.scopes):
+                stack = outer.stack + stack
+            self._add(equation, stack, self._times)
         if name == "cond":
             inner = [max(inner, key=lambda branch: total_work(branch).flops)]
-        outer = self._times
+        times = self._times
         self._times *= equation.params["length"] if name == "scan" else 1
         for jaxpr in inner:
             inputs = [None] * len(getattr(jaxpr, "jaxpr", jaxpr).invars)
             self.inline(equation, jaxpr, inputs)
-        self._times = outer
+        self._times = times
         return [None] * len(equation.outvars)
 
 

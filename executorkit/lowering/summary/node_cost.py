@@ -101,9 +101,12 @@ def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
 
     def add(equation: Any, stack: tuple[Any, ...], times: float) -> None:
-        scopes = [s.name for s in stack if type(s).__name__ == "Scope"]
-        backward = any(s.name == "transpose" for s in stack if type(s).__name__ == "Transform")
-        node = nodes[next((s for s in scopes if s in nodes), BETWEEN_NODES)]
+        node, backward = nodes[BETWEEN_NODES], False
+        for part in reversed(stack):
+            if type(part).__name__ == "Scope":
+                node = nodes.get(part.name, node)
+            elif part.name == "transpose":
+                backward = True
         (node.backward if backward else node.forward).add(equation, times)
 
     WorkCounter(add).count(jaxpr)
