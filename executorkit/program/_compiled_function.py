@@ -368,7 +368,9 @@ class CompiledFunction:
         if self._threads_to_log:
             self._log(args, time.perf_counter() - start, compiles=interpreted is None)
         if deferred_errors.open:
-            deferred_errors.follow(args, results)
+            # JAX counts the flattenings of what is donated, so its arrays are named themselves.
+            donated = () if into is None else (args[0].tree,)
+            deferred_errors.follow((*donated, *args[len(donated) :]), results)
         return results
 
     def _plan(
