@@ -11,7 +11,7 @@ Every export is loaded again and compared, and returns the :class:`Comparison`. 
 ``python -m executorkit export``.
 """
 
-from ..inspection import Comparison as Comparison, Difference as Difference
+from ..ndarray.comparison import Comparison as Comparison, Difference as Difference
 from ._checkpoint_export import (
     ENDINGS as ENDINGS,
     NETWORK_FORMS as NETWORK_FORMS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..errors import ArgumentValueError
-from ..inspection import Comparison
+from ..ndarray.comparison import Comparison
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
 from ._inference_graph import FREE_BATCH, InferenceNetwork

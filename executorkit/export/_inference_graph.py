@@ -20,12 +20,11 @@ from ..inspection import (
     check_parameters,
     deduce_inputs,
     example_shapes,
-    host_arrays,
     label_names,
     plain_name,
-    random_inputs,
 )
 from ..lowering import graph_of, infer, value_dtypes
+from ..ndarray.comparison import host_arrays, random_inputs
 from ..onnx import run_symbol
 from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol

@@ -30,8 +30,8 @@ from ..errors import (
     MissingDependencyError,
     MXNetError,
 )
-from ..inspection import as_ndarray, host_arrays
 from ..ndarray import NDArray, save as save_params
+from ..ndarray.comparison import as_ndarray, host_arrays
 from ..ndarray.params_file import ParamsHeaders
 
 Arrays = Mapping[str, np.ndarray]

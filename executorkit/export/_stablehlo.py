@@ -32,7 +32,7 @@ from ..errors import (
     UnknownArgumentError,
     did_you_mean,
 )
-from ..inspection import Comparison
+from ..ndarray.comparison import Comparison
 from ..symbol import Symbol
 from ._inference_graph import FREE_BATCH, InferenceNetwork, refuse_random
 from ._parameter_files import read_npz, write_npz

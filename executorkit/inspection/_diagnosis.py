@@ -15,8 +15,16 @@ from ..lowering import Summary, graph_of, infer
 from ..ndarray.params_file import ParamsHeaders
 from ..symbol import Symbol, load_json
 from ..symbol.symbol_json import OLDEST, read_source, stored_version
-from ._image_size import ImageSize, Shape
-from ._input_shapes import deduce_inputs, example_shapes, label_names, required_names
+from ._input_shapes import (
+    ImageSize,
+    Shape,
+    Shapes,
+    deduce_inputs,
+    example_shapes,
+    known_shapes,
+    label_names,
+    required_names,
+)
 from ._parameter_check import (
     NotFinite,
     ParameterCheck,
@@ -57,7 +65,7 @@ class Diagnosis(Viewed):
     outputs: Mapping[str, Shape | None] = field(default_factory=dict)
     check: ParameterCheck = field(default_factory=ParameterCheck)
     not_finite: Mapping[str, NotFinite] = field(default_factory=dict)
-    given_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    given_shapes: Shapes = field(default_factory=dict)
 
     @property
     def sound(self) -> bool:
@@ -87,8 +95,7 @@ class Diagnosis(Viewed):
         if self.symbol is None:
             return {}, ImageSize(None)
         if self.params is None:
-            known = {name: shape for name, shape in self.inputs.items() if shape is not None}
-            return {**known, **self.given_shapes}, ImageSize(None)
+            return {**known_shapes(self.inputs), **self.given_shapes}, ImageSize(None)
         return example_shapes(self.symbol, self.parameter_shapes, self.inputs)
 
     def text(self, width: int | None = None, *, full: bool = False) -> str:
@@ -142,9 +149,8 @@ def diagnose(
     inputs = deduce_inputs(network, stored, sizes)
     check = ParameterCheck()
     if headers is not None:
-        known = {name: shape for name, shape in inputs.items() if shape is not None}
         keys = [array.name for array in headers if array.name is not None]
-        check = check_parameters(network, keys, stored, {**known, **sizes})
+        check = check_parameters(network, keys, stored, {**known_shapes(inputs), **sizes})
     if headers is not None and check.fits:
         check, inputs = _with_image_size(network, stored, inputs, check)
     return Diagnosis(
@@ -162,7 +168,7 @@ def diagnose(
 
 def _with_image_size(
     symbol: Symbol,
-    stored: Mapping[str, Shape],
+    stored: Shapes,
     inputs: dict[str, Shape | None],
     check: ParameterCheck,
 ) -> tuple[ParameterCheck, dict[str, Shape | None]]:
@@ -184,10 +190,9 @@ def _with_image_size(
 
 
 def _outputs(
-    symbol: Symbol, weights: Mapping[str, Shape], inputs: Mapping[str, Shape | None]
+    symbol: Symbol, weights: Shapes, inputs: Mapping[str, Shape | None]
 ) -> dict[str, Shape | None]:
-    known = {name: shape for name, shape in inputs.items() if shape is not None}
-    result = infer(graph_of(symbol.heads), {**weights, **known})
+    result = infer(graph_of(symbol.heads), {**weights, **known_shapes(inputs)})
     return dict(zip(symbol.list_outputs(), result.out_shapes, strict=True))
 
 
@@ -304,7 +309,7 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
         size = scaled(summary.parameter_bytes, "B", 1024)
         yield f"parameters: {summary.parameters:,}{states}, {size}"
     example, image = diagnosis.example
-    labels = label_names_of(diagnosis)
+    labels = [] if diagnosis.symbol is None else label_names(diagnosis.symbol)
     computed = [
         f"{name}={','.join(map(str, shape))}"
         for name, shape in example.items()
@@ -320,11 +325,6 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
         is_assumed = image.size is not None and not image.determined
         why = ", an assumption: other sizes fit too (--shape)" if is_assumed else ""
         yield f"table for {_listed(computed, limit)}{why}"
-
-
-def label_names_of(diagnosis: Diagnosis) -> list[str]:
-    """The labels of the diagnosed symbol."""
-    return [] if diagnosis.symbol is None else label_names(diagnosis.symbol)
 
 
 def _suggested(diagnosis: Diagnosis) -> str:

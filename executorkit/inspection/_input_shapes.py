@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..errors import MXNetError
-from ..lowering import InferenceResult, graph_of, infer, optional_arguments
+from ..lowering import graph_of, infer, optional_arguments
+from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import is_parameter
-from ._image_size import ImageSize, Shape, image_size
+
+#: A shape; 0 is an unknown size.
+Shape = tuple[int, ...]
+Shapes = Mapping[str, Shape]
 
 #: Numbers of axes that inputs have, most frequent first.
 _RANKS = (4, 2, 3, 5, 1)
 #: Maximum numbers of parameters looked at one by one, and of inputs tried one by one.
 _FIRST_PARAMETERS, _MAX_INPUTS = 8, 12
+#: Heights of images that are tried first.
+_COMMON = (224, 300, 512)
+#: Heights that networks are made for.
+_USUAL = (28, 32, 64, 96, 112, 128, 160, 192, 224, 227, 256, 299, 300, 320, 331, 384, 416, 448, 512)
+#: The largest height that is looked for, and how much larger than the least one that fits a usual
+#: one may be.
+_LARGEST, _ROUNDING = 2048, 1.3
 
 
 def label_names(symbol: Symbol) -> list[str]:
@@ -36,16 +49,24 @@ def required_names(symbol: Symbol) -> list[str]:
     return [*arguments, *symbol.list_auxiliary_states()]
 
 
-def inferred(symbol: Symbol, shapes: Mapping[str, Shape]) -> InferenceResult | None:
-    """The shapes that follow from some; None if they contradict each other."""
+def inferred(symbol: Symbol, shapes: Shapes) -> dict[str, Shape | None] | None:
+    """The shapes of all variables that follow from some; None if they contradict each other."""
+    graph = graph_of(symbol.heads)
     try:
-        return infer(graph_of(symbol.heads), shapes)
+        result = infer(graph, shapes)
     except MXNetError:
         return None
+    names = (*graph.arg_names, *graph.aux_names)
+    return dict(zip(names, (*result.arg_shapes, *result.aux_shapes), strict=True))
+
+
+def known_shapes(shapes: Mapping[str, Shape | None]) -> dict[str, Shape]:
+    """The shapes of which something is known."""
+    return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
 def deduce_inputs(
-    symbol: Symbol, parameters: Mapping[str, Shape], shapes: Mapping[str, Shape] | None = None
+    symbol: Symbol, parameters: Shapes, shapes: Shapes | None = None
 ) -> dict[str, Shape | None]:
     """The shapes of the arguments that are no parameters, as far as the parameters tell them.
 
@@ -64,28 +85,26 @@ def deduce_inputs(
     names = [name for name in arguments if name not in weight_names and name not in labels]
     weights = {name: parameters[name] for name in symbol.list_inputs() if name in parameters}
     best = next(_ranked(symbol, names, weights, known), known)
-    result = inferred(symbol, {**weights, **best}) or inferred(symbol, best)
-    values = dict(zip(arguments, result.arg_shapes, strict=True)) if result is not None else {}
+    values = inferred(symbol, {**weights, **best}) or inferred(symbol, best) or {}
     return {name: values.get(name) for name in (*names, *labels) if name not in weight_names}
 
 
 def _ranked(
     symbol: Symbol,
     names: Sequence[str],
-    weights: Mapping[str, Shape],
-    known: Mapping[str, Shape],
+    weights: Shapes,
+    known: Shapes,
 ) -> Iterator[dict[str, Shape]]:
     """Shapes of the inputs with which something follows from the parameters: from all of them; from
     one of the first, if not all fit together; at last, from the symbol alone."""
     first = list(weights)[:_FIRST_PARAMETERS]
     for some in (weights, *({name: weights[name]} for name in first)):
-        start = inferred(symbol, {**some, **known})
-        if start is None:
+        shapes = inferred(symbol, {**some, **known})
+        if shapes is None:
             continue
-        shapes = dict(zip(symbol.list_arguments(), start.arg_shapes, strict=True))
         unknown = [name for name in names if shapes[name] is None]
         if not unknown:
-            yield {**known, **{n: s for n in names if (s := shapes[n]) is not None}}
+            yield {**known, **known_shapes({name: shapes[name] for name in names})}
         for rank in _RANKS:
             trial = {**known, **dict.fromkeys(unknown, (0,) * rank)}
             sizes = _sizes_of(symbol, unknown, {**some, **trial})
@@ -102,9 +121,7 @@ def _ranked(
         yield accepted[0]
 
 
-def _flat(
-    symbol: Symbol, name: str, weights: Mapping[str, Shape], known: Mapping[str, Shape]
-) -> Iterator[dict[str, Shape]]:
+def _flat(symbol: Symbol, name: str, weights: Shapes, known: Shapes) -> Iterator[dict[str, Shape]]:
     """Vectors as the input of a network that flattens it: as long as the rows of a weight."""
     required = set(required_names(symbol))
     matrix = next((s for n, s in weights.items() if len(s) == 2 and n in required), None)
@@ -113,20 +130,17 @@ def _flat(
         yield trial
 
 
-def _sizes_of(
-    symbol: Symbol, names: Sequence[str], shapes: Mapping[str, Shape]
-) -> dict[str, Shape] | None:
+def _sizes_of(symbol: Symbol, names: Sequence[str], shapes: Shapes) -> dict[str, Shape] | None:
     """The shapes of inputs that follow from a guess of their axes; None if no size of any does."""
-    result = inferred(symbol, shapes)
-    if result is None:
+    values = inferred(symbol, shapes)
+    if values is None:
         return None
-    values = dict(zip(symbol.list_arguments(), result.arg_shapes, strict=True))
-    sizes = {name: shape for name in names if (shape := values[name]) is not None}
+    sizes = known_shapes({name: values[name] for name in names})
     return sizes if any(map(any, sizes.values())) else None
 
 
 def _one_by_one(
-    symbol: Symbol, names: Sequence[str], weights: Mapping[str, Shape], known: Mapping[str, Shape]
+    symbol: Symbol, names: Sequence[str], weights: Shapes, known: Shapes
 ) -> dict[str, Shape]:
     """The inputs that have a number of axes with which a size of theirs follows."""
     shapes = dict(known)
@@ -140,24 +154,87 @@ def _one_by_one(
 
 
 def example_shapes(
-    symbol: Symbol, parameters: Mapping[str, Shape], inputs: Mapping[str, Shape | None]
+    symbol: Symbol, parameters: Shapes, inputs: Mapping[str, Shape | None]
 ) -> tuple[dict[str, Shape], ImageSize]:
     """Shapes of the inputs for one example, to count operations for.
 
     Returns them, and the size of images that was filled in: one that follows from the parameters,
     or a usual one. What cannot be filled in is 0.
     """
-    known = {name: shape for name, shape in inputs.items() if shape is not None}
     variables = set(symbol.list_inputs())
     weights = {name: shape for name, shape in parameters.items() if name in variables}
-    single = {name: (shape[0] or 1, *shape[1:]) for name, shape in known.items() if shape}
+    single = {name: (shape[0] or 1, *shape[1:]) for name, shape in inputs.items() if shape}
     images = [name for name, s in single.items() if len(s) == 4 and s[1] and 0 in s[2:]]
     if not images:
         return single, ImageSize(None)
     labels = set(label_names(symbol))
     fed = {name: shape for name, shape in single.items() if name not in labels}
-    size = image_size(symbol, weights, fed, images)
-    filled = {
-        n: tuple(d or size.size or 0 for d in s) if n in images else s for n, s in fed.items()
-    }
-    return filled, size
+    search = _ImageSearch(symbol, weights, fed, images)
+    image = search.size()
+    return search.filled(image.size or 0), image
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSize:
+    """The height and width of square images.
+
+    size
+        one that fits; None if none does.
+    determined
+        True if the parameters do not fit other sizes: a fully connected layer follows.
+    conflict
+        the parameter that no size fits, if ``size`` is None.
+    """
+
+    size: int | None
+    determined: bool = False
+    conflict: str | None = None
+
+
+@dataclass
+class _ImageSearch:
+    """The search for the size of ``images`` among the inputs, whose other sizes are known;
+    ``conflict`` is the parameter that the last size tried did not fit."""
+
+    symbol: Symbol
+    weights: Shapes
+    inputs: Shapes
+    images: Sequence[str]
+    conflict: str | None = None
+
+    def size(self) -> ImageSize:
+        """The size that fits. The lengths of the rows of weights grow with the size of the image,
+        so it is found by bisection."""
+        shapes = inferred(self.symbol, self.inputs)
+        if shapes is not None and all(is_fully_known(shapes[name]) for name in self.weights):
+            return ImageSize(next((size for size in _COMMON if self._order(size) == 0), None))
+        if self._order(_COMMON[0]) == 0:
+            return ImageSize(_COMMON[0], determined=True)
+        least = bisect_left(range(_LARGEST), 0, lo=1, key=self._order)
+        if self._order(least) != 0:
+            return ImageSize(None, conflict=self.conflict)
+        rounded = [s for s in _USUAL if least < s < least * _ROUNDING and self._order(s) == 0]
+        is_usual = least in _USUAL or not rounded
+        return ImageSize(least if is_usual else rounded[0], determined=True)
+
+    def filled(self, size: int) -> dict[str, Shape]:
+        """The inputs with a size in the images."""
+        return {
+            name: tuple(d or size for d in shape) if name in self.images else shape
+            for name, shape in self.inputs.items()
+        }
+
+    def _order(self, size: int) -> int:
+        """0 for a size that fits, -1 for one that is too small, 1 for one that is too large."""
+        shapes = inferred(self.symbol, self.filled(size))
+        if shapes is None:
+            return -1  # nothing is left of the image
+        for name, shape in shapes.items():
+            stored = self.weights.get(name)
+            if stored is None or shape is None or len(shape) != len(stored):
+                continue
+            for ours, theirs in zip(shape, stored, strict=True):
+                if ours and ours != theirs:
+                    self.conflict = name
+                    return 1 if ours > theirs else -1
+        return 0

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from ..context import cpu
-from ..errors import InputTypeError
-from ..ndarray import NDArray, array
 from ..ndarray.params_file import ArrayHeader, ParamsHeaders
 from ..symbol import Symbol
-from ._image_size import Shape
-from ._input_shapes import inferred, required_names
+from ._input_shapes import Shape, Shapes, inferred, required_names
 
 KINDS = ("arg:", "aux:")
 
@@ -61,29 +57,8 @@ def plain_name(key: str) -> str:
     return key[4:] if key.startswith(KINDS) else key
 
 
-def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Arrays of any library as NumPy's, contiguous and little-endian."""
-    if not isinstance(arrays, Mapping):
-        problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
-        raise InputTypeError("arrays to write", problem)
-    hosts = {}
-    for name, values in arrays.items():
-        if not isinstance(name, str):
-            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
-        host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
-        if host.dtype.byteorder == ">":
-            host = host.astype(host.dtype.newbyteorder("<"))
-        hosts[name] = host if host.flags.c_contiguous else np.ascontiguousarray(host)
-    return hosts
-
-
-def as_ndarray(values: np.ndarray) -> NDArray:
-    """An array of NumPy as an NDArray on the CPU, of the same type."""
-    return array(values, cpu(), dtype=values.dtype.name)
-
-
 def check_parameters(
-    symbol: Symbol, keys: Iterable[str], shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+    symbol: Symbol, keys: Iterable[str], shapes: Shapes, inputs: Shapes
 ) -> ParameterCheck:
     """Compares the entries of a file with a symbol.
 
@@ -114,16 +89,12 @@ def check_parameters(
     )
 
 
-def _misshaped(
-    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
-) -> dict[str, tuple[Shape, Shape]]:
+def _misshaped(symbol: Symbol, shapes: Shapes, inputs: Shapes) -> dict[str, tuple[Shape, Shape]]:
     """Entries of another shape than that which follows from the inputs; where those do not
     contradict any, the first that contradicts the entries before it."""
-    result = inferred(symbol, inputs)
-    if result is None:
+    expected = inferred(symbol, inputs)
+    if expected is None:
         return {}
-    names = (*symbol.list_arguments(), *symbol.list_auxiliary_states())
-    expected = dict(zip(names, (*result.arg_shapes, *result.aux_shapes), strict=True))
     wrong = {
         name: (shape, needed)
         for name, shape in shapes.items()
@@ -131,28 +102,15 @@ def _misshaped(
     }
     if wrong or inferred(symbol, {**shapes, **inputs}) is not None:
         return wrong
-    name, needed = _first_contradiction(symbol, shapes, inputs)
-    return {name: (shapes[name], needed)}
+    # The first entry, in the order of the graph, that contradicts those before it.
+    order = [name for name in symbol.list_inputs() if name in shapes]
 
+    def shapes_after(count: int) -> dict[str, Shape | None] | None:
+        return inferred(symbol, {**inputs, **{name: shapes[name] for name in order[:count]}})
 
-def _first_contradiction(
-    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
-) -> tuple[str, Shape]:
-    """The first entry, in the order of the graph, that contradicts those before it; and its shape
-    as it follows from them."""
-    order = [n for n in symbol.list_inputs() if n in shapes]
-    low, high = 0, len(order)  # the first `low` fit, the first `high` do not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if inferred(symbol, {**inputs, **{n: shapes[n] for n in order[:middle]}}) is None:
-            high = middle
-        else:
-            low = middle
-    name = order[low]
-    result = inferred(symbol, {**inputs, **{n: shapes[n] for n in order[:low]}})
-    names = (*symbol.list_arguments(), *symbol.list_auxiliary_states())
-    values = (*result.arg_shapes, *result.aux_shapes) if result is not None else ()
-    return name, dict(zip(names, values, strict=False)).get(name) or ()
+    fitting = bisect_left(range(len(order)), True, lo=1, key=lambda n: shapes_after(n) is None) - 1
+    name = order[fitting]
+    return {name: (shapes[name], (shapes_after(fitting) or {}).get(name) or ())}
 
 
 def _agree(shape: Shape, expected: Shape) -> bool:

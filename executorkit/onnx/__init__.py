@@ -19,7 +19,7 @@ The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 
 from __future__ import annotations
 
-from ..inspection import random_inputs as random_inputs
+from ..ndarray.comparison import random_inputs as random_inputs
 from . import importers, translators
 from ._comparison import (
     OnnxComparison as OnnxComparison,

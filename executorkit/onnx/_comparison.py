@@ -11,7 +11,8 @@ import numpy as np
 from ..context import cpu
 from ..display import text_table
 from ..errors import NotSupportedError
-from ..inspection import Comparison, Difference, as_ndarray, host_arrays, plain_name
+from ..inspection import plain_name
+from ..ndarray.comparison import Comparison, Difference, as_ndarray, host_arrays
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
 

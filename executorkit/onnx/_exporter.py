@@ -13,8 +13,9 @@ from ..errors import (
     NotSupportedError,
     shorten,
 )
-from ..inspection import host_arrays, plain_name
+from ..inspection import plain_name
 from ..lowering import Graph, GraphStep, graph_of, value_dtypes
+from ..ndarray.comparison import host_arrays
 from ..ops.schema.attrs import Shape
 from ._draft import GraphDraft, OnnxNode, Value
 from ._free_dimensions import FreeShapes, OpenShapes, Origins, open_shapes

@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import ArgumentValueError, InputTypeError, NotSupportedError
-from ..inspection import plain_name, random_inputs
+from ..inspection import plain_name
 from ..ndarray import load as load_arrays
+from ..ndarray.comparison import random_inputs
 from ..ops import lookup
 from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol, load as load_symbol

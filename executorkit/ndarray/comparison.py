@@ -1,5 +1,5 @@
-"""Inputs at random, and differences between the arrays that executorkit has and those that an
-exported file gives."""
+"""Arrays of other libraries: converted, made at random, and compared with those that executorkit
+has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..context import cpu
 from ..display import Line, Table, View, Viewed, many, shape as shape_text, value, view_of
+from ..errors import InputTypeError
+from ._creation import array
+from ._ndarray import NDArray
 
 #: Rows of the table at most; the others are summed up.
 _MAX_ROWS = 12
@@ -132,3 +136,24 @@ def random_inputs(
         numbers = generator.uniform(0, 2, shape) if is_index else generator.standard_normal(shape)
         arrays[name] = np.asarray(numbers).astype(dtype)
     return arrays
+
+
+def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays of any library as NumPy's, contiguous and little-endian."""
+    if not isinstance(arrays, Mapping):
+        problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
+        raise InputTypeError("arrays to write", problem)
+    hosts = {}
+    for name, values in arrays.items():
+        if not isinstance(name, str):
+            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
+        host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
+        if host.dtype.byteorder == ">":
+            host = host.astype(host.dtype.newbyteorder("<"))
+        hosts[name] = host if host.flags.c_contiguous else np.ascontiguousarray(host)
+    return hosts
+
+
+def as_ndarray(values: np.ndarray) -> NDArray:
+    """An array of NumPy as an NDArray on the CPU, of the same type."""
+    return array(values, cpu(), dtype=values.dtype.name)
