@@ -146,11 +146,19 @@ class FlatEquation(Protocol):
     """An equation over values: what it reads, what it computes, and whether it does more."""
 
     @property
-    def inputs(self) -> Sequence[Any]: ...
+    def inputs(self) -> Sequence[Any]:
+        """The values that it reads."""
+        ...
+
     @property
-    def outputs(self) -> Sequence[Any]: ...
+    def outputs(self) -> Sequence[Any]:
+        """The values that it computes."""
+        ...
+
     @property
-    def has_effects(self) -> bool: ...
+    def has_effects(self) -> bool:
+        """True if it does more than to compute its outputs."""
+        ...
 
 
 Equation = TypeVar("Equation", bound=FlatEquation)
