@@ -515,8 +515,8 @@ class CompiledFunction:
                 self._count_executable(None, loaded)
             return
         plain = (args[0].tree, *args[1:]) if self.donates else args
-        self.avals = jax.tree.map(_aval, plain)
-        self.trace_log.append(TraceRecord(self.avals, seconds, loaded))
+        avals = self.avals = jax.tree.map(_aval, plain)
+        self.trace_log.append(TraceRecord(avals, seconds, loaded))
         if compiles:
             self._count_executable(self._compiled(args), loaded)
         too_many = self._traces_since_clear > MAX_SHAPES
