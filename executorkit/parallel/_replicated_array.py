@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, overload
 
 import jax
@@ -22,7 +21,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: the
     next run sees what is written to a member. To a pmapped program it is one stacked array of shape
-    (devices, *shape), a pending value as an NDArray is one for an executor.
+    (devices, *shape), whose storage is a pending value as that of an NDArray is for an executor.
 
     Members are made when one is first asked for, their contents are split off when one is read,
     and the stacked array is put together again only if a member was written to in between; the
@@ -30,8 +29,8 @@ class ReplicatedArray(Sequence[NDArray]):
     """
 
     __slots__ = (
-        "__weakref__", "_members", "_producer", "_splitters", "_stacked", "_versions", "contexts",
-        "dtype", "replicas", "shape",
+        "__weakref__", "_members", "_splitters", "_stacked", "_versions", "contexts", "dtype",
+        "replicas", "shape",
     )  # fmt: skip
 
     def __init__(
@@ -43,8 +42,7 @@ class ReplicatedArray(Sequence[NDArray]):
         self.dtype = jax.numpy.dtype(dtype)
         if value is None:
             value = self.replicas.zeros(shape, dtype)
-        self._stacked: jax.Array | None = value
-        self._producer: Producer | None = None
+        self._stacked = Storage((len(self.contexts), *shape), self.dtype, value)
         self._members: list[NDArray] | None = None
         self._versions: list[int] = []
         self._splitters: list[_MemberProducer] = []
@@ -54,21 +52,18 @@ class ReplicatedArray(Sequence[NDArray]):
     @property
     def value(self) -> jax.Array:
         """The stacked array, with everything that was written to members."""
-        if self._members is None:
-            value = self._stacked
-            return self._computed() if value is None else value
-        written = self._written()
-        return self._merge(written) if written else self._computed()
+        written = [] if self._members is None else self._written()
+        return self._merge(written) if written else self._stacked.value
 
     @property
     def current(self) -> jax.Array | None:
         """The stacked array if nothing is pending and no member can have been written to."""
-        return self._stacked if self._members is None else None
+        return self._stacked.current if self._members is None else None
 
     @property
     def pending(self) -> Producer | None:
         """The producer that reading would run; None if nothing has to be computed."""
-        if self._producer is not None or self._members is None:
+        if self._stacked.producer is not None or self._members is None:
             return self.source
         producers = (member.pending for member in self._members)
         return next((p for p in producers if p is not None), None)
@@ -76,52 +71,26 @@ class ReplicatedArray(Sequence[NDArray]):
     @property
     def source(self) -> Producer | None:
         """The producer that the stacked array waits for, whatever its members wait for."""
-        return None if self._producer is None else self._producer.source
-
-    def _computed(self) -> jax.Array:
-        """The stacked array without later writes to members."""
-        if self._stacked is None:
-            producer = self._producer
-            assert producer is not None
-            producer()
-        assert self._stacked is not None
-        return self._stacked
+        return self._stacked.pending
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices and cancels deferred work."""
-        if self._members is not None:
-            complete(partial(self._set_with_members, value, None))
+        if self._members is None:
+            self._stacked.assign(value, shared)
         else:
-            self._set(value, None)
+            complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents on all devices come from ``producer``."""
-        if self._members is not None:
-            complete(partial(self._set_with_members, None, producer))
+        if self._members is None:
+            self._stacked.defer(producer)
         else:
-            self._set(None, producer)
-
-    def _set(self, value: jax.Array | None, producer: Producer | None) -> None:
-        """Sets contents or producer; an exception in between leaves the old or the new."""
-        if value is None:
-            self._producer = producer
-            self._stacked = None
-        else:
-            self._stacked = value
-            self._producer = None
-
-    def _set_with_members(self, value: jax.Array | None, producer: Producer | None) -> None:
-        self._set(value, producer)
-        self._renew_members()
+            complete(lambda: (self._stacked.defer(producer), self._renew_members()))
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Stores ``value`` and returns True if ``producer`` is still what these arrays wait for.
         Members that were written to since keep their contents."""
-        if self._producer is not producer:
-            return False
-        self._stacked = value
-        self._producer = None
-        return True
+        return self._stacked.set_result(producer, value)
 
     # -- the sequence of NDArrays that scripts see -----------------------------------------------
 
@@ -162,7 +131,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def split_off(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array."""
-        value = self.replicas.split(self._computed(), k)
+        value = self.replicas.split(self._stacked.value, k)
         assert self._members is not None
         storage = self._members[k].storage
         # Before the version changes, so that no exception in between makes it a write by a script.
@@ -197,9 +166,8 @@ class ReplicatedArray(Sequence[NDArray]):
         if len(parts) == len(self._members):
             value = self.replicas.assemble(list(parts.values()))
         else:
-            value = self.replicas.replace(self._computed(), parts)
-        self._stacked = value
-        self._producer = None
+            value = self.replicas.replace(self._stacked.value, parts)
+        self._stacked.assign(value)
         for k in written:
             self._versions[k] = self._members[k].storage.version
         return value
