@@ -12,8 +12,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ._support.keyword_arguments import CheckedKeywords
 from ._support.unserved import attribute_getter
@@ -31,7 +31,7 @@ __all__ = [
 _CHANGED = "Change learning rate to %0.5e"
 
 #: A pure function from a count, which may be traced, to a rate.
-Schedule = Callable[[Any], jax.Array]
+Schedule = Callable[[Any], Array]
 
 
 class LRScheduler(CheckedKeywords):
@@ -108,7 +108,7 @@ class LRScheduler(CheckedKeywords):
         rate_after_warmup, warmup_steps = self._rate(), self.warmup_steps
         warmup = self._warmup
 
-        def schedule(count: Any) -> jax.Array:
+        def schedule(count: Any) -> Array:
             update = jnp.asarray(count) + begin
             after = rate_after_warmup(update)
             return (
@@ -179,7 +179,7 @@ class FactorScheduler(LRScheduler):
         base, count, step = self.base_lr, self.count, self.step
         factor, stop = self.factor, self.stop_factor_lr
 
-        def rate(n: Any) -> jax.Array:
+        def rate(n: Any) -> Array:
             decays = jnp.maximum(n - count - 1, 0) // step
             return jnp.where(decays > 0, jnp.maximum(base * _power(factor, decays), stop), base)
 
@@ -235,7 +235,7 @@ class MultiFactorScheduler(LRScheduler):
     def _rate(self) -> Callable[[Any], Any]:
         base, factor, steps = self.base_lr, self.factor, self.step[self.cur_step_ind :]
 
-        def rate(n: Any) -> jax.Array:
+        def rate(n: Any) -> Array:
             decays = sum((n > s).astype(jnp.int32) for s in steps)
             return base * _power(factor, jnp.asarray(decays))
 
@@ -336,11 +336,11 @@ class CosineScheduler(_Decay):
         self._set_range(max_update, final_lr)
 
     def _curve(self, progress: Any) -> Any:
-        cos = jnp.cos if isinstance(progress, jax.Array) else math.cos
+        cos = jnp.cos if isinstance(progress, Array) else math.cos
         return (1 + cos(math.pi * progress)) / 2
 
 
-def _power(factor: float, exponent: jax.Array) -> jax.Array:
+def _power(factor: float, exponent: Array) -> Array:
     return jnp.asarray(factor, jnp.result_type(float)) ** exponent
 
 

@@ -9,10 +9,7 @@ pairs compiles nothing for its length. Sums are in float64.
 from typing import TYPE_CHECKING
 
 from .._support.unserved import attribute_getter as _attribute_getter
-from ..errors import (
-    MetricShapeError as MetricShapeError,
-    MetricValueError as MetricValueError,
-)
+from ..errors import MetricShapeError as MetricShapeError, MetricValueError as MetricValueError
 from ._accuracy import Accuracy as Accuracy, TopKAccuracy as TopKAccuracy
 from ._binary import F1 as F1, MCC as MCC
 from ._composite import CompositeEvalMetric as CompositeEvalMetric, create as create

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax import Array
 
 from ..context import Device
 from ..errors import MetricShapeError
@@ -39,11 +40,7 @@ class _Binary(DeviceMetric):
     _score: Callable[..., float]
 
     def __init__(
-        self,
-        name: str,
-        output_names: Any = None,
-        label_names: Any = None,
-        average: str = "macro",
+        self, name: str, output_names: Any = None, label_names: Any = None, average: str = "macro"
     ) -> None:
         self.average = average
         self._tally_size = 3 if average == "macro" else _COUNTS
@@ -52,7 +49,7 @@ class _Binary(DeviceMetric):
     def _clear_tallies(self) -> None:
         super()._clear_tallies()
         #: Tables of counts by device, a row for each update since the last fetch.
-        self._tables: dict[Device, jax.Array] = {}
+        self._tables: dict[Device, Array] = {}
         #: Counts of these updates that were made on the host.
         self._host_rows: list[np.ndarray] = []
 
@@ -77,7 +74,7 @@ class _Binary(DeviceMetric):
             return
         step = tally_step(_COUNTING)
         on_host = np.zeros(_COUNTS)
-        tallies: dict[Device, jax.Array] = {}
+        tallies: dict[Device, Array] = {}
         for label, pred in pairs:
             value, device = value_and_device(pred)
             label_value = move_to_device(label, device)
@@ -119,7 +116,7 @@ _ROWS = 256
 
 
 @lru_cache(maxsize=64)
-def _empty_table(device: Device) -> jax.Array:
+def _empty_table(device: Device) -> Array:
     return to_device(np.zeros((_ROWS, _COUNTS)), device)
 
 

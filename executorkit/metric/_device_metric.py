@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from ..context import Device, current_context
 from ..errors import MetricValueError
@@ -70,7 +71,7 @@ class DeviceMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
     def _clear_tallies(self) -> None:
-        self._device_tallies: dict[tuple[Device, int], jax.Array] = {}
+        self._device_tallies: dict[tuple[Device, int], Array] = {}
         #: The pair that NumPy is to measure next, with its measurement.
         self._waiting: tuple[Measure, Any, Any] | None = None
         self._local_tally = np.zeros(self._tally_size)
@@ -140,7 +141,7 @@ class DeviceMetric(EvalMetric):
         shapes = None if label is None else label.shape, pred.shape
         if shapes in self._compiled_shapes:
             return False
-        if isinstance(value, np.ndarray) and not isinstance(label, NDArray | jax.Array):
+        if isinstance(value, np.ndarray) and not isinstance(label, NDArray | Array):
             return True
         small = device.platform == "cpu" and value.size <= _HOST_SIZE
         if small and len(self._compiled_shapes) >= MAX_COMPILED_SHAPES:
@@ -245,7 +246,7 @@ def value_and_device(array: Any) -> tuple[Any, Device]:
     """The value and the device of an NDArray, a JAX array, or a NumPy array."""
     if isinstance(array, NDArray):
         return array.value, array.context.device
-    if isinstance(array, jax.Array):
+    if isinstance(array, Array):
         return array, next(iter(array.devices()))
     return np.asarray(array), current_context().device
 
@@ -258,13 +259,13 @@ def move_to_device(array: Any, device: Device) -> Any:
     return value if current == device or isinstance(value, np.ndarray) else _moved(value, device)
 
 
-def _moved(value: jax.Array, device: Device) -> jax.Array:
+def _moved(value: Array, device: Device) -> Array:
     with jax.enable_x64(True):
         return jax.device_put(value, device)
 
 
 @lru_cache(maxsize=256)
-def zero_tally(device: Device, width: int) -> jax.Array:
+def zero_tally(device: Device, width: int) -> Array:
     """A tally of zeros on a device."""
     return to_device(np.zeros(width), device)
 
@@ -274,7 +275,7 @@ def tally_step(measure: Measure) -> CompiledFunction:
     """The program that adds a measurement to a tally; made once."""
     function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge
 
-    def step(tally: jax.Array, label: Any, pred: Any) -> jax.Array:
+    def step(tally: Array, label: Any, pred: Any) -> Array:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from .schema.attrs import Bodies, Key, Shape, Train
 from .schema.inference import Params, ShapeFacts, TypeFacts
@@ -75,7 +75,7 @@ def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
     traits={LOOP},
 )
 def foreach(
-    *data: jax.Array,
+    *data: Array,
     num_args: int,
     num_outputs: int,
     num_out_data: int,
@@ -124,7 +124,7 @@ def _infer_while_type(t: TypeFacts, p: Params) -> None:
     infer_types_from_subgraph(t, p.bodies[1], _argument_names(p.func_input_locs), outputs)
 
 
-def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
+def _is_true(outputs: tuple[Array, ...]) -> Array:
     return outputs[0].reshape(()) != 0
 
 
@@ -138,7 +138,7 @@ def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
     traits={DYNAMIC_SHAPE, LOOP},
 )
 def while_loop(
-    *data: jax.Array,
+    *data: Array,
     num_args: int,
     num_outputs: int,
     num_out_data: int,
@@ -185,7 +185,7 @@ def while_loop(
     def row_avals(data):
         return jax.eval_shape(lambda: run_body(data, *init(data)))[0]
 
-    def early_exit_loop(*data: jax.Array) -> tuple[jax.Array, ...]:
+    def early_exit_loop(*data: Array) -> tuple[Array, ...]:
         def step(state):
             number, variables, stacked = state
             out, variables = run_body(data, number, variables)
@@ -203,7 +203,7 @@ def while_loop(
         )
         return (*stacked, *variables)
 
-    def bounded_scan(*data: jax.Array) -> tuple[jax.Array, ...]:
+    def bounded_scan(*data: Array) -> tuple[Array, ...]:
         zero_rows = tuple(jnp.zeros(r.shape, r.dtype) for r in row_avals(data))
 
         def scan_body(state, _):
@@ -249,7 +249,7 @@ def _infer_cond_type(t: TypeFacts, p: Params) -> None:
     traits={DYNAMIC_SHAPE},
 )
 def cond(
-    *data: jax.Array,
+    *data: Array,
     num_args: int,
     num_outputs: int,
     cond_input_locs: Shape,
@@ -267,7 +267,7 @@ def cond(
     """
     condition, *branches = bodies
 
-    def run(body: Any, locations: Shape) -> Callable[..., tuple[jax.Array, ...]]:
+    def run(body: Any, locations: Shape) -> Callable[..., tuple[Array, ...]]:
         return lambda *data: body([data[i] for i in locations], _node_key(key, 1), train)
 
     then, otherwise = map(run, branches, (then_input_locs, else_input_locs))

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.experimental import io_callback
 
 from ..errors import UnknownOperatorError
@@ -176,7 +177,7 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     checks_values=True,
     traits={CALLS_PYTHON, NAMED_DATA},
 )
-def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
+def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     """The operator that ``mx.operator.register(op_type)`` registered, run by Python.
 
     data: the arguments that its ``list_arguments`` names, then the auxiliary states; shapes and
@@ -215,15 +216,14 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
             return np.int32(keep_exception(error))
         return np.int32(0)
 
-    def check(direction: str, exception: jax.Array) -> None:
+    def check(direction: str, exception: Array) -> None:
         where, problem = f"operator Custom ({op_type!r})", f"{direction} raised an exception"
         check_values(exception == 0, where, problem, exception=exception)
 
     def run_forward(*arrays: Any) -> tuple[Any, ...]:
         new, results = _copies(arrays[count:]), _zeros_like(outs)
         exception = run(
-            "forward",
-            lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new),
+            "forward", lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new)
         )
         return (np.int32(instance.number), exception, *results, *new)
 
@@ -240,17 +240,17 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
         )
         return [exception, *(grads[i] for i in floating)]
 
-    def forward(*data: jax.Array):
+    def forward(*data: Array):
         number, exception, *results = io_callback(
             run_forward, (_INT32, _INT32, *outs, *states), *data
         )
         return number, (exception, *results)
 
     @jax.custom_vjp
-    def call(*data: jax.Array):
+    def call(*data: Array):
         return forward(*data)[1]
 
-    def forward_rule(*data: jax.Array):
+    def forward_rule(*data: Array):
         number, results = forward(*data)
         return results, (number, data[:count], results[1:])
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import jax
+from jax import Array
 from jax.experimental import checkify
 
 from ..errors import MXNetError, explain
@@ -44,11 +44,7 @@ def collects_checks() -> bool:
 
 
 def check_values(
-    valid: jax.Array,
-    where: str,
-    problem: str,
-    error: type[MXNetError] = MXNetError,
-    **numbers: jax.Array,
+    valid: Array, where: str, problem: str, error: type[MXNetError] = MXNetError, **numbers: Array
 ) -> None:
     """States that ``valid``, one boolean, must be true when the program runs.
 

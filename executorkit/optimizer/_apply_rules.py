@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from jax import Array
 
 from ..context import Context, Device
 from ..errors import DTypeError, InputTypeError, ShapeError
@@ -207,7 +208,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
             raise
 
 
-def _store(arrays: Sequence[NDArray], values: Sequence[jax.Array], device: Device) -> None:
+def _store(arrays: Sequence[NDArray], values: Sequence[Array], device: Device) -> None:
     for x, value in zip(arrays, values, strict=True):
         x.assign(_on_device(value, device, x.context.device))
 
@@ -251,7 +252,7 @@ class CombinedUpdate:
         return tuple(new_weights), tuple(new_states)
 
 
-def _on_device(value: jax.Array, source: Device, target: Device) -> jax.Array:
+def _on_device(value: Array, source: Device, target: Device) -> Array:
     return value if source == target else jax.device_put(value, target)
 
 
@@ -299,12 +300,12 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
 
 def _jitted(update: UpdateFunction, treedef: Any) -> CompiledFunction:
     def updated(
-        donated: list[jax.Array],
-        held: list[jax.Array],
-        grads: list[jax.Array],
-        hyperparams: jax.Array,
-        key_data: jax.Array | None,
-    ) -> list[jax.Array]:
+        donated: list[Array],
+        held: list[Array],
+        grads: list[Array],
+        hyperparams: Array,
+        key_data: Array | None,
+    ) -> list[Array]:
         weights, states = jax.tree.unflatten(treedef, [*held, *donated])
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 

@@ -193,12 +193,7 @@ class _LangevinRule(Rule):
     uses_rng: ClassVar[bool] = True
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         assert key is not None
         lr, wd, rescale_grad = hyperparams.astype(weight.dtype)
@@ -229,12 +224,7 @@ class SGLD(Optimizer):
 @dataclass(frozen=True)
 class _AdditionRule(Rule):
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         new = weight + grad * hyperparams[2].astype(weight.dtype)
         return new, new

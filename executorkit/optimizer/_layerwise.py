@@ -36,12 +36,7 @@ class _LayerRateRule(Rule):
     epsilon: float
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         rate = lamb.multi_lars(
             hyperparams[0],
@@ -204,12 +199,7 @@ class _LargeBatchRule(Rule):
     adaptive: bool
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         inner, total = (state, grad) if self.scale == 1 else (state[0], state[1] + grad)
         mean = total / self.scale

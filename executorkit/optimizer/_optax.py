@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax import Array
 
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError
@@ -39,10 +40,10 @@ class OptimizerState(NamedTuple):
         key data of random numbers; None if no rule draws any.
     """
 
-    count: jax.Array
+    count: Array
     states: dict[str, State]
     shared_state: Any
-    key: jax.Array | None
+    key: Array | None
 
 
 def transformation(
@@ -205,14 +206,14 @@ def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
     return rule
 
 
-def _first_state(optimizer: RuleProvider, index: Any, weight: jax.Array) -> State:
+def _first_state(optimizer: RuleProvider, index: Any, weight: Array) -> State:
     """The state from ``create_state_multi_precision``, for a weight that may be traced."""
     if optimizer.multi_precision and is_half(weight.dtype):
         master = weight.astype(jnp.float32)
         inner = _first_state(optimizer, index, master)
         return (inner, master) if optimizer._master_last else (master, inner)
 
-    def pure(leaf: NDArray) -> jax.Array:
+    def pure(leaf: NDArray) -> Array:
         value = leaf.value
         if value is weight:
             return weight

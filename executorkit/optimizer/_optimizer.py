@@ -12,9 +12,9 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
-import jax
 import numpy as np
 import optax
+from jax import Array
 
 from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief, changed_values, many
@@ -446,7 +446,7 @@ class Optimizer(CheckedKeywords):
         )
 
     def to_optax(
-        self, names: Sequence[str] | None = None, *, key: jax.Array | None = None
+        self, names: Sequence[str] | None = None, *, key: Array | None = None
     ) -> optax.GradientTransformationExtraArgs:
         """An optax transformation of a dictionary of parameters, equal to the present optimizer.
 

@@ -59,12 +59,7 @@ class Rule:
     uses_rng: ClassVar[bool] = False
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         raise NotImplementedError
 
@@ -74,12 +69,7 @@ class StepRule(Rule):
     """A rule defined by :meth:`step`, a function of the single hyperparameters."""
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         return self.step(weight, grad, state, *hyperparams.astype(weight.dtype))
 
@@ -110,12 +100,7 @@ class OperatorRule(Rule):
     constants: tuple[tuple[str, Any], ...]
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         values = hyperparams.astype(weight.dtype)
         p = Params({**dict(self.constants), **dict(zip(self.names, values, strict=True))})
@@ -148,12 +133,7 @@ class MasterWeightRule(Rule):
         return self.rule.uses_rng
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         inner, master = state if self.master_last else (state[1], state[0])
         master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
@@ -177,12 +157,7 @@ class Float32Rule(Rule):
         return self.rule.uses_rng
 
     def __call__(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        hyperparams: Array,
-        key: Array | None = None,
+        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
     ) -> tuple[Array, State]:
         wide, wide_grad, inner = jax.tree.map(
             lambda x: x.astype(jnp.float32), (weight, grad, state)

@@ -7,10 +7,7 @@ from typing import Any
 
 from jax import Array
 
-from ..errors import (
-    ArgumentValueError,
-    ParameterShapeError,
-)
+from ..errors import ArgumentValueError, ParameterShapeError
 from ..ndarray import NDArray, zeros
 from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
 from ._descent import or_negative

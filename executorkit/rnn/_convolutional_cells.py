@@ -98,10 +98,7 @@ class BaseConvRNNCell(BaseRNNCell):
                 bias=self._variables[f"{group}_bias"],
                 **options,
             )
-            for group, data, options in (
-                ("i2h", inputs, self._i2h),
-                ("h2h", states[0], self._h2h),
-            )
+            for group, data, options in (("i2h", inputs, self._i2h), ("h2h", states[0], self._h2h))
         )
         return i2h, h2h
 

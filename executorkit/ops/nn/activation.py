@@ -7,7 +7,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.attrs import Key, Shape, Train
@@ -43,7 +43,7 @@ _ACTIVATIONS = {
     layout_rule=layout_elementwise, kind="act",
 )  # fmt: skip
 def activation(
-    data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
+    data: Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
     """An activation function of every element x of data, in data's shape and (floating) dtype.
 
@@ -86,7 +86,7 @@ def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
     return rewrite
 
 
-def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
+def _prelu(x: Array, gamma: Array, axis: int = 1) -> Array:
     """Slopes for the batch and the channels (``axis``): gamma's axes are matched from its last on,
     with the channels first."""
     lengths = [1] * x.ndim
@@ -107,7 +107,7 @@ def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
     return jnp.where(above, x, gamma.reshape(lengths) * jnp.where(above, 0, x))
 
 
-def _elu(x: jax.Array, slope: float) -> jax.Array:
+def _elu(x: Array, slope: float) -> Array:
     return with_jvp(
         lambda x: jnp.where(x > 0, x, slope * jnp.expm1(x)),
         lambda t, out, x: t * jnp.where(x > 0, 1, slope + out),
@@ -121,7 +121,7 @@ _selu = with_jvp(
 )
 
 
-def _gelu(x: jax.Array) -> jax.Array:
+def _gelu(x: Array) -> Array:
     return x * (0.5 * (1 + lax.erf(x * 0.5**0.5)))
 
 
@@ -138,8 +138,8 @@ def _gelu(x: jax.Array) -> jax.Array:
     file_format=FileFormat(initializers={"gamma": '["Constant", {"value": 0.25}]'}),
 )
 def leaky_relu(
-    data: jax.Array,
-    gamma: jax.Array | None = None,
+    data: Array,
+    gamma: Array | None = None,
     *,
     act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
     slope: float = 0.25,

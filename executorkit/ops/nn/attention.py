@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.inference import same_shapes
@@ -19,7 +18,7 @@ from ..schema.traits import MATMUL
 from ..symbolic_sizes import is_known
 
 
-def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:
+def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
     """The ``count`` parts of a projection, each (batch, heads, length, size)."""
     if x.ndim != 3 or heads < 1 or x.shape[2] % (heads * count):
         raise ShapeError(
@@ -31,13 +30,13 @@ def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:
     return [split[:, :, :, i].transpose(1, 2, 0, 3) for i in range(count)]
 
 
-def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
+def _scores(query: Array, key: Array) -> Array:
     """query key^T / sqrt(size), (batch * heads, query length, key length)."""
     scores = jnp.einsum("bhqd,bhkd->bhqk", query / math.sqrt(query.shape[-1]), key)
     return scores.reshape(-1, *scores.shape[2:])
 
 
-def _weighted(attention: jax.Array, value: jax.Array) -> jax.Array:
+def _weighted(attention: Array, value: Array) -> Array:
     """attention value, with the heads side by side again: (query length, batch, heads * size)."""
     batch, heads, length, size = value.shape
     if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
@@ -51,7 +50,7 @@ def _weighted(attention: jax.Array, value: jax.Array) -> jax.Array:
 
 
 @register("_contrib_interleaved_matmul_selfatt_qk", traits={MATMUL})
-def interleaved_matmul_selfatt_qk(queries_keys_values: jax.Array, *, heads: int):
+def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int):
     """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
 
     queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
@@ -62,9 +61,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: jax.Array, *, heads: int)
 
 
 @register("_contrib_interleaved_matmul_selfatt_valatt", traits={MATMUL})
-def interleaved_matmul_selfatt_valatt(
-    queries_keys_values: jax.Array, attention: jax.Array, *, heads: int
-):
+def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int):
     """Sums of the values weighted by attention, head by head.
 
     queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
@@ -75,7 +72,7 @@ def interleaved_matmul_selfatt_valatt(
 
 
 @register("_contrib_interleaved_matmul_encdec_qk", traits={MATMUL})
-def interleaved_matmul_encdec_qk(queries: jax.Array, keys_values: jax.Array, *, heads: int):
+def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: int):
     """Attention scores of each query with every key: q k^T / sqrt(size), head by head.
 
     queries (query length, batch, heads * size); keys_values (key length, batch, heads * 2 * size):
@@ -92,7 +89,7 @@ def interleaved_matmul_encdec_qk(queries: jax.Array, keys_values: jax.Array, *, 
 
 
 @register("_contrib_interleaved_matmul_encdec_valatt", traits={MATMUL})
-def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Array, *, heads: int):
+def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, heads: int):
     """Sums of the values weighted by attention, head by head.
 
     keys_values (key length, batch, heads * 2 * size), of which the values are used; attention
@@ -103,7 +100,7 @@ def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Arra
 
 
 @register("_contrib_div_sqrt_dim", infer_shape=same_shapes)
-def div_sqrt_dim(data: jax.Array):
+def div_sqrt_dim(data: Array):
     """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
 
     Integers are divided by the root without its fraction, and truncated.

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..schema.attrs import Aux, Shape, Train, Tuning
 from ..schema.calls import same_signature
@@ -57,10 +57,10 @@ _RULES = {
 
 
 def _batch_norm(
-    data: jax.Array, gamma: jax.Array, beta: jax.Array, moving_mean: jax.Array,
-    moving_var: jax.Array, *, eps: float, momentum: float, fix_gamma: bool,
+    data: Array, gamma: Array, beta: Array, moving_mean: Array,
+    moving_var: Array, *, eps: float, momentum: float, fix_gamma: bool,
     use_global_stats: bool, train: bool, axis: int = 1, over: str | None = None,
-) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:  # fmt: skip
+) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
     """Output, mean, variance, new moving mean and variance.
 
     The batch is that of all devices of the mapped axis ``over``, if one is given.
@@ -92,9 +92,9 @@ def _batch_norm(
 
 @register("BatchNorm", **_RULES, layout_rule=layout_per_channel, kind="norm")
 def batch_norm(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     moving_mean: Aux,
     moving_var: Aux,
     *,
@@ -143,9 +143,9 @@ def batch_norm(
 
 @register("BatchNorm_v1", **_RULES)
 def batch_norm_v1(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     moving_mean: Aux,
     moving_var: Aux,
     *,
@@ -170,9 +170,9 @@ def batch_norm_v1(
 
 @register("_contrib_SyncBatchNorm", **_RULES)
 def sync_batch_norm(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     moving_mean: Aux,
     moving_var: Aux,
     *,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Count, Shape, Tuning
@@ -136,7 +136,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     return (shape_in_layout(layout, data[0], p.num_filter, sizes),) if min(sizes) > 0 else None
 
 
-def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
+def with_bias(out: Array, bias: Array | None, layout: str) -> Array:
     """``out`` plus one number per channel, if there is a bias."""
     if bias is None:
         return out
@@ -146,7 +146,7 @@ def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
     return lax.add(out, lax.broadcast_in_dim(bias, out.shape, (layout.index("C"),)))
 
 
-def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
+def _pointwise(data: Array, weight: Array, layout: str) -> Array:
     """A convolution with a kernel of one element, as a matrix product.
 
     On CPUs it takes about two thirds of the time, forward and backward. (Other backends get it
@@ -194,13 +194,13 @@ def drop_axes(dims: ConvDims, axes: Shape) -> ConvDims:
     return ConvDims(strides, pads, dilation, dims.groups, layout)
 
 
-def fold_into_channels(x: jax.Array, axes: Shape) -> jax.Array:
+def fold_into_channels(x: Array, axes: Shape) -> Array:
     """(n, c, spatial...) with ``axes`` as further channels behind axis 1."""
     x = jnp.moveaxis(x, axes, range(2, 2 + len(axes)))
     return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
 
 
-def _single_position_conv(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+def _single_position_conv(data: Array, weight: Array, groups: int) -> Array:
     """A convolution without spatial axes: (N, C) and (F, C / groups) give (N, F)."""
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
@@ -236,9 +236,9 @@ _CONVOLUTION: dict[str, Any] = {
 @register("Convolution_v1", **_CONVOLUTION)
 @register("Convolution", **_CONVOLUTION, kind="dense")
 def convolution(
-    data: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    weight: Array,
+    bias: Array | None = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -343,9 +343,9 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
     traits=(CONVOLUTION, MATMUL, FILTERS_SECOND), kind="dense",
 )  # fmt: skip
 def deconvolution(
-    data: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    weight: Array,
+    bias: Array | None = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -401,7 +401,7 @@ def deconvolution(
     return with_bias(out, bias, axes_layout)
 
 
-def _single_position_conv_transpose(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+def _single_position_conv_transpose(data: Array, weight: Array, groups: int) -> Array:
     """A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F)."""
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))

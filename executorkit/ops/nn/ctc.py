@@ -11,7 +11,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
@@ -24,25 +24,25 @@ from .loss_heads import label_missing
 _LOG_ZERO = -1e30
 
 
-def _skipping(extended: jax.Array) -> jax.Array:
+def _skipping(extended: Array) -> Array:
     """(N, 2 L + 1) booleans: True if a path may leave out the blank before the position."""
     before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
     position = jnp.arange(extended.shape[1], dtype=jnp.int32)
     return (position % 2 == 1) & (extended != before) & (position > 1)
 
 
-def _shifted(x: jax.Array, by: int) -> jax.Array:
+def _shifted(x: Array, by: int) -> Array:
     return jnp.pad(x, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, : x.shape[1]]
 
 
-def _paths(score: jax.Array, skip: jax.Array, start: jax.Array) -> jax.Array:
+def _paths(score: Array, skip: Array, start: Array) -> Array:
     """Log probability, (T, N, S), of all paths from ``start`` that are at a position at a time.
 
     ``start`` (N, S) holds log probabilities too; ``score`` (T, N, S) is the log probability of each
     position's symbol.
     """
 
-    def step(alpha: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def step(alpha: Array, x: Array) -> tuple[Array, Array]:
         moved = jnp.logaddexp(alpha, _shifted(alpha, 1))
         moved = jnp.logaddexp(moved, jnp.where(skip, _shifted(alpha, 2), _LOG_ZERO))
         alpha = moved + x
@@ -79,7 +79,7 @@ def _occupancy(alpha, score, skip, ends, data_length):
     """Log probability of being at a position at a time and finishing: alpha times beta."""
     steps = score.shape[0]
 
-    def step(beta: jax.Array, xs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def step(beta: Array, xs: tuple[Array, Array]) -> tuple[Array, Array]:
         next_score, last = xs
         stay = beta + next_score
         jump = jnp.where(skip, stay, _LOG_ZERO)
@@ -95,11 +95,11 @@ def _occupancy(alpha, score, skip, ends, data_length):
     return alpha + beta
 
 
-def _shifted_back(x: jax.Array, by: int) -> jax.Array:
+def _shifted_back(x: Array, by: int) -> Array:
     return jnp.pad(x, ((0, 0), (0, by)), constant_values=_LOG_ZERO)[:, by:]
 
 
-def _too_short(label: jax.Array, label_length: jax.Array, data_length: jax.Array) -> jax.Array:
+def _too_short(label: Array, label_length: Array, data_length: Array) -> Array:
     """True if a label, with a blank between equal neighbours, exceeds its time steps."""
     position = jnp.arange(1, label.shape[1], dtype=jnp.int32)
     repeats = (label[:, 1:] == label[:, :-1]) & (position < label_length[:, None])
@@ -119,7 +119,7 @@ def _gradient(log_p, label, label_length, data_length, blank: int):
     return jnp.where(impossible, 0, loss), jnp.where(valid[..., None], jnp.exp(log_p) - by_class, 0)
 
 
-def _packed(label: jax.Array, keep: jax.Array) -> jax.Array:
+def _packed(label: Array, keep: Array) -> Array:
     """The labels where ``keep`` is True, moved to the front of each row."""
     return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
@@ -148,10 +148,10 @@ def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_ctc_type,
 )  # fmt: skip
 def ctc_loss(
-    data: jax.Array,
-    label: jax.Array,
-    data_lengths: jax.Array | None = None,
-    label_lengths: jax.Array | None = None,
+    data: Array,
+    label: Array,
+    data_lengths: Array | None = None,
+    label_lengths: Array | None = None,
     *,
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
@@ -181,18 +181,18 @@ def ctc_loss(
     else:
         until = jnp.full((batch,), steps, jnp.int32)
 
-    def solve(data: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def solve(data: Array) -> tuple[Array, Array]:
         log_p = jax.nn.log_softmax(data, axis=2)
         return _gradient(log_p, label, length, until, blank)
 
-    def fwd(data: jax.Array):
+    def fwd(data: Array):
         out = solve(data)
         return out, out[1]
 
-    def bwd(gradient: jax.Array, heads: tuple[jax.Array, jax.Array]) -> tuple[jax.Array]:
+    def bwd(gradient: Array, heads: tuple[Array, Array]) -> tuple[Array]:
         return (gradient * heads[0][:, None],)
 
-    def tangent(gradient: jax.Array, tangents: tuple[jax.Array]) -> tuple[jax.Array, None]:
+    def tangent(gradient: Array, tangents: tuple[Array]) -> tuple[Array, None]:
         return jnp.sum(gradient * tangents[0], (0, 2)), None
 
     return with_vjp(solve, fwd, bwd, tangent)(data)
@@ -217,11 +217,7 @@ def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
     traits={LABEL_FOR_GRADIENT},
 )  # fmt: skip
 def warp_ctc(
-    data: jax.Array,
-    label: jax.Array | None = None,
-    *,
-    label_length: int = 0,
-    input_length: int = 0,
+    data: Array, label: Array | None = None, *, label_length: int = 0, input_length: int = 0
 ):
     """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
 
@@ -233,7 +229,7 @@ def warp_ctc(
     """
     classes = data.shape[1]
 
-    def forward(data: jax.Array, label: jax.Array | None) -> jax.Array:
+    def forward(data: Array, label: Array | None) -> Array:
         return jax.nn.softmax(data, axis=1)
 
     def bwd(residuals, _):
@@ -247,7 +243,7 @@ def warp_ctc(
         _, grad = _gradient(log_p, _packed(rows, rows != 0), counts, until, blank=0)
         return grad.reshape(data.shape), None
 
-    def fwd(data: jax.Array, label: jax.Array | None):
+    def fwd(data: Array, label: Array | None):
         return forward(data, label), (data, label)
 
     return with_vjp(forward, fwd, bwd)(data, label)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import jax
-from jax import lax
+from jax import Array, lax
 
 from ..schema.attrs import Count, Shape
 from ..schema.inference import Params, ShapeFacts, is_fully_known
@@ -54,9 +53,9 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     kind="dense",
 )
 def fully_connected(
-    data: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    weight: Array,
+    bias: Array | None = None,
     *,
     num_hidden: Count,
     no_bias: bool = False,

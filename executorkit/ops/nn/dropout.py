@@ -7,6 +7,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Train, Tuning
@@ -26,7 +27,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return data, tuple([1 if i in p.axes else n for i, n in enumerate(data)])
 
 
-def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
+def _keep_mask(key: Array, keep: float, shape: Shape) -> Array:
     """Booleans that are True with probability ``keep``, from 32 random bits each for any dtype."""
     threshold = np.uint32(min(round(keep * 2**32), 2**32 - 1))
     return jax.random.bits(key, shape, "uint32") < threshold
@@ -47,7 +48,7 @@ def _uses_rng(p: Params, train: bool) -> bool:
     kind="act",
 )
 def dropout(
-    data: jax.Array,
+    data: Array,
     *,
     p: float = 0.5,
     mode: Literal["always", "training"] = "training",

@@ -14,7 +14,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import MXNetError
 from ..schema.attrs import Aux, Shape, Train
@@ -27,12 +27,12 @@ Normalization = Literal["null", "batch", "valid"]
 
 
 def loss_head(
-    forward: Callable[[jax.Array], jax.Array],
-    gradient: Callable[[jax.Array, jax.Array], jax.Array],
-    data: jax.Array,
-    label: jax.Array | None,
-    tangent: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
-) -> jax.Array:
+    forward: Callable[[Array], Array],
+    gradient: Callable[[Array, Array], Array],
+    data: Array,
+    label: Array | None,
+    tangent: Callable[[Array, Array], Array] | None = None,
+) -> Array:
     """``forward(data)``, with ``gradient(out, label)`` in place of its derivative.
 
     So it is in reverse mode. Forward mode has no gradient to replace: it differentiates what is
@@ -66,7 +66,7 @@ def label_missing() -> MXNetError:
     )
 
 
-def identity(data: jax.Array) -> jax.Array:
+def identity(data: Array) -> Array:
     return data
 
 
@@ -81,7 +81,7 @@ def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _regression(forward, difference, data, label, grad_scale, tangent=None):
-    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+    def gradient(out: Array, label: Array) -> Array:
         per_sample = label.size // label.shape[0]
         return difference(out, label.reshape(out.shape)) * (grad_scale / per_sample)
 
@@ -95,9 +95,7 @@ def _regression(forward, difference, data, label, grad_scale, tangent=None):
     traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def linear_regression_output(
-    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
-):
+def linear_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
     """data itself, with the gradient of half the squared error: ``out - label``, scaled.
 
     data (N, ...), floating; label of the same shape, or any other of N and as many entries
@@ -114,9 +112,7 @@ def linear_regression_output(
     traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def logistic_regression_output(
-    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
-):
+def logistic_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
     """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
 
     data (N, ...), floating; label of the same shape, or any other of N and as many entries
@@ -135,9 +131,7 @@ def logistic_regression_output(
     traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def mae_regression_output(
-    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
-):
+def mae_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
     """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
 
     Where both are equal, the sign is -1.
@@ -146,7 +140,7 @@ def mae_regression_output(
     of outputs per sample - not by N. Returns data's shape and dtype.
     """
 
-    def sign(out: jax.Array, label: jax.Array) -> jax.Array:
+    def sign(out: Array, label: Array) -> Array:
         return jnp.where(out > label, 1, -1).astype(out.dtype)
 
     return _regression(identity, sign, data, label, grad_scale)
@@ -154,7 +148,7 @@ def mae_regression_output(
 
 @register("MakeLoss", infer_shape=same_shapes, loss=True, traits={NAMED_DATA}, kind="loss")
 def make_loss_scaled(
-    data: jax.Array,
+    data: Array,
     *,
     grad_scale: float = 1.0,
     valid_thresh: float = 0.0,
@@ -168,7 +162,7 @@ def make_loss_scaled(
     Returns data's shape and dtype.
     """
 
-    def gradient(out: jax.Array, _: jax.Array) -> jax.Array:
+    def gradient(out: Array, _: Array) -> Array:
         if normalization == "valid":
             count = jnp.maximum(jnp.sum(out > valid_thresh, dtype=jnp.int32), 1)
             return jnp.broadcast_to(grad_scale / count, out.shape)
@@ -179,7 +173,7 @@ def make_loss_scaled(
 
 
 @register("make_loss", outputs=("loss",), infer_shape=same_shapes, loss=True)
-def make_loss(data: jax.Array):
+def make_loss(data: Array):
     """data itself, as a loss to be minimised: its gradient is one. data (...), floating."""
     return loss_head(identity, lambda out, _: jnp.ones_like(out), data, data)
 
@@ -192,7 +186,7 @@ def _infer_sparse_reg_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("IdentityAttachKLSparseReg", infer_shape=_infer_sparse_reg_shape)
 def identity_attach_kl_sparse_reg(
-    data: jax.Array,
+    data: Array,
     moving_avg: Aux,
     *,
     sparseness_target: float = 0.1,
@@ -236,7 +230,7 @@ def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> 
     s.set("label", candidates[0], because=because)
 
 
-def _class_probabilities(x: jax.Array) -> jax.Array:
+def _class_probabilities(x: Array) -> Array:
     """Softmax over axis 1, for heads with a derivative of their own: without that of
     ``jax.nn.softmax`` the trace takes a third of the time."""
     others = (0, *range(2, x.ndim))
@@ -268,8 +262,8 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
     traits={LABEL_FOR_GRADIENT}, kind="loss",
 )  # fmt: skip
 def softmax_output(
-    data: jax.Array,
-    label: jax.Array | None = None,
+    data: Array,
+    label: Array | None = None,
     *,
     grad_scale: float = 1.0,
     ignore_label: float = -1.0,
@@ -310,14 +304,14 @@ def softmax_output(
     # Without a last axis of length 1: with it, XLA's loops over classes are not vectorised on CPU.
     table = rows[:2] if rows[2] == 1 else rows
 
-    def forward(data: jax.Array) -> jax.Array:
+    def forward(data: Array) -> Array:
         return _class_probabilities(data.reshape(table)).reshape(data.shape)
 
-    def tangent(out: jax.Array, t: jax.Array) -> jax.Array:
+    def tangent(out: Array, t: Array) -> Array:
         p, t = out.reshape(table), t.reshape(table)
         return (p * (t - jnp.sum(p * t, axis=1, keepdims=True))).reshape(out.shape)
 
-    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+    def gradient(out: Array, label: Array) -> Array:
         if label.shape == out.shape:
             grad = (out - label) * grad_scale
             return grad * out if out_grad else grad
@@ -354,8 +348,8 @@ def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
     traits={LABEL_FOR_GRADIENT}, kind="loss",
 )  # fmt: skip
 def svm_output(
-    data: jax.Array,
-    label: jax.Array | None = None,
+    data: Array,
+    label: Array | None = None,
     *,
     margin: float = 1.0,
     regularization_coefficient: float = 1.0,
@@ -369,7 +363,7 @@ def svm_output(
     ``regularization_coefficient``. Returns data's shape and dtype.
     """
 
-    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+    def gradient(out: Array, label: Array) -> Array:
         index = label.astype(jnp.int32)[..., None]
         hit = jnp.arange(out.shape[-1], dtype=jnp.int32) == index
         sign = jnp.where(hit, 1, -1).astype(out.dtype)
@@ -386,7 +380,7 @@ def _infer_cross_entropy_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape, kind="loss")
-def softmax_cross_entropy(data: jax.Array, label: jax.Array):
+def softmax_cross_entropy(data: Array, label: Array):
     """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
 
     data (N, K), floating; label (N,) with classes in the same dtype. Returns shape (1,). The
@@ -394,7 +388,7 @@ def softmax_cross_entropy(data: jax.Array, label: jax.Array):
     zero (MXNet refuses to compute that one).
     """
 
-    def loss(p: jax.Array, hit: jax.Array) -> jax.Array:
+    def loss(p: Array, hit: Array) -> Array:
         chosen = jnp.sum(jnp.where(hit, p, 0), axis=1)
         return -jnp.sum(jnp.log(jnp.maximum(chosen, 1e-8)), dtype=data.dtype)[None]
 

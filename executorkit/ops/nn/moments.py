@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ..tensor.derivatives import delay_residuals
 from ..tensor.reverse_rules import with_vjp
@@ -35,7 +35,7 @@ def mapped_axis() -> str | None:
     return DEVICE_AXIS
 
 
-def mean_over(axis: str | None, x: jax.Array) -> jax.Array:
+def mean_over(axis: str | None, x: Array) -> Array:
     """The mean of the devices' ``x``, or ``x`` itself where ``axis`` is None."""
     return x if axis is None else lax.pmean(x, axis)
 
@@ -43,12 +43,12 @@ def mean_over(axis: str | None, x: jax.Array) -> jax.Array:
 Axes = tuple[int, ...]
 
 
-def at_least_float32(x: jax.Array) -> jax.Array:
+def at_least_float32(x: Array) -> Array:
     """``x`` in float32 if it is float16 or bfloat16: sums are taken in float32."""
     return x.astype("float32") if x.dtype.itemsize < 4 else x
 
 
-def moments(x: jax.Array, axes: Axes, over: str | None = None) -> tuple[jax.Array, jax.Array]:
+def moments(x: Array, axes: Axes, over: str | None = None) -> tuple[Array, Array]:
     """Mean and biased variance over ``axes``, which stay with size 1, and over the devices of the
     mapped axis ``over``.
 
@@ -59,18 +59,18 @@ def moments(x: jax.Array, axes: Axes, over: str | None = None) -> tuple[jax.Arra
     return mean, mean_over(over, jnp.mean(lax.square(x - mean), axes, keepdims=True))
 
 
-def _standardize(x: jax.Array, axes: Axes, eps: float) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _standardize(x: Array, axes: Axes, eps: float) -> tuple[Array, Array, Array]:
     """(x - mean) / sqrt(var + eps), mean, var; mean and var pass no gradient, as in MXNet."""
     mean, var = moments(x, axes)
     return (x - mean) * lax.rsqrt(var + eps), mean, var
 
 
-def _standardize_fwd(x: jax.Array, axes: Axes, eps: float) -> tuple[Any, Any]:
+def _standardize_fwd(x: Array, axes: Axes, eps: float) -> tuple[Any, Any]:
     out, mean, var = _standardize(x, axes, eps)
     return (out, mean, var), (x, mean, lax.rsqrt(var + eps))
 
 
-def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[jax.Array]:
+def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[Array]:
     (x, mean, scale), g = delay_residuals(residuals, heads[0])
     y = (x - mean) * scale
     projection = jnp.mean(g, axes, keepdims=True) + y * jnp.mean(g * y, axes, keepdims=True)
@@ -90,9 +90,7 @@ standardize = with_vjp(
 )
 
 
-def _scaled(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array, eps: float
-) -> jax.Array:
+def _scaled(x: Array, gamma: Array, beta: Array, mean: Array, var: Array, eps: float) -> Array:
     # JAX traces these primitives in a third of the time of the operators.
     slope = lax.mul(gamma, lax.rsqrt(lax.add(var, np.asarray(eps, var.dtype))))
     mean, slope, beta = (
@@ -103,8 +101,8 @@ def _scaled(
 
 @partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
 def _batch_norm_gradients(
-    axes: Axes, eps: float, over: str | None, residuals: Any, g: jax.Array
-) -> tuple[jax.Array, ...]:
+    axes: Axes, eps: float, over: str | None, residuals: Any, g: Array
+) -> tuple[Array, ...]:
     """Gradients of x, gamma and beta: the sums that gamma and beta need are those that x needs.
 
     Each device has its part of the gradients of gamma and beta, as it has of all parameters. The
@@ -125,8 +123,8 @@ def _batch_norm_gradients(
 # Layers of equal shapes are traced once.
 @partial(jax.jit, static_argnums=(3, 4, 5), inline=True)
 def _batch_normalize(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float, over: str | None = None
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+    x: Array, gamma: Array, beta: Array, axes: Axes, eps: float, over: str | None = None
+) -> tuple[Array, Array, Array]:
     """gamma (x - mean) / sqrt(var + eps) + beta, mean, var; gamma, beta have size 1 on ``axes``.
 
     The statistics are those of the batches on all devices of the mapped axis ``over``.
@@ -136,7 +134,7 @@ def _batch_normalize(
 
 
 def _batch_normalize_fwd(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float, over: str | None
+    x: Array, gamma: Array, beta: Array, axes: Axes, eps: float, over: str | None
 ) -> tuple[Any, Any]:
     out, mean, var = _batch_normalize(x, gamma, beta, axes, eps, over)
     return (out, mean, var), (x, gamma, mean, var)
@@ -162,7 +160,7 @@ def _batch_normalize_tangent(
     return sum(terms[1:], terms[0]), None, None
 
 
-def _affine_tangents(y: jax.Array, d_gamma: Any, d_beta: Any) -> list[jax.Array]:
+def _affine_tangents(y: Array, d_gamma: Any, d_beta: Any) -> list[Array]:
     """The parts of the tangent of ``gamma y + beta`` that gamma and beta have."""
     terms = [] if d_gamma is None else [d_gamma * y]
     return terms if d_beta is None else [*terms, jnp.broadcast_to(d_beta, y.shape)]
@@ -175,9 +173,9 @@ batch_normalize = with_vjp(
 
 
 def _moving_normalize(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,
+    x: Array, gamma: Array, beta: Array, mean: Array, var: Array,
     axes: Axes, eps: float, over: str | None = None,
-) -> jax.Array:  # fmt: skip
+) -> Array:  # fmt: skip
     """Normalisation with moving statistics, and with the gradient of :func:`batch_normalize`.
 
     MXNet's backward after an inference forward applies the formula for batch statistics to the
@@ -188,7 +186,7 @@ def _moving_normalize(
 
 
 def _moving_normalize_fwd(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,
+    x: Array, gamma: Array, beta: Array, mean: Array, var: Array,
     axes: Axes, eps: float, over: str | None,
 ) -> tuple[Any, Any]:  # fmt: skip
     return _scaled(x, gamma, beta, mean, var, eps), (x, gamma, mean, var)
@@ -207,7 +205,7 @@ def _moving_normalize_bwd(
 
 def _moving_normalize_tangent(
     axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
-) -> jax.Array | None:
+) -> Array | None:
     """The derivative of what is computed, for constant statistics."""
     x, gamma, mean, var = residuals
     scale, (dx, d_gamma, d_beta, *_) = lax.rsqrt(var + eps), tangents

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.attrs import Count, Shape
@@ -37,9 +36,9 @@ def _visible_moments(p: Params) -> int:
     kind="norm",
 )
 def layer_norm(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     *,
     axis: int = -1,
     eps: float = 1e-5,
@@ -69,8 +68,8 @@ def _instance_norm_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite |
 
 
 def _instance_norm(
-    data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float, axis: int
-) -> tuple[jax.Array, ...]:
+    data: Array, gamma: Array, beta: Array, *, eps: float, axis: int
+) -> tuple[Array, ...]:
     axis %= data.ndim
     shape = [1] * data.ndim
     shape[axis] = data.shape[axis]
@@ -84,7 +83,7 @@ def _instance_norm(
     "InstanceNorm", outputs=("output", "mean", "var"), visible=1,
     infer_shape=_infer_instance_norm_shape, layout_rule=_instance_norm_layout, kind="norm",
 )  # fmt: skip
-def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
+def instance_norm(data: Array, gamma: Array, beta: Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
 
     data (N, C, spatial...), gamma and beta (C,). Returns data's shape and dtype; MXNet has it for
@@ -116,9 +115,9 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
     kind="norm",
 )
 def group_norm(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     *,
     num_groups: int = 1,
     eps: float = 1e-5,
@@ -146,10 +145,7 @@ def group_norm(
     "L2Normalization", outputs=("output", "norm"), visible=1, traits={NAMED_DATA}, kind="norm"
 )
 def l2_normalization(
-    data: jax.Array,
-    *,
-    eps: float = 1e-10,
-    mode: Literal["channel", "instance", "spatial"] = "instance",
+    data: Array, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
     """data / sqrt(sum data^2 + eps).
 
@@ -169,7 +165,7 @@ def l2_normalization(
 _MAX_WRITTEN_OUT = 32
 
 
-def _sum_of_neighbours(x: jax.Array, half: int) -> jax.Array:
+def _sum_of_neighbours(x: Array, half: int) -> Array:
     """The sum of every entry and ``half`` neighbours on both sides of it, along axis 1."""
     padding = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
     count = 2 * half + 1
@@ -180,7 +176,7 @@ def _sum_of_neighbours(x: jax.Array, half: int) -> jax.Array:
     return reduce(jnp.add, neighbours)
 
 
-def _inverse_power(norm: jax.Array, beta: float) -> jax.Array:
+def _inverse_power(norm: Array, beta: float) -> Array:
     """norm ^ -beta; for the common exponent by square roots, which are several times as fast."""
     if beta != 0.75:
         return jnp.power(norm, -beta)
@@ -189,14 +185,7 @@ def _inverse_power(norm: jax.Array, beta: float) -> jax.Array:
 
 
 @register("LRN", outputs=("output", "tmp_norm"), visible=1, traits={NAMED_DATA}, kind="norm")
-def lrn(
-    data: jax.Array,
-    *,
-    alpha: float = 1e-4,
-    beta: float = 0.75,
-    knorm: float = 2.0,
-    nsize: Count,
-):
+def lrn(data: Array, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Count):
     """Local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
 
     data (N, C, ...); the sum runs over each channel and (nsize - 1) // 2 on both sides of it.
@@ -204,10 +193,10 @@ def lrn(
     """
     half, share = (nsize - 1) // 2, alpha / nsize
 
-    def norm(x: jax.Array) -> jax.Array:
+    def norm(x: Array) -> Array:
         return knorm + share * _sum_of_neighbours(lax.square(x), half)
 
-    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    def slope(t: Array, out: Array, x: Array) -> Array:
         norm_x = norm(x)
         # Without the barrier, the terms of the sum are computed for each neighbour anew.
         neighbours = lax.optimization_barrier(_sum_of_neighbours(x * t, half))

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..platforms import for_platform
@@ -23,10 +22,10 @@ from .conv import Layout, data_layout, per_axis, spatial_axes
 from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
 
 
-def global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
+def global_maximum(data: Array, axes: Shape) -> Array:
     """Maximum over whole axes, as axes of size 1; its first position gets the gradient."""
 
-    def first_only(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    def first_only(t: Array, out: Array, x: Array) -> Array:
         index = jnp.zeros(out.shape, "int32")
         for axis in axes:
             index = index * x.shape[axis] + lax.broadcasted_iota("int32", x.shape, axis)
@@ -109,7 +108,7 @@ def _counts(
     return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
 
 
-def _divide(total: jax.Array, axes: Shape, counts: list[np.ndarray]) -> jax.Array:
+def _divide(total: Array, axes: Shape, counts: list[np.ndarray]) -> Array:
     uniform = math.prod(int(c[0]) for c in counts if (c == c[0]).all())
     total = total / np.asarray(uniform, total.dtype) if uniform > 1 else total
     for axis, count in zip(axes, counts, strict=True):
@@ -120,7 +119,7 @@ def _divide(total: jax.Array, axes: Shape, counts: list[np.ndarray]) -> jax.Arra
     return total
 
 
-def _computed_before(data: jax.Array) -> jax.Array:
+def _computed_before(data: Array) -> Array:
     """data as an array of its own on CPUs.
 
     XLA hands a sum, with all that it is computed from, to a library: behind a depth-wise layer, or
@@ -130,7 +129,7 @@ def _computed_before(data: jax.Array) -> jax.Array:
     return for_platform(data, cpu=lax.optimization_barrier, default=lambda x: x)
 
 
-def _root(total: jax.Array, power: int) -> jax.Array:
+def _root(total: Array, power: int) -> Array:
     """total ** (1 / power); where it is 0 the gradient is 0, not infinite times 0, as in MXNet."""
     if power == 1:
         return total
@@ -166,7 +165,7 @@ def _pooling_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
 )  # fmt: skip
 def pooling(
-    data: jax.Array,
+    data: Array,
     *,
     kernel: Shape = (),
     pool_type: Literal["avg", "lp", "max", "sum"] = "max",
@@ -249,7 +248,7 @@ def pooling(
 
 @register("Pooling_v1", infer_shape=_infer_shape, traits={NAMED_DATA})
 def pooling_v1(
-    data: jax.Array,
+    data: Array,
     *,
     kernel: Shape = (),
     pool_type: Literal["avg", "max", "sum"] = "max",

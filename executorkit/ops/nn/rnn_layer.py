@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..recurrence import Constants, ScanBody, ScanProduct, fused_scan_pays, scan_with_vjp
 from ..schema.attrs import Key, Train
@@ -57,10 +57,10 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set("sequence_length", t["data"])
 
 
-Carry = tuple[jax.Array, ...]
+Carry = tuple[Array, ...]
 #: ``step(carry, from_input, from_state, project) -> carry``, given what the input and the previous
 #: state add to the gates.
-CellStep = Callable[[Carry, jax.Array, jax.Array, Callable[[jax.Array], jax.Array]], Carry]
+CellStep = Callable[[Carry, Array, Array, Callable[[Array], Array]], Carry]
 #: The weight and bias of every product of a cell.
 _PRODUCTS = {
     "recurrent": ("recurrent", "recurrent_bias"),
@@ -69,12 +69,12 @@ _PRODUCTS = {
 }
 
 
-def _plain(activation: Callable[[jax.Array], jax.Array]) -> CellStep:
+def _plain(activation: Callable[[Array], Array]) -> CellStep:
     return lambda carry, x, h, project: (activation(x + h),)
 
 
-def _lstm(clip: Callable[[jax.Array], jax.Array]) -> CellStep:
-    def step(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+def _lstm(clip: Callable[[Array], Array]) -> CellStep:
+    def step(carry: Carry, x: Array, h: Array, project: Any) -> Carry:
         i, f, g, o = jnp.split(x + h, 4, axis=-1)
         cell = jax.nn.sigmoid(f) * carry[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
         cell = clip(cell)
@@ -83,7 +83,7 @@ def _lstm(clip: Callable[[jax.Array], jax.Array]) -> CellStep:
     return step
 
 
-def _gru(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+def _gru(carry: Carry, x: Array, h: Array, project: Any) -> Carry:
     rx, zx, nx = jnp.split(x, 3, axis=-1)
     rh, zh, nh = jnp.split(h, 3, axis=-1)
     z = jax.nn.sigmoid(zx + zh)
@@ -91,11 +91,11 @@ def _gru(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
     return ((1 - z) * n + z * carry[0],)
 
 
-def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[jax.Array], jax.Array]:
+def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[Array], Array]:
     if low is None or high is None:
         return lambda cell: cell
 
-    def clip(cell: jax.Array) -> jax.Array:
+    def clip(cell: Array) -> Array:
         clipped = jnp.clip(cell, low, high)
         return clipped if nan else jnp.where(jnp.isnan(cell), jnp.asarray(low, cell.dtype), clipped)
 
@@ -105,7 +105,7 @@ def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[jax.Arr
 def _affine(weight: int, bias: int | None = None) -> ScanProduct:
     """``x W^T + b``, of constants by number."""
 
-    def apply(constants: Constants, x: jax.Array) -> jax.Array:
+    def apply(constants: Constants, x: Array) -> Array:
         if ~weight in constants:
             out = x @ constants[~weight]
         else:
@@ -118,12 +118,12 @@ def _affine(weight: int, bias: int | None = None) -> ScanProduct:
 def _run_layers(
     step: CellStep,
     reverse: bool,
-    cells: Sequence[dict[str, jax.Array]],
-    from_input: jax.Array,
+    cells: Sequence[dict[str, Array]],
+    from_input: Array,
     init: list[Carry],
-    masks: tuple[jax.Array | None, list[jax.Array | None]],
-    dropout: Callable[[jax.Array, jax.Array | None], jax.Array],
-) -> tuple[jax.Array, list[Carry]]:
+    masks: tuple[Array | None, list[Array | None]],
+    dropout: Callable[[Array, Array | None], Array],
+) -> tuple[Array, list[Carry]]:
     """Stacked layers in one direction: the output (T, N, H) of the last one, and the last carry of
     each.
 
@@ -131,7 +131,7 @@ def _run_layers(
     the masks (T, N, 1) tells which steps count: at the others the state stands still and the output
     is zero. The others (T, N, H) tell what ``dropout`` passes on to the second layer and so on.
     """
-    arrays: list[jax.Array] = []
+    arrays: list[Array] = []
     products: list[ScanProduct] = []
     numbers: dict[tuple[int, str], int] = {}
     weights = []
@@ -179,11 +179,11 @@ def _run_layers(
     kind="dense",
 )
 def rnn(
-    data: jax.Array,
-    parameters: jax.Array,
-    state: jax.Array,
-    state_cell: jax.Array | None = None,
-    sequence_length: jax.Array | None = None,
+    data: Array,
+    parameters: Array,
+    state: Array,
+    state_cell: Array | None = None,
+    sequence_length: Array | None = None,
     *,
     state_size: int,
     num_layers: int,
@@ -241,13 +241,13 @@ def rnn(
         times = jnp.arange(length, dtype=jnp.int32)[:, None, None]
         valid = times < sequence_length.astype(jnp.int32)[:, None]
     cells = sizes.unpack(parameters, features)
-    masks: list[jax.Array | None] = [None] * num_layers
+    masks: list[Array | None] = [None] * num_layers
     for layer in range(1, num_layers if p and train else 0):
         key, mask_key = jax.random.split(key)
         shape = length, rows, sizes.directions * sizes.hidden
         masks[layer] = jax.random.bernoulli(mask_key, 1 - p, shape)
 
-    def dropout(x: jax.Array, mask: jax.Array | None) -> jax.Array:
+    def dropout(x: Array, mask: Array | None) -> Array:
         return x if mask is None else jnp.where(mask, x / (1 - p), 0)
 
     groups = [[layer] for layer in range(num_layers)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-import jax
+from jax import Array
 
 from ...errors import AttributeValueError, ParameterShapeError
 from ..schema.inference import Params
@@ -73,9 +73,9 @@ class PackedSizes:
             yield cell, "input_bias", (rows,)
             yield cell, "recurrent_bias", (rows,)
 
-    def unpack(self, vector: jax.Array, features: int) -> list[dict[str, jax.Array]]:
+    def unpack(self, vector: Array, features: int) -> list[dict[str, Array]]:
         """The weights and biases of every cell, by name."""
-        cells: list[dict[str, jax.Array]] = [{} for _ in range(self.layers * self.directions)]
+        cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
         start = 0
         for cell, name, shape in self.layout(features):
             cells[cell][name] = vector[start : start + math.prod(shape)].reshape(shape)

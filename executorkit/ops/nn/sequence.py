@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -48,8 +47,8 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
 
 
 def _lengths(
-    data: jax.Array, lengths: jax.Array | None, axis: int, axes: tuple[int, ...] = (0, 1)
-) -> jax.Array | None:
+    data: Array, lengths: Array | None, axis: int, axes: tuple[int, ...] = (0, 1)
+) -> Array | None:
     """Lengths as integers along the batch axis of data's first two axes, None if not given."""
     if axis not in axes:
         raise AttributeValueError(f"axis={axis}, expected {' or '.join(map(str, axes))}")
@@ -73,8 +72,8 @@ def _lengths(
     traits={NAMED_DATA},
 )
 def sequence_last(
-    data: jax.Array,
-    sequence_length: jax.Array | None = None,
+    data: Array,
+    sequence_length: Array | None = None,
     *,
     use_sequence_length: bool = False,
     axis: int = 0,
@@ -100,8 +99,8 @@ def sequence_last(
     traits={NAMED_DATA},
 )
 def sequence_mask(
-    data: jax.Array,
-    sequence_length: jax.Array | None = None,
+    data: Array,
+    sequence_length: Array | None = None,
     *,
     use_sequence_length: bool = False,
     value: float = 0.0,
@@ -128,8 +127,8 @@ def sequence_mask(
     traits={NAMED_DATA},
 )
 def sequence_reverse(
-    data: jax.Array,
-    sequence_length: jax.Array | None = None,
+    data: Array,
+    sequence_length: Array | None = None,
     *,
     use_sequence_length: bool = False,
     axis: int = 0,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, normal_axis
@@ -47,42 +46,42 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype, because=f"dtype={p.dtype}")
 
 
-def _wide(data: jax.Array) -> jax.Array:
+def _wide(data: Array) -> Array:
     """``data`` in float32 if it has a narrower type, or integers."""
     return at_least_float32(data) if is_floating(data) else data.astype("float32")
 
 
-def _divided_by_temperature(data: jax.Array, temperature: float | None) -> jax.Array:
+def _divided_by_temperature(data: Array, temperature: float | None) -> Array:
     return _wide(data) if temperature is None else _wide(data) / temperature
 
 
-def _spread(per_row: jax.Array, x: jax.Array, axis: int) -> jax.Array:
+def _spread(per_row: Array, x: Array, axis: int) -> Array:
     """One number per row, for each of its elements."""
     return lax.broadcast_in_dim(per_row, x.shape, [a for a in range(x.ndim) if a != axis])
 
 
-def _less_maximum(x: jax.Array, axis: int) -> jax.Array:
+def _less_maximum(x: Array, axis: int) -> Array:
     largest = lax.stop_gradient(lax.reduce_max(x, (axis,)))
     return lax.sub(x, _spread(largest, x, axis))
 
 
-def _softmax(x: jax.Array, axis: int) -> jax.Array:
+def _softmax(x: Array, axis: int) -> Array:
     """``jax.nn.softmax``, of primitives: each new shape is traced, and JAX's functions, which are
     jitted one by one, take five times as long."""
     axis = normal_axis(axis, x.ndim)
 
-    def forward(x: jax.Array) -> jax.Array:
+    def forward(x: Array) -> Array:
         e = lax.exp(_less_maximum(x, axis))
         return lax.div(e, _spread(lax.reduce_sum(e, (axis,)), e, axis))
 
-    def tangent(t: jax.Array, out: jax.Array, _: jax.Array) -> jax.Array:
+    def tangent(t: Array, out: Array, _: Array) -> Array:
         mean = lax.reduce_sum(lax.mul(out, t), (axis,))
         return lax.mul(out, lax.sub(t, _spread(mean, t, axis)))
 
     return with_jvp(forward, tangent)(x)
 
 
-def _log_softmax(x: jax.Array, axis: int) -> jax.Array:
+def _log_softmax(x: Array, axis: int) -> Array:
     axis = normal_axis(axis, x.ndim)
     shifted = _less_maximum(x, axis)
     total = lax.reduce_sum(lax.exp(shifted), (axis,))
@@ -98,8 +97,8 @@ def _log_softmax(x: jax.Array, axis: int) -> jax.Array:
     kind="act",
 )
 def softmax(
-    data: jax.Array,
-    length: jax.Array | None = None,
+    data: Array,
+    length: Array | None = None,
     *,
     axis: int = -1,
     temperature: float | None = None,
@@ -130,7 +129,7 @@ def softmax(
     kind="act",
 )
 def log_softmax(
-    data: jax.Array,
+    data: Array,
     *,
     axis: int = -1,
     temperature: float | None = None,
@@ -149,7 +148,7 @@ def log_softmax(
 
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
 def softmin(
-    data: jax.Array,
+    data: Array,
     *,
     axis: int = -1,
     temperature: float | None = None,
@@ -177,7 +176,7 @@ def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
     kind="act",
     file_format=FileFormat(former_attrs={"type": "mode"}),
 )
-def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):
+def softmax_activation(data: Array, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis ("instance") or along axis 1 ("channel").
 
     data (N, C), or (N, C, ...) for "channel"; the result has its shape and dtype. For data of more

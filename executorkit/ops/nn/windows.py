@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ..manual_axes import varying_struct
 from ..platforms import for_platform
@@ -60,7 +60,7 @@ class WindowGrid(NamedTuple):
         """True if the sizes of data of this shape along the axes are numbers."""
         return is_known(*(shape[a] for a in self.axes))
 
-    def slices(self, x: jax.Array) -> Any:
+    def slices(self, x: Array) -> Any:
         """For each position in a window, the entries of ``x`` there, one per window."""
         counts = self.counts(x.shape)
         for offset in np.ndindex(*self.kernel):
@@ -70,14 +70,14 @@ class WindowGrid(NamedTuple):
             yield lax.slice(x, start, stop, step)
 
 
-def _combine(x: jax.Array, maximum: bool, windows: WindowGrid) -> jax.Array:
+def _combine(x: Array, maximum: bool, windows: WindowGrid) -> Array:
     first, *others = windows.slices(x)
     for part in others:
         first = lax.max(first, part) if maximum else first + part
     return first
 
 
-def _reduce_windows(x: jax.Array, maximum: bool, windows: WindowGrid) -> jax.Array:
+def _reduce_windows(x: Array, maximum: bool, windows: WindowGrid) -> Array:
     sizes, steps = [1] * x.ndim, [1] * x.ndim
     for axis, k, s in zip(*windows, strict=True):
         sizes[axis], steps[axis] = k, s
@@ -93,9 +93,9 @@ def _lowest(dtype: Any) -> np.ndarray:
 
 
 def _spread(
-    entries: Sequence[tuple[jax.Array, Any]], shape: Shape, windows: WindowGrid,
-    term: Callable[[Sequence[jax.Array], np.ndarray], jax.Array],
-) -> jax.Array:  # fmt: skip
+    entries: Sequence[tuple[Array, Any]], shape: Shape, windows: WindowGrid,
+    term: Callable[[Sequence[Array], np.ndarray], Array],
+) -> Array:  # fmt: skip
     """The sum, for each position of data of this shape, over the windows that contain it.
 
     Position ``b stride + o`` is in the windows ``b``, ``b - 1`` and so on, as long as the kernel
@@ -139,11 +139,11 @@ def _spread(
     return lax.pad(first.reshape(covered), np.zeros((), first.dtype), edges)
 
 
-def _add_to_windows(g: jax.Array, shape: Shape, windows: WindowGrid) -> jax.Array:
+def _add_to_windows(g: Array, shape: Shape, windows: WindowGrid) -> Array:
     """The transpose of sums over windows of data of this shape: each position's sum of the entries
     of the windows that contain it."""
 
-    def term(parts: Sequence[jax.Array], element: np.ndarray) -> jax.Array:
+    def term(parts: Sequence[Array], element: np.ndarray) -> Array:
         if (element >= 0).all():
             return jnp.broadcast_to(parts[0], jnp.broadcast_shapes(parts[0].shape, element.shape))
         return jnp.where(element >= 0, parts[0], np.zeros((), g.dtype))
@@ -151,17 +151,17 @@ def _add_to_windows(g: jax.Array, shape: Shape, windows: WindowGrid) -> jax.Arra
     return _spread([(g, 0)], shape, windows, term)
 
 
-def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
+def _window_sums(x: Array, windows: WindowGrid) -> Array:
     """Sums over windows that are written out, on CPUs with their gradient."""
     shape = x.shape
 
-    def cpu(x: jax.Array) -> jax.Array:
+    def cpu(x: Array) -> Array:
         return _combine(x, False, windows)
 
-    def default(x: jax.Array) -> jax.Array:
+    def default(x: Array) -> Array:
         return _reduce_windows(x, False, windows)
 
-    def transposed(g: jax.Array) -> jax.Array:
+    def transposed(g: Array) -> Array:
         return for_platform(
             g,
             cpu=lambda g: _add_to_windows(g, shape, windows),
@@ -170,7 +170,7 @@ def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
             ],
         )
 
-    def forward(x: jax.Array) -> jax.Array:
+    def forward(x: Array) -> Array:
         return for_platform(x, cpu=cpu, default=default)
 
     if not windows.known(shape):
@@ -180,7 +180,7 @@ def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
     return linear_with_transpose(forward, transposed)(x)
 
 
-def pad_axes(x: jax.Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
+def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
     """``x`` with ``value`` before and behind the entries of the named axes."""
     if not any(map(any, pads)):
         return x
@@ -191,8 +191,8 @@ def pad_axes(x: jax.Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> ja
 
 
 def reduce_windows(
-    x: jax.Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
-) -> jax.Array:
+    x: Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
+) -> Array:
     """Maximum or sum over windows of the named axes; only windows that fit count."""
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
     x = pad_axes(x, _lowest(x.dtype) if maximum else 0, axes, pads)
@@ -211,9 +211,7 @@ def reduce_windows(
     )
 
 
-def _at_maxima(
-    t: jax.Array, out: jax.Array, x: jax.Array, windows: WindowGrid, first_only: bool
-) -> jax.Array:
+def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid, first_only: bool) -> Array:
     """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
     total, assigned = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
     for part, tangent in zip(windows.slices(x), windows.slices(t), strict=True):
@@ -224,24 +222,20 @@ def _at_maxima(
     return total
 
 
-def _to_first_maxima(
-    head: jax.Array, out: jax.Array, x: jax.Array, windows: WindowGrid
-) -> jax.Array:
+def _to_first_maxima(head: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
     """The transpose of :func:`_at_maxima` for first maxima, by their places in the windows."""
     place = jnp.full(out.shape, -1, "int32")
     for number, part in reversed(list(enumerate(windows.slices(x)))):
         place = jnp.where(part == out, np.int32(number), place)
 
-    def term(parts: Sequence[jax.Array], element: np.ndarray) -> jax.Array:
+    def term(parts: Sequence[Array], element: np.ndarray) -> Array:
         place, head = parts
         return jnp.where(place == element, head, np.zeros((), head.dtype))
 
     return _spread([(place, -1), (head, 0)], x.shape, windows, term)
 
 
-def window_maximum(
-    x: jax.Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool
-) -> jax.Array:
+def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool) -> Array:
     """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
 
     The gradient is a sum over the windows of a position, or over the offsets in a window: on CPUs
@@ -250,26 +244,26 @@ def window_maximum(
     """
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
 
-    def fwd(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+    def fwd(x: Array) -> tuple[Array, tuple[Array, Array]]:
         out = reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
         return out, (x, out)
 
-    def by_offsets(head: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    def by_offsets(head: Array, out: Array, x: Array) -> Array:
         return jax.linear_transpose(
             lambda t: _at_maxima(t, out, x, windows, first_only), x
         )(head)[0]  # fmt: skip
 
-    def bwd(residuals: tuple[jax.Array, jax.Array], head: jax.Array) -> tuple[jax.Array]:
+    def bwd(residuals: tuple[Array, Array], head: Array) -> tuple[Array]:
         x, out = residuals
         if not first_only or not windows.known(x.shape):
             return (by_offsets(head, out, x),)
 
-        def by_places(head: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        def by_places(head: Array, out: Array, x: Array) -> Array:
             return _to_first_maxima(head, out, x, windows)
 
         return (for_platform(head, out, x, cpu=by_places, default=by_offsets),)
 
-    def tangent(residuals: tuple[jax.Array, jax.Array], tangents: Sequence[Any]) -> jax.Array:
+    def tangent(residuals: tuple[Array, Array], tangents: Sequence[Any]) -> Array:
         x, out = residuals
         return _at_maxima(tangents[0], out, x, windows, first_only)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.attrs import Aux, Floats
 from ..schema.inference import Params, ShapeFacts
@@ -28,23 +28,23 @@ _BETAS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999)}
 _EPSILON: Attrs = {"epsilon": (float, 1e-8)}
 
 
-def moving_averages(p: Params, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def moving_averages(p: Params, grad: Array, mean: Array, var: Array):
     """The moving averages of the gradient and of its square."""
     mean = p.beta1 * mean + (1 - p.beta1) * grad
     return mean, p.beta2 * var + (1 - p.beta2) * jnp.square(grad)
 
 
-def _decayed_gradient(p: Params, weight: jax.Array, grad: jax.Array, limit: float) -> jax.Array:
+def _decayed_gradient(p: Params, weight: Array, grad: Array, limit: float) -> Array:
     """The rescaled gradient with weight decay, both clipped together."""
     return clip_to_limit(grad * p.rescale_grad + p.wd * weight, limit)
 
 
-def _adam(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def _adam(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
     mean, var = moving_averages(p, _decayed_gradient(p, weight, grad, p.clip_gradient), mean, var)
     return weight - p.lr * mean / (jnp.sqrt(var) + p.epsilon), mean, var
 
 
-def _adamw(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def _adamw(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
     scale = p.rescale_grad.reshape(()).astype(weight.dtype)
     new_mean, new_var = moving_averages(p, clip_to_limit(grad * scale, p.clip_gradient), mean, var)
     step = p.lr * new_mean / (jnp.sqrt(new_var) + p.epsilon) + p.wd * weight
@@ -53,7 +53,7 @@ def _adamw(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: 
     return tuple(jnp.where(usable, a, b) for a, b in zip(new, (weight, mean, var), strict=True))
 
 
-def _ftml(p: Params, weight: jax.Array, grad: jax.Array, d: jax.Array, v: jax.Array, z: jax.Array):
+def _ftml(p: Params, weight: Array, grad: Array, d: Array, v: Array, z: Array):
     g = _decayed_gradient(p, weight, grad, p.clip_grad)
     v = p.beta2 * v + (1 - p.beta2) * jnp.square(g)
     rate = (1 - p.beta1**p.t) / p.lr
@@ -62,7 +62,7 @@ def _ftml(p: Params, weight: jax.Array, grad: jax.Array, d: jax.Array, v: jax.Ar
     return -z / new_d, new_d, v, z
 
 
-def _ftrl(p: Params, weight: jax.Array, grad: jax.Array, z: jax.Array, n: jax.Array):
+def _ftrl(p: Params, weight: Array, grad: Array, z: Array, n: Array):
     g = rescale_and_clip(p, grad)
     new_n = n + jnp.square(g)
     z = z + g - (jnp.sqrt(new_n) - jnp.sqrt(n)) * weight / p.lr
@@ -71,15 +71,13 @@ def _ftrl(p: Params, weight: jax.Array, grad: jax.Array, z: jax.Array, n: jax.Ar
     return jnp.where(jnp.abs(z) > p.lamda1, new, 0), z, new_n
 
 
-def _rmsprop(p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array):
+def _rmsprop(p: Params, weight: Array, grad: Array, n: Array):
     g = _decayed_gradient(p, weight, grad, p.clip_gradient)
     n = (1 - p.gamma1) * jnp.square(g) + p.gamma1 * n
     return clip_to_limit(weight - p.lr * g / jnp.sqrt(n + p.epsilon), p.clip_weights), n
 
 
-def _rmsprop_alex(
-    p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array, g: jax.Array, delta: jax.Array
-):
+def _rmsprop_alex(p: Params, weight: Array, grad: Array, n: Array, g: Array, delta: Array):
     new = _decayed_gradient(p, weight, grad, p.clip_gradient)
     n = (1 - p.gamma1) * jnp.square(new) + p.gamma1 * n
     g = (1 - p.gamma1) * new + p.gamma1 * g
@@ -182,8 +180,8 @@ def _infer_group_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_group_adagrad_update", traits={MUTATES}, infer_shape=_infer_group_shape)
 def group_adagrad_update(
-    weight: jax.Array,
-    grad: jax.Array,
+    weight: Array,
+    grad: Array,
     history: Aux,
     *,
     lr: float,

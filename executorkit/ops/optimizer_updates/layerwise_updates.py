@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.attrs import Aux, Floats, Shape
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
@@ -20,7 +20,7 @@ from .update_common import (
 )
 
 
-def _lamb_direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def _lamb_direction(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
     """LAMB's step before it is scaled, and the new moving averages."""
     mean, var = moving_averages(p, rescale_and_clip(p, grad), mean, var)
     unbiased = mean, var
@@ -30,9 +30,7 @@ def _lamb_direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Arr
     return step, mean, var
 
 
-def _layerwise_step(
-    weight: jax.Array, g: jax.Array, r1: jax.Array, r2: jax.Array, p: Params
-) -> jax.Array:
+def _layerwise_step(weight: Array, g: Array, r1: Array, r2: Array, p: Params) -> Array:
     """The weight after a step along g, in proportion to the norms r1 of weight and r2 of g."""
     r1, r2 = r1.reshape(()).astype(weight.dtype), r2.reshape(()).astype(weight.dtype)
     if p.lower_bound >= 0:
@@ -43,7 +41,7 @@ def _layerwise_step(
     return weight - p.lr * ratio * g
 
 
-def _lamb(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def _lamb(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
     g, mean, var = _lamb_direction(p, weight, grad, mean, var)
     r1, r2 = (jnp.sqrt(jnp.sum(jnp.square(x))) for x in (weight, g))
     return _layerwise_step(weight, g, r1, r2, p), mean, var
@@ -77,8 +75,8 @@ register_multi_update("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors"
 
 @register("lamb_update_phase1", traits={MUTATES}, infer_shape=same_shapes)
 def lamb_update_phase1(
-    weight: jax.Array,
-    grad: jax.Array,
+    weight: Array,
+    grad: Array,
     mean: Aux,
     var: Aux,
     *,
@@ -111,11 +109,11 @@ def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
     "mp_lamb_update_phase1", traits={MUTATES}, infer_shape=same_shapes, infer_type=_infer_mixed_type
 )
 def mp_lamb_update_phase1(
-    weight: jax.Array,
-    grad: jax.Array,
+    weight: Array,
+    grad: Array,
     mean: Aux,
     var: Aux,
-    weight32: jax.Array,
+    weight32: Array,
     *,
     beta1: float = 0.9,
     beta2: float = 0.999,
@@ -146,10 +144,10 @@ def _infer_phase2_type(t: TypeFacts, p: Params) -> None:
 
 @register("lamb_update_phase2", traits={MUTATES}, infer_shape=_infer_phase2_shape)
 def lamb_update_phase2(
-    weight: jax.Array,
-    g: jax.Array,
-    r1: jax.Array,
-    r2: jax.Array,
+    weight: Array,
+    g: Array,
+    r1: Array,
+    r2: Array,
     *,
     lr: float,
     lower_bound: float = -1.0,
@@ -171,11 +169,11 @@ def lamb_update_phase2(
     infer_type=_infer_phase2_type,
 )
 def mp_lamb_update_phase2(
-    weight: jax.Array,
-    g: jax.Array,
-    r1: jax.Array,
-    r2: jax.Array,
-    weight32: jax.Array,
+    weight: Array,
+    g: Array,
+    r1: Array,
+    r2: Array,
+    weight32: Array,
     *,
     lr: float,
     lower_bound: float = -1.0,
@@ -192,10 +190,10 @@ def mp_lamb_update_phase2(
 
 @register("multi_lars", infer_shape=same_shapes)
 def multi_lars(
-    lrs: jax.Array,
-    weights_sum_sq: jax.Array,
-    grads_sum_sq: jax.Array,
-    wds: jax.Array,
+    lrs: Array,
+    weights_sum_sq: Array,
+    grads_sum_sq: Array,
+    wds: Array,
     *,
     eta: float,
     eps: float,

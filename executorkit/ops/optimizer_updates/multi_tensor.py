@@ -6,6 +6,7 @@ from functools import reduce
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ...errors import AttributeValueError
 from ..schema.inference import Params, output_dtype
@@ -13,7 +14,7 @@ from ..schema.operator_registry import register
 from ..schema.traits import MUTATES
 
 
-def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:
+def _all_finite(op: str, arrays: tuple[Array, ...], init_output: bool) -> Array:
     if not init_output:
         raise AttributeValueError(
             op,
@@ -25,7 +26,7 @@ def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> ja
 
 
 @register("all_finite", infer_type=output_dtype("float32"))
-def all_finite(data: jax.Array, *, init_output: bool = True):
+def all_finite(data: Array, *, init_output: bool = True):
     """1 if every element of data is finite, else 0: float32 of shape (1,).
 
     data has any shape and a floating dtype; it gets zero gradient. ``init_output=False``, with
@@ -39,7 +40,7 @@ def _multi_tensor_inputs(p: Params) -> tuple[str, ...]:
 
 
 @register("multi_all_finite", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
-def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = True):
+def multi_all_finite(*data: Array, num_arrays: int = 1, init_output: bool = True):
     """1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 of shape (1,).
 
     data have any shapes and floating dtypes; they get zero gradients. ``init_output=False`` is
@@ -49,7 +50,7 @@ def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = 
 
 
 @register("multi_sum_sq", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
-def multi_sum_sq(*data: jax.Array, num_arrays: int):
+def multi_sum_sq(*data: Array, num_arrays: int):
     """The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
 
     data have any shapes and one floating dtype; squares are added in float32. They get zero
@@ -67,7 +68,7 @@ def multi_sum_sq(*data: jax.Array, num_arrays: int):
     aux=_multi_tensor_inputs,
     infer_type=lambda t, p: None,
 )
-def reset_arrays(*data: jax.Array, num_arrays: int):
+def reset_arrays(*data: Array, num_arrays: int):
     """Fills ``num_arrays`` arrays of any shapes and dtypes with zeros, in place.
 
     Returns an empty list. For arrays only; not part of graphs.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.attrs import Floats
 from ..schema.inference import Params
@@ -25,39 +25,31 @@ from .update_common import (
 _MOMENTUM: Attrs = {"momentum": (float, 0.0)}
 
 
-def _sgd(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
+def _sgd(p: Params, weight: Array, grad: Array) -> tuple[Array, ...]:
     return (weight - p.lr * (rescale_and_clip(p, grad) + p.wd * weight),)
 
 
-def _sgd_momentum(
-    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
-) -> tuple[jax.Array, ...]:
+def _sgd_momentum(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     mom = p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * weight)
     return weight + mom, mom
 
 
-def _nesterov(
-    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
-) -> tuple[jax.Array, ...]:
+def _nesterov(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     step = p.lr * (rescale_and_clip(p, grad) + p.wd * weight)
     mom = p.momentum * mom - step
     return weight + p.momentum * mom - step, mom
 
 
-def _nesterov_out_of_place(
-    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
-) -> tuple[jax.Array, ...]:
+def _nesterov_out_of_place(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     new, _ = _nesterov(p, weight, grad, mom)
     return new, p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * new)
 
 
-def _sign(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
+def _sign(p: Params, weight: Array, grad: Array) -> tuple[Array, ...]:
     return ((1 - p.lr * p.wd) * weight - p.lr * jnp.sign(grad),)
 
 
-def _sign_momentum(
-    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
-) -> tuple[jax.Array, ...]:
+def _sign_momentum(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     mom = p.momentum * mom - (1 - p.momentum) * (rescale_and_clip(p, grad) + p.wd * weight)
     return (1 - p.lr * p.wd_lh) * weight + p.lr * jnp.sign(mom), mom
 
@@ -84,11 +76,7 @@ NESTEROV = UpdateRule(
     ("mom",),
     {**LR, **_MOMENTUM, **WD, **RESCALE},
 )
-NESTEROV_OUT_OF_PLACE = replace(
-    NESTEROV,
-    step=_nesterov_out_of_place,
-    words=_NESTEROV.format("T"),
-)
+NESTEROV_OUT_OF_PLACE = replace(NESTEROV, step=_nesterov_out_of_place, words=_NESTEROV.format("T"))
 SIGN_SGD = UpdateRule(
     _sign,
     "Descent by the sign of the gradient: (1 - lr wd) weight - lr sign(grad). Source: Bernstein "

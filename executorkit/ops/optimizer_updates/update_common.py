@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.attrs import Tuning
 from ..schema.calls import with_signature
@@ -31,13 +31,7 @@ RESCALE: Attrs = {"rescale_grad": (float, 1.0), **CLIP}
 LAZY: Attrs = {"lazy_update": (Tuning[bool], True)}
 
 #: Attributes of the forms for many weights: their names in the forms for one weight.
-_PLURALS = {
-    "lrs": "lr",
-    "wds": "wd",
-    "etas": "eta",
-    "learning_rates": "lr",
-    "step_count": "t",
-}
+_PLURALS = {"lrs": "lr", "wds": "wd", "etas": "eta", "learning_rates": "lr", "step_count": "t"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +50,7 @@ class UpdateRule:
         arrays that come once, behind all weights; ``step`` finds them in ``p``.
     """
 
-    step: Callable[..., tuple[jax.Array, ...]]
+    step: Callable[..., tuple[Array, ...]]
     words: str
     states: tuple[str, ...] = ()
     attrs: Attrs = field(default_factory=dict)
@@ -70,7 +64,7 @@ class UpdateRule:
         """Names of the arrays of one weight that change in place."""
         return self.names(mixed)[2:]
 
-    def run(self, p: Params, mixed: bool, *arrays: jax.Array) -> tuple[jax.Array, ...]:
+    def run(self, p: Params, mixed: bool, *arrays: Array) -> tuple[Array, ...]:
         """The new weight, then the new values of the arrays in ``mutated``."""
         if not mixed:
             return self.step(p, *arrays)
@@ -79,12 +73,12 @@ class UpdateRule:
         return new.astype(weight.dtype), *new_states, new
 
 
-def clip_to_limit(grad: jax.Array, limit: float) -> jax.Array:
+def clip_to_limit(grad: Array, limit: float) -> Array:
     """``grad`` within [-limit, limit], or as it is for a negative limit."""
     return jnp.clip(grad, -limit, limit) if limit >= 0 else grad
 
 
-def rescale_and_clip(p: Params, grad: jax.Array) -> jax.Array:
+def rescale_and_clip(p: Params, grad: Array) -> Array:
     """The gradient times ``rescale_grad``, then clipped."""
     return clip_to_limit(grad * p.rescale_grad, p.clip_gradient)
 
@@ -129,7 +123,7 @@ def register_update(
     names, mutated = update.names(mixed), update.mutated(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:
-        def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
+        def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[Array, ...]:
             per_weight, trailing = arrays[: len(names)], arrays[len(names) :]
             p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
             return rule.run(p, mixed, *per_weight)
@@ -173,7 +167,7 @@ def register_multi_update(
     names, mutated = update.names(mixed), update.mutated(mixed)
     plural = {n: singular for n, singular in _PLURALS.items() if n in attrs or n in trailing}
 
-    def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[jax.Array, ...]:
+    def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[Array, ...]:
         weight_count = p[count]
         trailing_arrays = arrays[weight_count * len(names) :]
         shared = {**p, **dict(zip((*update.trailing, *trailing), trailing_arrays, strict=True))}

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..nn.attention import interleaved_matmul_selfatt_qk, interleaved_matmul_selfatt_valatt
 from ..schema.attrs import Bodies
@@ -65,8 +65,8 @@ def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _run_attention(
-    attend: Callable[..., jax.Array], p: Params, *arrays: Any
-) -> jax.Array | tuple[jax.Array, ...]:
+    attend: Callable[..., Array], p: Params, *arrays: Any
+) -> Array | tuple[Array, ...]:
     if not p.quantized:
         return attend(*arrays, heads=p.heads)
     count = len(arrays) // 3
@@ -96,7 +96,7 @@ def _run_attention(
     infer_type=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_qk(
-    queries_keys_values: jax.Array,
+    queries_keys_values: Array,
     min_qkv: Any = None,
     max_qkv: Any = None,
     *,
@@ -131,8 +131,8 @@ def sg_mkldnn_selfatt_qk(
     infer_type=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_valatt(
-    queries_keys_values: jax.Array,
-    attention: jax.Array,
+    queries_keys_values: Array,
+    attention: Array,
     min_qkv: Any = None,
     max_qkv: Any = None,
     min_attention: Any = None,

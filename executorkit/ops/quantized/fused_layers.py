@@ -10,9 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import MXNetError
 from ..schema.attrs import Bodies
@@ -42,12 +41,12 @@ _MAX_BIAS = 2.0**30
 class QuantizedArray:
     """A quantised array with the ends of its range."""
 
-    array: jax.Array
-    low: jax.Array
-    high: jax.Array
+    array: Array
+    low: Array
+    high: Array
 
     @property
-    def scale(self) -> jax.Array:
+    def scale(self) -> Array:
         return scale_of_array(self.array, self.low, self.high)
 
 
@@ -58,8 +57,8 @@ class QuantizedProduct:
     op: OpDef
     params: Params
     data: QuantizedArray
-    weight: jax.Array | QuantizedArray
-    bias: jax.Array | QuantizedArray | None
+    weight: Array | QuantizedArray
+    bias: Array | QuantizedArray | None
     per_tensor: bool = False
 
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
@@ -75,7 +74,7 @@ class QuantizedProduct:
         bias = beta - factor * mean if self.bias is None else beta + factor * (self.bias - mean)
         return replace(self, weight=weight, bias=bias)
 
-    def quantised_weight(self) -> tuple[jax.Array, jax.Array]:
+    def quantised_weight(self) -> tuple[Array, Array]:
         """The weight as int8, and its scale or, for a floating weight, the scale of each filter.
 
         With ``per_tensor`` all filters have one scale, (1,), as in MXNet without calibration.
@@ -90,7 +89,7 @@ class QuantizedProduct:
         axes = tuple(range(1, self.weight.ndim))
         magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
         scale = STEPS["int8"] / jnp.where(magnitudes > 0, magnitudes, 1)
-        if isinstance(self.bias, jax.Array):
+        if isinstance(self.bias, Array):
             bias = jnp.abs(self.bias)
             limit = _MAX_BIAS / jnp.where(bias > 0, bias, 1) / self.data.scale
             scale = jnp.where(bias > 0, jnp.minimum(scale, limit), scale)
@@ -100,24 +99,24 @@ class QuantizedProduct:
             self.weight * _per_filter(group_scale, self.weight.ndim, 0), "int8"
         ), scale
 
-    def weight_range(self) -> tuple[jax.Array, jax.Array]:
+    def weight_range(self) -> tuple[Array, Array]:
         """The ends of the weight's range, (1,) each."""
         if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
         magnitude = range_end(jnp.max(jnp.abs(self.weight)))
         return -magnitude, magnitude
 
-    def output_range(self) -> tuple[jax.Array, jax.Array]:
+    def output_range(self) -> tuple[Array, Array]:
         """The real numbers that the smallest and the largest int32 stand for, (1,) each."""
         last = int(STEPS[self.data.array.dtype.name])
         return product_range(last, self.data.low, self.data.high, *self.weight_range())
 
-    def unit(self) -> jax.Array:
+    def unit(self) -> Array:
         """Steps per unit of the sums of products; a scalar if all filters have one scale."""
         scale = self.quantised_weight()[1]
         return self.data.scale * (scale.reshape(()) if scale.size == 1 else scale)
 
-    def steps(self, unit: jax.Array | float | None) -> jax.Array:
+    def steps(self, unit: Array | float | None) -> Array:
         """The product in ``unit`` steps per unit, or the sums themselves, as float32."""
         weight, scale = self.quantised_weight()
         weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
@@ -130,7 +129,7 @@ class QuantizedProduct:
             return total
         return total * _per_filter(unit / self.data.scale / scale, total.ndim, axis)
 
-    def _bias_steps(self, weight_scale: jax.Array) -> jax.Array:
+    def _bias_steps(self, weight_scale: Array) -> Array:
         """The bias in steps of the sums of products: whole numbers."""
         assert self.bias is not None
         if not isinstance(self.bias, QuantizedArray):
@@ -140,7 +139,7 @@ class QuantizedProduct:
         return jnp.trunc(exact + jnp.copysign(0.5, exact))
 
 
-def _per_filter(x: jax.Array, ndim: int, axis: int) -> jax.Array:
+def _per_filter(x: Array, ndim: int, axis: int) -> Array:
     return x.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
@@ -157,7 +156,7 @@ class QuantizedInterpreter:
         left to the saturation of the output's type, whatever its range ("saturate").
     """
 
-    unit: jax.Array | float | None
+    unit: Array | float | None
     per_tensor: bool
     clip: Literal["scale", "as it is", "saturate"]
     products: list[QuantizedProduct] = field(default_factory=list)
@@ -181,7 +180,7 @@ class QuantizedInterpreter:
         self.addends.extend(x for x in inputs if isinstance(x, QuantizedArray))
         return op.apply(p, [self.floating(x) for x in inputs])
 
-    def floating(self, x: Any) -> jax.Array:
+    def floating(self, x: Any) -> Array:
         """An array in steps of the output."""
         if isinstance(x, QuantizedProduct):
             return x.steps(self.unit)
@@ -189,7 +188,7 @@ class QuantizedInterpreter:
             return x.array.astype(jnp.float32) * (self._steps_per_unit() / x.scale)
         return x
 
-    def _steps_per_unit(self) -> jax.Array | float:
+    def _steps_per_unit(self) -> Array | float:
         return self.products[-1].unit() if self.unit is None else self.unit
 
 
@@ -220,7 +219,7 @@ def _has_ranges(p: Params) -> bool:
     return p.quantized and not p.enable_float_output
 
 
-def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
+def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
     """Outputs and auxiliary states of a fused node."""
     (body,) = p.bodies
     count = len(body.input_names)
@@ -307,7 +306,7 @@ def _conv_outputs(p: Params) -> tuple[str, ...]:
     traits={INNER_STATES},
 )
 def sg_mkldnn_conv(
-    *data: jax.Array,
+    *data: Array,
     with_bn: bool = False,
     with_act: bool = False,
     with_relu: bool = False,
@@ -357,7 +356,7 @@ def _dense_outputs(p: Params) -> tuple[str, ...]:
     traits={INNER_STATES},
 )
 def sg_mkldnn_fully_connected(
-    *data: jax.Array,
+    *data: Array,
     with_eltwise: bool = False,
     with_relu: bool = False,
     quantized: bool = False,

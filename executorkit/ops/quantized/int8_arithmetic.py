@@ -12,6 +12,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 
@@ -25,43 +26,40 @@ OUTPUTS = ("output", "min_output", "max_output")
 OutType = Literal["int8", "uint8", "auto"]
 
 
-def widest(x: jax.Array) -> jax.Array:
+def widest(x: Array) -> Array:
     """Floating numbers as float64, or as float32 where JAX has been kept from float64."""
     return x.astype(jax.dtypes.canonicalize_dtype("float64"))
 
 
-def max_magnitude(low: jax.Array, high: jax.Array) -> jax.Array:
+def max_magnitude(low: Array, high: Array) -> Array:
     """The larger magnitude of a range, as a scalar."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
-def scale_of(dtype: str, low: jax.Array, high: jax.Array) -> jax.Array:
+def scale_of(dtype: str, low: Array, high: Array) -> Array:
     """Steps per unit of a range."""
     return STEPS[dtype] / max_magnitude(low, high)
 
 
-def scale_of_array(data: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+def scale_of_array(data: Array, low: Array, high: Array) -> Array:
     """Steps per unit of a quantised array."""
     return scale_of(data.dtype.name, low, high)
 
 
-def round_to_dtype(x: jax.Array, dtype: str) -> jax.Array:
+def round_to_dtype(x: Array, dtype: str) -> Array:
     """The nearest integers that ``dtype`` holds, halves to even."""
     ends = jnp.iinfo(dtype)
     return jnp.clip(jnp.round(x), ends.min, ends.max).astype(dtype)
 
 
-def range_end(x: float | jax.Array) -> jax.Array:
+def range_end(x: float | Array) -> Array:
     """A number as the end of a range, float32 (1,)."""
     return jnp.reshape(jnp.asarray(x, jnp.float32), (1,))
 
 
 def exact_product(
-    product: Callable[[jax.Array, jax.Array], jax.Array],
-    data: jax.Array,
-    weight: jax.Array,
-    terms: int,
-) -> jax.Array:
+    product: Callable[[Array, Array], Array], data: Array, weight: Array, terms: int
+) -> Array:
     """``product`` of 8-bit integers as int32; each entry is a sum of ``terms`` products.
 
     float32 holds integers up to 2^24, which 518 products may exceed; then the weight is multiplied
@@ -95,7 +93,7 @@ def default_to_unsigned(t: TypeFacts, *names: str) -> None:
         t.set(name, t[name] or "uint8")
 
 
-def product_range(steps: float, *ranges: jax.Array) -> tuple[jax.Array, jax.Array]:
+def product_range(steps: float, *ranges: Array) -> tuple[Array, Array]:
     """The real numbers that the smallest and the largest int32 product stand for."""
     a, b = max_magnitude(*ranges[:2]), max_magnitude(*ranges[2:])
     magnitude = (a / steps) * (b / 127) * INT32

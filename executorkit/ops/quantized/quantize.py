@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -54,11 +53,7 @@ def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_quantize_type,
 )
 def quantize(
-    data: jax.Array,
-    min_range: jax.Array,
-    max_range: jax.Array,
-    *,
-    out_type: Literal["int8", "uint8"] = "uint8",
+    data: Array, min_range: Array, max_range: Array, *, out_type: Literal["int8", "uint8"] = "uint8"
 ):
     """Floating numbers as 8-bit integers over a given range.
 
@@ -73,7 +68,7 @@ def quantize(
     return out, range_end(-magnitude), range_end(magnitude)
 
 
-def _quantized_over(data: jax.Array, magnitude: jax.Array, dtype: str) -> jax.Array:
+def _quantized_over(data: Array, magnitude: Array, dtype: str) -> Array:
     """Floating numbers in steps of which the type's largest value stands for ``magnitude``."""
     return round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
 
@@ -90,7 +85,7 @@ def _infer_v2_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_v2_type,
 )
 def quantize_v2(
-    data: jax.Array,
+    data: Array,
     *,
     out_type: OutType = "int8",
     min_calib_range: float | None = None,
@@ -132,11 +127,7 @@ def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
     "_contrib_dequantize", infer_shape=_infer_quantize_shape, infer_type=_infer_dequantize_type
 )
 def dequantize(
-    data: jax.Array,
-    min_range: jax.Array,
-    max_range: jax.Array,
-    *,
-    out_type: Literal["float32"] = "float32",
+    data: Array, min_range: Array, max_range: Array, *, out_type: Literal["float32"] = "float32"
 ):
     """Floating numbers from 8-bit integers and their range.
 
@@ -158,9 +149,9 @@ def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_requantize_type,
 )
 def requantize(
-    data: jax.Array,
-    min_range: jax.Array,
-    max_range: jax.Array,
+    data: Array,
+    min_range: Array,
+    max_range: Array,
     *,
     out_type: OutType = "int8",
     min_calib_range: float | None = None,
@@ -187,7 +178,7 @@ def requantize(
 _EPSILON = 1e-4
 
 
-def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _smoothed_distribution(p: Array, inside: Array) -> tuple[Array, Array]:
     """The distribution without zeros, of sum 1, and False if too few of its bins are nonzero."""
     zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
     share = _EPSILON * zeros / jnp.maximum(others, 1)
@@ -195,9 +186,7 @@ def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, 
     return smooth / jnp.sum(smooth), (others > 0) & (share < 1)
 
 
-def _divergence(
-    hist: jax.Array, sums: jax.Array, nonzeros: jax.Array, half: jax.Array, bins: int
-) -> jax.Array:
+def _divergence(hist: Array, sums: Array, nonzeros: Array, half: Array, bins: int) -> Array:
     """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping.
 
     ``sums`` and ``nonzeros`` are the totals and the numbers of nonzero bins before every bin.
@@ -232,7 +221,7 @@ def _infer_calibration_shape(s: ShapeFacts, p: Params) -> None:
     outputs=("threshold", "divergence"),
     infer_shape=_infer_calibration_shape,
 )
-def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_bins: int = 255):
+def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int = 255):
     """The threshold at which quantised values lose least, by the Kullback-Leibler divergence.
 
     hist (B,) counts the values of a layer in bins between hist_edges (B + 1,), which are symmetric

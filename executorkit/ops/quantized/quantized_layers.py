@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ...errors import AttributeValueError
 from ..nn.conv import CudnnTune, Layout, convolution, infer_convolution_shape, with_bias
@@ -64,9 +64,9 @@ def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=_infer_conv_type,
 )
 def quantized_conv(
-    data: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    weight: Array,
+    bias: Array | None = None,
     min_data: Any = None,
     max_data: Any = None,
     min_weight: Any = None,
@@ -93,7 +93,7 @@ def quantized_conv(
     the result is that of int8 data for uint8 data too: twice too wide.
     """
 
-    def product(data: jax.Array, weight: jax.Array) -> jax.Array:
+    def product(data: Array, weight: Array) -> Array:
         return convolution(
             data, weight, kernel=kernel, stride=stride, dilate=dilate, pad=pad,
             num_filter=num_filter, num_group=num_group, no_bias=True, layout=layout,
@@ -117,9 +117,9 @@ def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=_infer_conv_type,
 )
 def quantized_fully_connected(
-    data: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    weight: Array,
+    bias: Array | None = None,
     min_data: Any = None,
     max_data: Any = None,
     min_weight: Any = None,
@@ -137,7 +137,7 @@ def quantized_fully_connected(
     (1,) each. The bias is brought to the scale of the products, rounded towards 0.
     """
 
-    def product(data: jax.Array, weight: jax.Array) -> jax.Array:
+    def product(data: Array, weight: Array) -> Array:
         return fully_connected(data, weight, num_hidden=num_hidden, no_bias=True, flatten=flatten)
 
     total = exact_product(product, data, weight, weight.shape[1])
@@ -167,10 +167,10 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_embedding_type,
 )
 def quantized_embedding(
-    data: jax.Array,
-    weight: jax.Array,
-    min_weight: jax.Array,
-    max_weight: jax.Array,
+    data: Array,
+    weight: Array,
+    min_weight: Array,
+    max_weight: Array,
     *,
     input_dim: Count,
     output_dim: Count,
@@ -199,13 +199,13 @@ def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=infer_same_range_type,
 )
 def quantized_batch_norm(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
+    data: Array,
+    gamma: Array,
+    beta: Array,
     moving_mean: Aux,
     moving_var: Aux,
-    min_data: jax.Array,
-    max_data: jax.Array,
+    min_data: Array,
+    max_data: Array,
     *,
     eps: float = 0.0010000000474974513,
     momentum: float = 0.9,

@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..nn.pool import Layout as PoolLayout, pooling
@@ -43,9 +42,9 @@ from .int8_arithmetic import (
     infer_type=infer_same_range_type,
 )
 def quantized_pooling(
-    data: jax.Array,
-    min_data: jax.Array,
-    max_data: jax.Array,
+    data: Array,
+    min_data: Array,
+    max_data: Array,
     *,
     kernel: Shape = (),
     pool_type: Literal["avg", "lp", "max", "sum"] = "max",
@@ -85,7 +84,7 @@ def quantized_pooling(
     infer_shape=infer_range_end_shape,
     infer_type=infer_same_range_type,
 )
-def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array):
+def quantized_flatten(data: Array, min_data: Array, max_data: Array):
     """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
 
@@ -103,9 +102,9 @@ def _infer_act_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_act_type,
 )
 def quantized_act(
-    data: jax.Array,
-    min_data: jax.Array,
-    max_data: jax.Array,
+    data: Array,
+    min_data: Array,
+    max_data: Array,
     *,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
 ):
@@ -137,7 +136,7 @@ def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     infer_shape=infer_range_end_shape,
     infer_type=_infer_concat_type,
 )
-def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
+def quantized_concat(*data: Array, num_args: int, dim: int = 1):
     """Bytes side by side along axis ``dim``, brought to the widest of their ranges.
 
     The first ``num_args`` arrays are the data, int8 or uint8; then come their ranges, (1,) each,
@@ -179,12 +178,12 @@ def _infer_pair_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_pair_type,
 )
 def quantized_elemwise_add(
-    lhs: jax.Array,
-    rhs: jax.Array,
-    lhs_min: jax.Array,
-    lhs_max: jax.Array,
-    rhs_min: jax.Array,
-    rhs_max: jax.Array,
+    lhs: Array,
+    rhs: Array,
+    lhs_min: Array,
+    lhs_max: Array,
+    rhs_min: Array,
+    rhs_max: Array,
     *,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
@@ -199,7 +198,7 @@ def quantized_elemwise_add(
     addends = [(lhs, scale_of_array(lhs, lhs_min, lhs_max))]
     addends += [(rhs, scale_of_array(rhs, rhs_min, rhs_max))]
 
-    def total(scale: jax.Array) -> jax.Array:
+    def total(scale: Array) -> Array:
         parts = [x.astype(jnp.float32) * (scale / steps) for x, steps in addends]
         if mixed:
             unsigned = 0 if lhs.dtype == jnp.uint8 else 1
@@ -229,12 +228,12 @@ def _mul_outputs(p: Params) -> tuple[str, ...]:
     infer_type=_infer_pair_type,
 )
 def quantized_elemwise_mul(
-    lhs: jax.Array,
-    rhs: jax.Array,
-    lhs_min: jax.Array,
-    lhs_max: jax.Array,
-    rhs_min: jax.Array,
-    rhs_max: jax.Array,
+    lhs: Array,
+    rhs: Array,
+    lhs_min: Array,
+    lhs_max: Array,
+    rhs_min: Array,
+    rhs_max: Array,
     *,
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,

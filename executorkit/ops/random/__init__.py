@@ -1,8 +1,3 @@
 """Random samplers and densities."""
 
-from . import (
-    densities,
-    hawkes_process,
-    samplers,
-    sampling_functions,
-)
+from . import densities, hawkes_process, samplers, sampling_functions

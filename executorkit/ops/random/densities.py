@@ -6,17 +6,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.attrs import Shape
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
-
-Array = jax.Array
 
 
 def _uniform(x: Array, low: Array, high: Array) -> Array:

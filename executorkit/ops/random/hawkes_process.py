@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import DTypeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -38,14 +37,14 @@ def _infer_hawkes_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_hawkes_type,
 )
 def hawkesll(
-    lda: jax.Array,
-    alpha: jax.Array,
-    beta: jax.Array,
-    state: jax.Array,
-    lags: jax.Array,
-    marks: jax.Array,
-    valid_length: jax.Array,
-    max_time: jax.Array,
+    lda: Array,
+    alpha: Array,
+    beta: Array,
+    state: Array,
+    lags: Array,
+    marks: Array,
+    valid_length: Array,
+    max_time: Array,
 ):
     """Log-likelihood of a marked Hawkes process with exponential decay, and its last state.
 
@@ -64,15 +63,15 @@ def hawkesll(
     state, lags, valid_length, max_time = lax.stop_gradient((state, lags, valid_length, max_time))
     each = jnp.arange(kinds, dtype=marks.dtype)
 
-    def of_mark(values: jax.Array, chosen: jax.Array) -> jax.Array:
+    def of_mark(values: Array, chosen: Array) -> Array:
         return jnp.sum(jnp.where(chosen, values, 0), 1)
 
-    def expected(since: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def expected(since: Array, state: Array) -> tuple[Array, Array]:
         """Expected number of points since the last one of each mark, and the decay factor."""
         left = jnp.exp(-beta * since)
         return lda * since + alpha * state * (1 - left), left
 
-    def point(carry: tuple[jax.Array, ...], step: tuple[jax.Array, ...]):
+    def point(carry: tuple[Array, ...], step: tuple[Array, ...]):
         total, time, last, state = carry
         lag, mark, number = step
         time = time + lag

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
@@ -28,13 +28,13 @@ FloatType = Literal["float16", "float32", "float64"] | None
 
 def _draw(
     d: DistributionSampler, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
-) -> jax.Array:
+) -> Array:
     kind = sampling_dtype(dtype)
     numbers = [jnp.asarray(v, kind) for v in values]
     return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
 
 
-def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> jax.Array:
+def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> Array:
     """Zeros; reading them raises the reason."""
     check_values(jnp.asarray(False), f"operator {name}", reason)
     return jnp.zeros(shape, dtype)
@@ -42,7 +42,7 @@ def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> jax.Array:
 
 def _draw_with_scalars(
     d: DistributionSampler, name: str, key: Any, shape: Shape, dtype: Any, attrs: Mapping[str, Any]
-) -> jax.Array:
+) -> Array:
     reason = d.refusal(attrs)
     if reason is not None:
         return _refused(name, reason, shape, dtype)
@@ -61,17 +61,17 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
         "dtype": (FloatType, None),
     }
 
-    def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+    def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
         shape = (1,) if shape is None else shape
         return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
-    def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+    def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         (data,) = arrays
         name = f"_random_{stem}_like"
         return _draw_with_scalars(d, name, key, data.shape, data.dtype, attrs)
 
-    def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+    def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         shape = attrs["shape"]
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
@@ -161,7 +161,7 @@ def randint(
     ctx: Tuning[str] = "",
     dtype: Literal["int32", "int64"] | None = None,
     key: Key,
-) -> jax.Array:
+) -> Array:
     """Uniformly distributed integers in [low, high).
 
     The result has ``shape``, of which sizes that are 0 are taken from the operators that use it,
@@ -186,13 +186,13 @@ def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_multinomial_type,
 )
 def sample_multinomial(
-    data: jax.Array,
+    data: Array,
     *,
     shape: Shape = (),
     get_prob: bool = False,
     dtype: Literal["uint8", "int32", "float16", "float32", "float64"] = "int32",
     key: Key,
-) -> jax.Array | tuple[jax.Array, jax.Array]:
+) -> Array | tuple[Array, Array]:
     """Indices drawn with the probabilities in data's last axis.
 
     data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a row alone
@@ -215,7 +215,7 @@ def sample_multinomial(
 
 
 @register("_shuffle", "shuffle", infer_shape=same_shapes)
-def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
+def shuffle(data: Array, *, key: Key) -> Array:
     """data (N, ...) with its N rows in a random order.
 
     The gradient follows the rows (MXNet refuses to compute one).
@@ -251,7 +251,7 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
         new = jnp.all(numbers_drawn != number)
         return key, numbers_drawn.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
 
-    def row(key: Any) -> tuple[jax.Array, jax.Array]:
+    def row(key: Any) -> tuple[Array, Array]:
         zero = jnp.zeros((), jnp.int64)
         init = key, jnp.full(numbers, -1, jnp.int64), zero, zero
         _, numbers_drawn, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, init)

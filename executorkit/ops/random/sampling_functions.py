@@ -11,34 +11,35 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..schema.attrs import Shape
 
 #: ``draw(key, shape, dtype, *parameters)`` in float32 or float64; parameters broadcast.
-Draw = Callable[..., jax.Array]
+Draw = Callable[..., Array]
 
 
-def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> jax.Array:
+def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> Array:
     return low + (high - low) * jax.random.uniform(key, shape, dtype)
 
 
-def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> jax.Array:
+def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Array:
     return loc + scale * jax.random.normal(key, shape, dtype)
 
 
-def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> jax.Array:
+def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Array:
     return beta * jax.random.gamma(key, alpha, shape, dtype)
 
 
-def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> Array:
     return jax.random.exponential(key, shape, dtype) / lam
 
 
-def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> Array:
     return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
 
 
-def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> jax.Array:
+def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
     rate = jax.random.gamma(gamma_key, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
     return _poisson(poisson_key, shape, dtype, rate)
@@ -46,7 +47,7 @@ def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> ja
 
 def _generalized_negative_binomial(
     key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
-) -> jax.Array:
+) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
     spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
     rate = jax.random.gamma(gamma_key, 1 / spread, shape, dtype) * (mu * spread)

@@ -26,12 +26,7 @@ from .traits import MUTATES
 Frontend = Literal["symbol", "ndarray"]
 
 #: Modules of operators with a prefix; all other names that begin with ``_`` are in ``_internal``.
-PREFIXES = {
-    "_contrib_": "contrib",
-    "_linalg_": "linalg",
-    "_random_": "random",
-    "_image_": "image",
-}
+PREFIXES = {"_contrib_": "contrib", "_linalg_": "linalg", "_random_": "random", "_image_": "image"}
 MODULES = ("op", "_internal", *PREFIXES.values())
 
 
@@ -262,9 +257,7 @@ def with_signature(
     return fn
 
 
-def same_signature(
-    other: Callable[..., Any],
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def same_signature(other: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a function with the signature and annotations of another of its module."""
 
     def copy(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,22 +10,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.traits import STOPS_INTEGER_GRADIENT
 from .derivatives import with_jvp
 
 
-def is_floating(x: jax.Array) -> bool:
+def is_floating(x: Array) -> bool:
     """True for arrays of a floating dtype, bfloat16 included."""
     return jnp.issubdtype(x.dtype, jnp.floating)
 
 
-def convert(x: jax.Array, dtype: str) -> jax.Array:
+def convert(x: Array, dtype: str) -> Array:
     """``x`` converted to ``dtype``, with x86's results where C leaves the conversion undefined.
 
     Floating numbers outside int32 (or int64), and NaN, become its smallest number; narrow integers
@@ -40,10 +39,10 @@ def convert(x: jax.Array, dtype: str) -> jax.Array:
     return x.astype(target)
 
 
-def through_float(fn: Callable[..., jax.Array], dtype: str = "float32") -> Callable[..., jax.Array]:
+def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[..., Array]:
     """``fn`` for integers too: computed in a floating ``dtype`` and truncated."""
 
-    def wrapped(*arrays: jax.Array) -> jax.Array:
+    def wrapped(*arrays: Array) -> Array:
         if is_floating(arrays[0]):
             return fn(*arrays)
         return convert(fn(*(a.astype(dtype) for a in arrays)), arrays[0].dtype.name)
@@ -51,7 +50,7 @@ def through_float(fn: Callable[..., jax.Array], dtype: str = "float32") -> Calla
     return wrapped
 
 
-def scalar_constant(scalar: float, dtype: np.dtype) -> jax.Array:
+def scalar_constant(scalar: float, dtype: np.dtype) -> Array:
     """A scalar attribute as MXNet uses it: converted to the array's dtype before anything else.
 
     So an int32 array plus 1.5 adds 1. Narrow integers wrap.
@@ -63,28 +62,27 @@ def scalar_constant(scalar: float, dtype: np.dtype) -> jax.Array:
     return jnp.asarray(scalar, dtype)
 
 
-def where(mask: jax.Array, a: jax.Array | float, b: jax.Array | float) -> jax.Array:
+def where(mask: Array, a: Array | float, b: Array | float) -> Array:
     """``a`` where the mask is true, ``b`` elsewhere: an array of the mask's shape and a number.
 
     JAX traces it in a third of the time of ``jnp.where``.
     """
-    one = a if isinstance(a, jax.Array) else b
-    assert isinstance(one, jax.Array)
+    one = a if isinstance(a, Array) else b
+    assert isinstance(one, Array)
     if one.shape != mask.shape:
         return jnp.where(mask, a, b)
-    a, b = (x if isinstance(x, jax.Array) else lax.full_like(one, x) for x in (a, b))
+    a, b = (x if isinstance(x, Array) else lax.full_like(one, x) for x in (a, b))
     return lax.select(mask, a, b)
 
 
 def _by_primitive(
-    primitive: Callable[[jax.Array, jax.Array], jax.Array],
-    general: Callable[[jax.Array, jax.Array], jax.Array],
-) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    primitive: Callable[[Array, Array], Array], general: Callable[[Array, Array], Array]
+) -> Callable[[Array, Array], Array]:
     """The function of ``jax.numpy`` called ``general``, as the primitive that it comes to for
     numbers of one dtype: every new shape is traced, and a function that is jitted itself takes
     three times as long."""
 
-    def run(a: jax.Array, b: jax.Array) -> jax.Array:
+    def run(a: Array, b: Array) -> Array:
         if a.dtype != b.dtype or a.dtype == bool:
             return general(a, b)
         if a.shape != b.shape:
@@ -100,20 +98,20 @@ def _by_primitive(
 _divide = _by_primitive(lax.div, jnp.true_divide)
 
 
-def _div(a: jax.Array, b: jax.Array) -> jax.Array:
+def _div(a: Array, b: Array) -> Array:
     if is_floating(a):
         return _divide(a, b)
     return lax.div(*jnp.broadcast_arrays(a, b))
 
 
-def _mod(a: jax.Array, b: jax.Array) -> jax.Array:
+def _mod(a: Array, b: Array) -> Array:
     zero = b == 0
     return jnp.where(zero, 0, jnp.mod(a, jnp.where(zero, 1, b)))
 
 
 def _compared(
-    primitive: Callable[..., jax.Array] | None, general: Callable[..., jax.Array]
-) -> Callable[..., jax.Array]:
+    primitive: Callable[..., Array] | None, general: Callable[..., Array]
+) -> Callable[..., Array]:
     fn = general if primitive is None else _by_primitive(primitive, general)
     return lambda a, b: lax.convert_element_type(fn(a, b), a.dtype)
 
@@ -123,15 +121,9 @@ power = with_jvp(
     lambda t, out, a, b: t * (b * jnp.power(a, b - 1)),
     lambda t, out, a, b: t * (out * jnp.log(a)),
 )
-mod = with_jvp(
-    _mod,
-    lambda t, out, a, b: t,
-    lambda t, out, a, b: t * -jnp.floor(a / b),
-)
+mod = with_jvp(_mod, lambda t, out, a, b: t, lambda t, out, a, b: t * -jnp.floor(a / b))
 hypot = with_jvp(
-    through_float(jnp.hypot),
-    lambda t, out, a, b: t * (a / out),
-    lambda t, out, a, b: t * (b / out),
+    through_float(jnp.hypot), lambda t, out, a, b: t * (a / out), lambda t, out, a, b: t * (b / out)
 )
 maximum = with_jvp(
     _by_primitive(lax.max, jnp.maximum),
@@ -150,7 +142,7 @@ class BinaryFunction:
     """A function of two arrays; ``equation`` and ``note`` are for docstrings, with ``{a}`` and
     ``{b}`` in place of the arguments' names. Its operators have the ``traits``."""
 
-    fn: Callable[[jax.Array, jax.Array], jax.Array]
+    fn: Callable[[Array, Array], Array]
     equation: str
     note: str = ""
     traits: frozenset[str] = frozenset()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import zip_longest
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
@@ -20,8 +20,8 @@ from .binary_arithmetic import BINARY, BinaryFunction
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
 
 
-def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Array]:
+    def op(lhs: Array, rhs: Array) -> Array:
         if lhs.shape == rhs.shape:
             return rule.fn(lhs, rhs)
         try:
@@ -73,7 +73,7 @@ for _stem, _rule in BINARY.items():
     )(_fn)
 
 
-def _stretch(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+def _stretch(where: str, data: Array, shape: tuple[int, ...]) -> Array:
     if len(shape) != data.ndim or any(
         a not in (1, b) for a, b in zip(data.shape, shape, strict=True)
     ):
@@ -86,7 +86,7 @@ def _stretch(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 
 
 @register("broadcast_to")
-def broadcast_to(data: jax.Array, *, shape: Shape = ()) -> jax.Array:
+def broadcast_to(data: Array, *, shape: Shape = ()) -> Array:
     """data stretched to ``shape``.
 
     Each axis of data has the size in ``shape`` or size 1; a 0 in ``shape`` keeps data's size.
@@ -100,7 +100,7 @@ def broadcast_to(data: jax.Array, *, shape: Shape = ()) -> jax.Array:
 
 
 @register("broadcast_axis", "broadcast_axes")
-def broadcast_axis(data: jax.Array, *, axis: Shape = (), size: Shape = ()) -> jax.Array:
+def broadcast_axis(data: Array, *, axis: Shape = (), size: Shape = ()) -> Array:
     """data with each axis in ``axis``, of size 1, stretched to the matching entry of ``size``.
 
     The result has as many axes as data. The gradient is summed over stretched axes.
@@ -125,12 +125,8 @@ def _infer_like_type(t: TypeFacts, p: Params) -> None:
 
 @register("broadcast_like", infer_type=_infer_like_type)
 def broadcast_like(
-    lhs: jax.Array,
-    rhs: jax.Array,
-    *,
-    lhs_axes: Shape | None = None,
-    rhs_axes: Shape | None = None,
-) -> jax.Array:
+    lhs: Array, rhs: Array, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None
+) -> Array:
     """lhs stretched to the shape of rhs, or each axis in ``lhs_axes`` to that in ``rhs_axes``.
 
     Stretched axes of lhs have size 1; negative axes count from the end. Without axes, both have

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.channels_last import layout_elementwise
@@ -31,13 +30,13 @@ _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32}
     "_copy", "identity", infer_shape=same_shapes, output_shapes=shape_of_data,
     layout_rule=layout_elementwise, traits={IDENTITY},
 )  # fmt: skip
-def copy(data: jax.Array) -> jax.Array:
+def copy(data: Array) -> Array:
     """data itself, of any shape and dtype."""
     return data
 
 
 @register("_identity_with_attr_like_rhs", infer_shape=same_shapes)
-def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+def identity_with_attr_like_rhs(lhs: Array, rhs: Array) -> Array:
     """lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
     return lhs
 
@@ -46,13 +45,13 @@ def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     "BlockGrad", "stop_gradient", infer_shape=same_shapes, output_shapes=shape_of_data, loss=True,
     traits={STOPS_GRADIENT},
 )  # fmt: skip
-def block_grad(data: jax.Array) -> jax.Array:
+def block_grad(data: Array) -> Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)
 
 
 @register("cast_storage", infer_shape=same_shapes)
-def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]) -> jax.Array:
+def cast_storage(data: Array, *, stype: Literal["csr", "default", "row_sparse"]) -> Array:
     """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
     if stype != "default":
         raise AttributeValueError(
@@ -72,12 +71,12 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
     kind="shape",
 )
 def cast(
-    data: jax.Array,
+    data: Array,
     *,
     dtype: Literal[
         "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "bfloat16"
     ],
-) -> jax.Array:
+) -> Array:
     """data, of any shape and dtype, converted to ``dtype``.
 
     Floating numbers lose their fraction on the way to integers and wrap in uint8 and int8
@@ -101,10 +100,10 @@ def _infer_amp_cast_type(t: TypeFacts, p: Params) -> None:
     traits={AMP_CAST},
 )
 def amp_cast(
-    data: jax.Array,
+    data: Array,
     *,
     dtype: Literal["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bfloat16"],
-) -> jax.Array:
+) -> Array:
     """data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged.
 
     Automatic mixed precision puts it in front of operators. float32 is rounded to integers, halves
@@ -144,9 +143,7 @@ def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=_infer_amp_multicast_type,
     traits={AMP_CAST},
 )
-def amp_multicast(
-    *data: jax.Array, num_outputs: int, cast_narrow: bool = False
-) -> tuple[jax.Array, ...]:
+def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> tuple[Array, ...]:
     """``num_outputs`` arrays of any shapes, the float16 and float32 ones converted to one dtype.
 
     It is the wider, or with ``cast_narrow`` the narrower of those among them; other dtypes, float64

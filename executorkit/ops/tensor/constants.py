@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import DType, Shape, Tuning
@@ -20,8 +19,8 @@ from .binary_arithmetic import convert, scalar_constant
 _of_dtype = output_dtype("dtype")
 
 
-def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
-    def op(*, shape: Shape = (), ctx: Tuning[str] = "", dtype: DType = "float32") -> jax.Array:
+def _constant_op(name: str, value: int) -> Callable[..., Array]:
+    def op(*, shape: Shape = (), ctx: Tuning[str] = "", dtype: DType = "float32") -> Array:
         return jnp.full(shape, value, dtype)
 
     op.__name__ = op.__qualname__ = name
@@ -39,12 +38,8 @@ register("_ones", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op
 
 @register("_full", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)
 def full(
-    *,
-    shape: Shape | None = None,
-    ctx: Tuning[str] = "",
-    dtype: DType = "float32",
-    value: float,
-) -> jax.Array:
+    *, shape: Shape | None = None, ctx: Tuning[str] = "", dtype: DType = "float32", value: float
+) -> Array:
     """An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype.
 
     Sizes that are 0 or -1, or all of them for None, are taken from the operators that use it.
@@ -61,7 +56,7 @@ def eye(
     k: int = 0,
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
-) -> jax.Array:
+) -> Array:
     """A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive).
 
     M=0 means M=N. ``ctx`` is accepted and has no effect.
@@ -69,7 +64,7 @@ def eye(
     return jnp.eye(N, M or N, k, dtype=dtype)
 
 
-def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
+def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> Array:
     """0, 1, ..., count - 1, each ``repeat`` times."""
     index: Any = lax.iota(jnp.int32, count * repeat)
     return (index // repeat).astype(dtype)
@@ -95,7 +90,7 @@ def arange(
     infer_range: bool = False,
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
-) -> jax.Array:
+) -> Array:
     """start, start + step, ... before stop, each ``repeat`` times, of shape (count * repeat,).
 
     Computed in ``dtype``, to which start and step are converted first: a step of 1.5 is 1 for
@@ -127,7 +122,7 @@ def linspace(
     endpoint: bool = True,
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
-) -> jax.Array:
+) -> Array:
     """``num`` equally spaced numbers from start to stop, of shape (num,).
 
     stop is the last one, or with ``endpoint=False`` the one that would come next. They are
@@ -139,27 +134,27 @@ def linspace(
 
 
 @register("zeros_like", infer_shape=same_shapes)
-def zeros_like(data: jax.Array) -> jax.Array:
+def zeros_like(data: Array) -> Array:
     """Zeros in the shape and dtype of data, which gets zero gradient."""
     return jnp.zeros_like(data)
 
 
 @register("ones_like", infer_shape=same_shapes)
-def ones_like(data: jax.Array) -> jax.Array:
+def ones_like(data: Array) -> Array:
     """Ones in the shape and dtype of data, which gets zero gradient."""
     return jnp.ones_like(data)
 
 
 @register("_contrib_arange_like")
 def arange_like(
-    data: jax.Array,
+    data: Array,
     *,
     start: float = 0.0,
     step: float = 1.0,
     repeat: int = 1,
     ctx: Tuning[str] = "",
     axis: int | None = None,
-) -> jax.Array:
+) -> Array:
     """start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype.
 
     With axis None the result has the shape of data, in row-major order; otherwise it is (size of
@@ -176,7 +171,7 @@ def arange_like(
 
 
 @register("shape_array", infer_type=output_dtype("int64"))
-def shape_array(data: jax.Array) -> jax.Array:
+def shape_array(data: Array) -> Array:
     """The shape of data as int64 of shape (number of axes,); data gets zero gradient."""
     return jnp.asarray(data.shape, jnp.int64)
 
@@ -186,6 +181,6 @@ def _infer_one_number(s: ShapeFacts, p: Params) -> None:
 
 
 @register("size_array", infer_shape=_infer_one_number, infer_type=output_dtype("int64"))
-def size_array(data: jax.Array) -> jax.Array:
+def size_array(data: Array) -> Array:
     """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from jax import lax
+from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
 #: linear in the tangent, and of the result's shape.
-TangentRule = Callable[..., jax.Array]
+TangentRule = Callable[..., Array]
 
 
-def with_jvp(fn: Callable[..., jax.Array], *rules: TangentRule | None) -> Callable[..., jax.Array]:
+def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[..., Array]:
     """``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
 
     Rules of constant arguments are not run: a scalar exponent costs no logarithm.

@@ -14,7 +14,7 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ..schema.attrs import Tuning
 from ..schema.channels_last import layout_elementwise
@@ -33,25 +33,25 @@ from .binary_arithmetic import (
 from .derivatives import with_jvp
 
 
-def _relu(x: jax.Array) -> jax.Array:
+def _relu(x: Array) -> Array:
     return lax.max(x, lax.full_like(x, 0))
 
 
-def sign(x: jax.Array) -> jax.Array:
+def sign(x: Array) -> Array:
     """1, 0 or -1; 0 for NaN."""
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
-def _rounding(fn: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
+def _rounding(fn: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return with_jvp(lambda x: fn(x) if is_floating(x) else x, None)
 
 
-def _rint(x: jax.Array) -> jax.Array:
+def _rint(x: Array) -> Array:
     below, above = jnp.floor(x), jnp.ceil(x)
     return jnp.where(x - below <= above - x, below, above)
 
 
-def _digamma(x: jax.Array) -> jax.Array:
+def _digamma(x: Array) -> Array:
     """The digamma function; at 0, -1, ... float64's largest number, infinite in other types, as
     MXNet's gradients need it (JAX gives NaN)."""
     pole = float(jnp.finfo(x.dtype).max) if x.dtype == jnp.float64 else jnp.inf
@@ -60,15 +60,14 @@ def _digamma(x: jax.Array) -> jax.Array:
 
 #: x / (1 + |x|); the gradient is 0 at infinities, where that of the quotient is NaN.
 softsign = with_jvp(
-    lambda x: x / (1 + jnp.abs(x)),
-    lambda t, out, x: t / lax.square(1 + jnp.abs(x)),
+    lambda x: x / (1 + jnp.abs(x)), lambda t, out, x: t / lax.square(1 + jnp.abs(x))
 )
 
 
 _DEGREES = 180 / jnp.pi
 
 #: Operator name: (function, equation, remark).
-_UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+_UNARY_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], str, str]] = {
     "abs": (
         with_jvp(jnp.abs, lambda t, out, x: t * sign(x)),
         "|x|",
@@ -159,9 +158,9 @@ _INTEGER_PRESERVING = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc",
 
 
 def _unary_op(
-    name: str, fn: Callable[[jax.Array], jax.Array], equation: str, remark: str
-) -> Callable[[jax.Array], jax.Array]:
-    def op(data: jax.Array) -> jax.Array:
+    name: str, fn: Callable[[Array], Array], equation: str, remark: str
+) -> Callable[[Array], Array]:
+    def op(data: Array) -> Array:
         return fn(data)
 
     if name not in _INTEGER_PRESERVING:
@@ -206,8 +205,8 @@ _BINARY_NAMES = {
 }
 
 
-def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+def _binary_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Array]:
+    def op(lhs: Array, rhs: Array) -> Array:
         return rule.fn(lhs, rhs)
 
     equation, note = rule.words("lhs", "rhs")
@@ -235,7 +234,7 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
     "add_n", "ElementWiseSum", infer_shape=same_shapes, output_shapes=shape_of_inputs,
     layout_rule=layout_elementwise,
 )  # fmt: skip
-def add_n(*args: jax.Array, num_args: int) -> jax.Array:
+def add_n(*args: Array, num_args: int) -> Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(BINARY["add"].fn, args)
 
@@ -277,8 +276,8 @@ def _infer_scalar_type(t: TypeFacts, p: Params) -> None:
         t.set("data", t["out0"])
 
 
-def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., jax.Array]:
-    def op(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Array]:
+    def op(data: Array, *, scalar: float = 1.0, is_int: bool = True) -> Array:
         if not is_int and not is_floating(data):
             data = data.astype("float64")
         constant = scalar_constant(scalar, data.dtype)
@@ -312,14 +311,14 @@ for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", 
 
 
 @register("hard_sigmoid", infer_shape=same_shapes, layout_rule=layout_elementwise)
-def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
+def hard_sigmoid(data: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
     """min(max(alpha x + beta, 0), 1), for every element x of data.
 
     data has any shape and a floating dtype; the result has them too. The gradient is alpha where
     the result lies strictly between 0 and 1, otherwise 0.
     """
 
-    def line(x: jax.Array) -> jax.Array:
+    def line(x: Array) -> Array:
         if x.dtype != jnp.float16:
             return jnp.clip(alpha * x + beta, 0, 1)
         # CPUs with float16 arithmetic fuse product and sum, and then miss the 0 at -beta / alpha.
@@ -333,7 +332,7 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
 @register(
     "clip", infer_shape=same_shapes, output_shapes=shape_of_data, layout_rule=layout_elementwise
 )
-def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
+def clip(data: Array, *, a_min: float, a_max: float) -> Array:
     """min(max(x, a_min), a_max), for every element x of data.
 
     data has any shape; the result has its shape and dtype. Elements are compared with the bounds as
@@ -348,25 +347,25 @@ def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
         else:
             low, high = (convert(jnp.asarray(bound), data.dtype.name) for bound in bounds)
 
-    def outside(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def outside(x: Array) -> tuple[Array, Array]:
         if is_floating(x):
             return x < low, x > high
         return x.astype("float32") < bounds[0], x.astype("float32") > bounds[1]
 
-    def clipped(x: jax.Array) -> jax.Array:
+    def clipped(x: Array) -> Array:
         if is_floating(x) and a_min <= a_max:
             return lax.clamp(low, x, high)
         below, above = outside(x)
         return jnp.where(above, high, jnp.where(below, low, x))
 
-    def tangent(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    def tangent(t: Array, out: Array, x: Array) -> Array:
         return where(lax.bitwise_or(*outside(x)), 0, t)
 
     return with_jvp(clipped, tangent)(data)
 
 
 @register("smooth_l1", infer_shape=same_shapes, traits={NEEDS_NUMBERS})
-def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
+def smooth_l1(data: Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> Array:
     """Huber-like loss of every element x of data, with s = ``scalar``.
 
     s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
@@ -375,18 +374,18 @@ def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = Tr
     square = scalar * scalar
     bound = 1 / square if square else math.inf
 
-    def loss(x: jax.Array) -> jax.Array:
+    def loss(x: Array) -> Array:
         far = jnp.abs(x) > bound
         return jnp.where(far, jnp.abs(x) - 0.5 * bound, 0.5 * square * x * x)
 
-    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    def slope(t: Array, out: Array, x: Array) -> Array:
         return t * jnp.where(jnp.abs(x) > bound, jnp.sign(x), square * x)
 
     return with_jvp(through_float(loss), slope)(data)
 
 
 @register("_contrib_quadratic", infer_shape=same_shapes)
-def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> jax.Array:
+def quadratic(data: Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Array:
     """a x^2 + b x + c, for every element x of data.
 
     data has any shape; the result has its shape and dtype. Integers are computed in
@@ -396,7 +395,7 @@ def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0
 
 
 @register("_contrib_round_ste", infer_shape=same_shapes)
-def round_ste(data: jax.Array) -> jax.Array:
+def round_ste(data: Array) -> Array:
     """Every element of data rounded, halves away from zero; the gradient passes unchanged.
 
     data has any shape and dtype; the result has them too. This is the straight-through
@@ -409,7 +408,7 @@ def round_ste(data: jax.Array) -> jax.Array:
 
 
 @register("_contrib_sign_ste", infer_shape=same_shapes)
-def sign_ste(data: jax.Array) -> jax.Array:
+def sign_ste(data: Array) -> Array:
     """The sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
 
     data has any shape and dtype; the result has them too. See ``round_ste``.
@@ -418,7 +417,7 @@ def sign_ste(data: jax.Array) -> jax.Array:
 
 
 @register("_contrib_gradientmultiplier", infer_shape=same_shapes)
-def gradientmultiplier(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+def gradientmultiplier(data: Array, *, scalar: float = 1.0, is_int: bool = True) -> Array:
     """data itself, of any shape and dtype; its gradient is multiplied by ``scalar``.
 
     A negative scalar reverses the gradient (Ganin and Lempitsky, 2015). ``is_int`` has no effect.

@@ -13,7 +13,7 @@ from typing import Literal, NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 from jax.core import Tracer
 
 from ...errors import (
@@ -40,21 +40,21 @@ from ..value_checks import check_values
 from .derivatives import with_jvp
 
 
-def integer_indices(indices: jax.Array) -> jax.Array:
+def integer_indices(indices: Array) -> Array:
     """Indices as integers, truncated towards zero as in MXNet, without a gradient."""
     if jnp.issubdtype(indices.dtype, jnp.integer) and indices.dtype.itemsize >= 4:
         return indices
     return lax.stop_gradient(indices).astype(jnp.int32)
 
 
-def _in_range(indices: jax.Array, size: int, mode: str = "clip") -> jax.Array:
+def _in_range(indices: Array, size: int, mode: str = "clip") -> Array:
     index = integer_indices(indices)
     return jnp.remainder(index, size) if mode == "wrap" else jnp.clip(index, 0, size - 1)
 
 
 def _check_in_range(
     name: str,
-    indices: jax.Array,
+    indices: Array,
     lowest: int,
     axis: int,
     size: int,
@@ -88,7 +88,7 @@ def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("where", infer_shape=_infer_where_shape, infer_type=same_dtype_among("x", "y", "out0"))
-def where(condition: jax.Array, x: jax.Array, y: jax.Array):
+def where(condition: Array, x: Array, y: Array):
     """x where condition is not 0 (NaN counts as not 0), else y.
 
     x and y have one shape (d0, d1, ...); condition has it too, or is a vector (d0,) that chooses
@@ -102,11 +102,7 @@ def where(condition: jax.Array, x: jax.Array, y: jax.Array):
 
 @register("take", infer_type=dtype_of_first_input, checks_values=lambda p: p.mode == "raise")
 def take(
-    a: jax.Array,
-    indices: jax.Array,
-    *,
-    axis: int = 0,
-    mode: Literal["clip", "raise", "wrap"] = "clip",
+    a: Array, indices: Array, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ):
     """Entries of ``axis`` of a, chosen by indices.
 
@@ -137,7 +133,7 @@ def _infer_batch_take_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("batch_take", infer_shape=_infer_batch_take_shape, infer_type=_infer_batch_take_type)
-def batch_take(a: jax.Array, indices: jax.Array):
+def batch_take(a: Array, indices: Array):
     """out[i] = a[i, indices[i]].
 
     a (N, K); indices (N,), int32, clipped to [0, K). Returns (N,). MXNet has no gradient for it.
@@ -165,8 +161,8 @@ def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
     "pick", "choose_element_0index", infer_shape=_infer_pick_shape, infer_type=dtype_of_first_input
 )
 def pick(
-    data: jax.Array,
-    index: jax.Array,
+    data: Array,
+    index: Array,
     *,
     axis: int | None = -1,
     keepdims: bool = False,
@@ -196,7 +192,7 @@ IndexedType = Literal[
 
 @register("one_hot", infer_type=output_dtype("dtype"))
 def one_hot(
-    indices: jax.Array,
+    indices: Array,
     *,
     depth: int,
     on_value: float = 1.0,
@@ -216,7 +212,7 @@ def one_hot(
     return jnp.where(index == jnp.arange(depth, dtype=index.dtype), on, off)
 
 
-def _cast_constant(value: float, dtype: str) -> jax.Array:
+def _cast_constant(value: float, dtype: str) -> Array:
     """``value`` in another type, truncated and wrapped around for integers as in MXNet."""
     if dtype.startswith(("int", "uint")):
         return jnp.asarray(np.asarray(int(value), np.int64).astype(dtype))
@@ -248,8 +244,8 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type
 )
 def embedding(
-    data: jax.Array,
-    weight: jax.Array,
+    data: Array,
+    weight: Array,
     *,
     input_dim: Count,
     output_dim: Count,
@@ -267,14 +263,14 @@ def embedding(
     return jnp.take(weight, integer_indices(data), 0, mode="clip")
 
 
-def _index_tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
+def _index_tuple(indices: Array, axes: int) -> tuple[Array, ...]:
     if indices.ndim < 2 or indices.shape[0] > axes:
         raise ShapeError(f"'indices' is {indices.shape}, expected (M, ...) with M up to {axes}")
     return tuple(integer_indices(indices))
 
 
 @register("gather_nd", infer_type=dtype_of_first_input, checks_values=True)
-def gather_nd(data: jax.Array, indices: jax.Array):
+def gather_nd(data: Array, indices: Array):
     """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
 
     data (d0, d1, ...); indices (M, j0, j1, ...) holds in its first axis the M first coordinates of
@@ -294,12 +290,12 @@ def gather_nd(data: jax.Array, indices: jax.Array):
     return data.at[tuple(wrapped)].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def _scatter_add(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array) -> jax.Array:
+def _scatter_add(shape: Shape, unique: bool, data: Array, *where: Array) -> Array:
     return jnp.zeros(shape, data.dtype).at[where].set(data, mode="drop", unique_indices=unique)
 
 
 @register("scatter_nd", infer_type=dtype_of_first_input)
-def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
+def scatter_nd(data: Array, indices: Array, *, shape: Shape):
     """out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
 
     data (j0, j1, ..., sM, ...); indices (M, j0, j1, ...); ``shape`` (s0, s1, ...) is the shape of
@@ -314,10 +310,10 @@ def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
             because=f"indices is {indices.shape} and shape={shape}",
         )
 
-    def scatter(data: jax.Array, *where: jax.Array) -> jax.Array:
+    def scatter(data: Array, *where: Array) -> Array:
         return _scatter_add(shape, False, data, *where)
 
-    def rule(tangent: jax.Array, out: jax.Array, data: jax.Array, *where: jax.Array) -> jax.Array:
+    def rule(tangent: Array, out: Array, data: Array, *where: Array) -> Array:
         # Unique indices make the transpose a plain gather; jax's own also zeroes the values lost.
         return _scatter_add(shape, True, tangent, *where)
 
@@ -337,7 +333,7 @@ def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape, traits={NAMED_DATA}
 )
-def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
+def ravel_multi_index(data: Array, *, shape: Shape | None = None):
     """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
 
     data (len(shape), N) holds a tuple in each column; the first entry of ``shape`` does not
@@ -351,7 +347,7 @@ def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
 
 
 @register("_unravel_index", "unravel_index", traits={NAMED_DATA})
-def unravel_index(data: jax.Array, *, shape: Shape | None = None):
+def unravel_index(data: Array, *, shape: Shape | None = None):
     """The coordinates of each position in an array of shape ``shape``, last axis fastest.
 
     data (N,) gives (len(shape), N), of data's type; the first entry of ``shape`` does not matter.
@@ -380,7 +376,7 @@ def _infer_index_copy_shape(s: ShapeFacts, p: Params) -> None:
     infer_shape=_infer_index_copy_shape,
     infer_type=same_dtype_among("old_tensor", "new_tensor", "out0"),
 )
-def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.Array):
+def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array):
     """old_tensor with the entries of its first axis named by index_vector replaced.
 
     old_tensor (d0, d1, ...); index_vector (K,); new_tensor (K, d1, ...). The gradient of replaced
@@ -392,7 +388,7 @@ def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.A
 
 
 @register("_contrib_index_array", infer_type=output_dtype("int64"), traits={NAMED_DATA})
-def index_array(data: jax.Array, *, axes: Shape | None = None):
+def index_array(data: Array, *, axes: Shape | None = None):
     """The coordinates of every element of data.
 
     data (d0, d1, ...) gives (d0, d1, ..., n), int64: all n = data.ndim coordinates of each
@@ -411,7 +407,7 @@ def _infer_rows_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("fill_element_0index", traits={MUTATES}, infer_shape=_infer_rows_shape)
-def fill_element_0index(lhs: jax.Array, mhs: jax.Array, rhs: jax.Array):
+def fill_element_0index(lhs: Array, mhs: Array, rhs: Array):
     """lhs with lhs[i, rhs[i]] = mhs[i] for every row i.
 
     lhs (N, K); mhs and rhs (N,), all of one dtype. Returns (N, K). For arrays only.
@@ -429,7 +425,7 @@ def _infer_onehot_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("_onehot_encode", traits={MUTATES}, infer_shape=_infer_onehot_shape)
-def onehot_encode(lhs: jax.Array, rhs: jax.Array):
+def onehot_encode(lhs: Array, rhs: Array):
     """Rows with 1 at the index that lhs holds and 0 elsewhere.
 
     lhs (N,) of indices and rhs (N, K), which gives shape and dtype. Returns (N, K), usually into
@@ -439,7 +435,7 @@ def onehot_encode(lhs: jax.Array, rhs: jax.Array):
 
 
 @register("_scatter_set_nd", traits={MUTATES}, infer_type=same_dtype_among("lhs", "rhs", "out0"))
-def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape):
+def scatter_set_nd(lhs: Aux, rhs: Array, indices: Array, *, shape: Shape):
     """lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
 
     lhs has ``shape``; indices (M, j0, ...) hold coordinates in their first axis; rhs
@@ -452,7 +448,7 @@ def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape
 
 
 @register("_copyto", traits={MUTATES}, infer_shape=same_shapes, infer_type=dtype_of_first_input)
-def copyto(data: jax.Array):
+def copyto(data: Array):
     """data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
     return data
 
@@ -469,7 +465,7 @@ def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=dtype_of_first_input,
     traits={NEEDS_VALUES},
 )
-def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
+def boolean_mask(data: Array, index: Array, *, axis: int = 0):
     """The entries of ``axis`` of data at which index is not 0.
 
     data (.., d, ..) and index (d,) give (.., number of nonzero entries, ..). The size of the result
@@ -494,7 +490,7 @@ def _infer_nnz_type(t: TypeFacts, p: Params) -> None:
 
 
 @register("_contrib_getnnz", infer_type=_infer_nnz_type)
-def getnnz(data: jax.Array, *, axis: int | None = None) -> NoReturn:
+def getnnz(data: Array, *, axis: int | None = None) -> NoReturn:
     """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
 
     MXNet refuses dense arrays of any shape too.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import jax
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Count, Shape
@@ -62,7 +61,7 @@ def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     kind="shape",
 )
 @register("_rnn_param_concat", infer_shape=_infer_concat_shape)
-def concat(*data: jax.Array, num_args: int, dim: int = 1):
+def concat(*data: Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
 
     Inputs have one shape, except for the size of axis ``dim``, which adds up in the result. The
@@ -83,7 +82,7 @@ def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape")
-def stack(*data: jax.Array, axis: int = 0, num_args: int):
+def stack(*data: Array, axis: int = 0, num_args: int):
     """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
     return lax.concatenate([lax.expand_dims(x, (at,)) for x in data], at)
@@ -132,7 +131,7 @@ def _parts(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
     traits={NAMED_DATA, SPLIT},
     kind="shape",
 )
-def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
+def split(data: Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
 
     The size of the axis must be a multiple of ``num_outputs``. With ``squeeze_axis`` it must be
@@ -157,12 +156,7 @@ def _split_v2_outputs(p: Params) -> tuple[str, ...]:
 
 @register("_split_v2", outputs=_split_v2_outputs, traits={NAMED_DATA})
 def split_v2(
-    data: jax.Array,
-    *,
-    indices: Shape,
-    axis: int = 1,
-    squeeze_axis: bool = False,
-    sections: int = 0,
+    data: Array, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ):
     """data, of any shape, cut along ``axis`` at ``indices``, or into ``sections`` parts.
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
@@ -23,7 +22,7 @@ from .reverse_rules import with_vjp
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
 
-def check_square(A: jax.Array) -> jax.Array:
+def check_square(A: Array) -> Array:
     """A itself; a :class:`ShapeError` unless it holds square matrices."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
@@ -44,7 +43,7 @@ def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.
 
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
-def extractdiag(A: jax.Array, *, offset: int = 0):
+def extractdiag(A: Array, *, offset: int = 0):
     """Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
     if abs(offset) >= check_square(A).shape[-1]:
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such diagonal")
@@ -52,7 +51,7 @@ def extractdiag(A: jax.Array, *, offset: int = 0):
 
 
 @register("_linalg_makediag", "linalg_makediag")
-def makediag(A: jax.Array, *, offset: int = 0):
+def makediag(A: Array, *, offset: int = 0):
     """Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
     n = A.shape[-1]
     m = n + abs(offset)
@@ -63,7 +62,7 @@ def makediag(A: jax.Array, *, offset: int = 0):
 
 
 @register("_linalg_extracttrian", "linalg_extracttrian")
-def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
+def extracttrian(A: Array, *, offset: int = 0, lower: bool = True):
     """A triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2).
 
     k = n - abs(offset); lower triangles are read row by row, upper ones column by column. The
@@ -77,7 +76,7 @@ def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
 
 
 @register("_linalg_maketrian", "linalg_maketrian")
-def maketrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
+def maketrian(A: Array, *, offset: int = 0, lower: bool = True):
     """Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere.
 
     The inverse of ``extracttrian``: (..., n, n) with n = k + abs(offset).
@@ -95,15 +94,15 @@ def maketrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
 
-def _transpose(A: jax.Array) -> jax.Array:
+def _transpose(A: Array) -> Array:
     return jnp.swapaxes(A, -1, -2)
 
 
-def _triangle(A: jax.Array, lower: bool) -> jax.Array:
+def _triangle(A: Array, lower: bool) -> Array:
     return jnp.tril(A) if lower else jnp.triu(A)
 
 
-def _solve(A: jax.Array, B: jax.Array, **options: bool) -> jax.Array:
+def _solve(A: Array, B: Array, **options: bool) -> Array:
     """``triangular_solve``, one matrix after the other.
 
     On CPUs one of XLA's threads divides a stack among the others and waits for them; two
@@ -116,16 +115,16 @@ def _solve(A: jax.Array, B: jax.Array, **options: bool) -> jax.Array:
     return lax.map(lambda x: lax.linalg.triangular_solve(*x, **options), stacks).reshape(B.shape)
 
 
-def _cholesky_factor(A: jax.Array) -> jax.Array:
+def _cholesky_factor(A: Array) -> Array:
     return lax.linalg.cholesky(A, symmetrize_input=False)
 
 
-def _cholesky_forward(A: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _cholesky_forward(A: Array) -> tuple[Array, Array]:
     out = _cholesky(A)
     return out, out
 
 
-def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
+def _cholesky_backward(out: Array, head: Array) -> tuple[Array]:
     """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
     inner = jnp.tril(_transpose(out) @ head)
     inner = inner + _transpose(jnp.tril(inner, -1))
@@ -133,7 +132,7 @@ def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
     return (0.5 * _solve(out, left, left_side=False, lower=True),)
 
 
-def _cholesky_tangent(out: jax.Array, tangents: tuple[jax.Array]) -> jax.Array:
+def _cholesky_tangent(out: Array, tangents: tuple[Array]) -> Array:
     """L phi(L^-1 T L^-T), T being the symmetric part of the tangent, and phi the lower triangle
     with half of the diagonal."""
     symmetric = 0.5 * (tangents[0] + _transpose(tangents[0]))
@@ -145,14 +144,14 @@ def _cholesky_tangent(out: jax.Array, tangents: tuple[jax.Array]) -> jax.Array:
 _cholesky = with_vjp(_cholesky_factor, _cholesky_forward, _cholesky_backward, _cholesky_tangent)
 
 
-def _check_factors(name: str, A: jax.Array, out: jax.Array, problem: str) -> None:
+def _check_factors(name: str, A: Array, out: Array, problem: str) -> None:
     """Checks that ``out`` has no infinity and no NaN that is not in A already."""
     finite = jnp.isfinite(out).all((-2, -1)) | ~jnp.isfinite(A).all((-2, -1))
     check_values(lax.stop_gradient(finite).all(), f"operator {name}", problem)
 
 
 @register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes, checks_values=True)
-def potrf(A: jax.Array, *, lower: bool = True):
+def potrf(A: Array, *, lower: bool = True):
     """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
 
     A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
@@ -166,7 +165,7 @@ def potrf(A: jax.Array, *, lower: bool = True):
 
 
 @register("_linalg_potri", "linalg_potri", infer_shape=same_shapes, checks_values=True)
-def potri(A: jax.Array, *, lower: bool = True):
+def potri(A: Array, *, lower: bool = True):
     """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
 
     A (..., n, n) is triangular. Returns (..., n, n), symmetric. Reading a result raises MXNetError
@@ -194,8 +193,8 @@ def _infer_triangular_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_linalg_trmm", "linalg_trmm", infer_shape=_infer_triangular_shape, traits={MATMUL})
 def trmm(
-    A: jax.Array,
-    B: jax.Array,
+    A: Array,
+    B: Array,
     *,
     transpose: bool = False,
     rightside: bool = False,
@@ -214,8 +213,8 @@ def trmm(
 
 @register("_linalg_trsm", "linalg_trsm", infer_shape=_infer_triangular_shape)
 def trsm(
-    A: jax.Array,
-    B: jax.Array,
+    A: Array,
+    B: Array,
     *,
     transpose: bool = False,
     rightside: bool = False,
@@ -237,13 +236,13 @@ def trsm(
 
 
 @register("_linalg_syrk", "linalg_syrk")
-def syrk(A: jax.Array, *, transpose: bool = False, alpha: float = 1.0):
+def syrk(A: Array, *, transpose: bool = False, alpha: float = 1.0):
     """alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
     return alpha * (_transpose(A) @ A if transpose else A @ _transpose(A))
 
 
 @register("_linalg_gelqf", "linalg_gelqf", outputs=("output0", "output1"))
-def gelqf(A: jax.Array):
+def gelqf(A: Array):
     """A = L Q with lower triangular L and orthonormal rows of Q.
 
     A (..., n, m), n <= m, of full rank. Returns Q (..., n, m), then L (..., n, n).
@@ -255,7 +254,7 @@ def gelqf(A: jax.Array):
 
 
 @register("_linalg_syevd", outputs=("output0", "output1"))
-def syevd(A: jax.Array):
+def syevd(A: Array):
     """A = U^T diag(l) U: eigenvalues and eigenvectors of symmetric matrices.
 
     A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
@@ -269,7 +268,7 @@ def syevd(A: jax.Array):
 
 
 @register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes, checks_values=True)
-def inverse(A: jax.Array):
+def inverse(A: Array):
     """The inverses of the matrices A (..., n, n).
 
     Reading a result raises MXNetError if a finite matrix is singular.
@@ -279,7 +278,7 @@ def inverse(A: jax.Array):
     return out
 
 
-def _batch_shape(A: jax.Array) -> tuple[int, ...]:
+def _batch_shape(A: Array) -> tuple[int, ...]:
     """The shape of one number for each matrix: a single matrix gives (1,)."""
     return A.shape[:-2] or (1,)
 
@@ -298,7 +297,7 @@ def _infer_lu_type(t: TypeFacts, p: Params) -> None:
     visible=1,
     infer_type=_infer_lu_type,
 )
-def det(A: jax.Array):
+def det(A: Array):
     """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
 
     Hidden outputs hold the LU factorisation and its pivots.
@@ -314,7 +313,7 @@ def det(A: jax.Array):
     visible=2,
     infer_type=_infer_lu_type,
 )
-def slogdet(A: jax.Array):
+def slogdet(A: Array):
     """Sign and log(abs(determinant)) of each matrix of A (..., n, n).
 
     Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
@@ -326,7 +325,7 @@ def slogdet(A: jax.Array):
 
 
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
-def sumlogdiag(A: jax.Array):
+def sumlogdiag(A: Array):
     """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
     diagonal = jnp.diagonal(check_square(A), axis1=-2, axis2=-1)
     return jnp.log(diagonal).sum(-1).reshape(_batch_shape(A))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..platforms import traced_for_cpus
@@ -38,8 +37,8 @@ def _infer_dot_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("dot", infer_shape=_infer_dot_shape, traits={MATMUL, SHARED_PRODUCT}, kind="dense")
 def dot(
-    lhs: jax.Array,
-    rhs: jax.Array,
+    lhs: Array,
+    rhs: Array,
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
@@ -66,7 +65,7 @@ def dot(
     return out if out.ndim else out.reshape(1)
 
 
-def _runs_at_once(lhs: jax.Array, rhs: jax.Array, length: int) -> bool:
+def _runs_at_once(lhs: Array, rhs: Array, length: int) -> bool:
     """True for a product of matrices that XLA runs in the calling thread as sums of products, but
     not as a product, for which it counts one operation more per number."""
     if not traced_for_cpus() or lhs.dtype != rhs.dtype or lhs.dtype not in _ACCURATE:
@@ -77,7 +76,7 @@ def _runs_at_once(lhs: jax.Array, rhs: jax.Array, length: int) -> bool:
     return numbers * (2 * length - 1) < _OPERATIONS_OF_A_THREAD
 
 
-def _sum_of_products(a: jax.Array, b: jax.Array) -> jax.Array:
+def _sum_of_products(a: Array, b: Array) -> Array:
     """The product of two matrices as one loop, fused by XLA."""
     shape = (*a.shape, b.shape[1])
     terms = lax.mul(lax.broadcast_in_dim(a, shape, (0, 1)), lax.broadcast_in_dim(b, shape, (1, 2)))
@@ -121,9 +120,7 @@ def _infer_matmul_shape(s: ShapeFacts, transpose: tuple[bool, bool], row: int = 
         s.set(name, shape, because=because)
 
 
-def _matmul(
-    a: jax.Array, b: jax.Array, transpose_a: bool, transpose_b: bool, row: int = -2
-) -> jax.Array:
+def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool, row: int = -2) -> Array:
     """Products of stacks of matrices; their rows are axis ``row``, their columns the last axis."""
     if a.ndim != b.ndim or a.ndim < 2:
         raise ShapeError(f"inputs are {a.shape} and {b.shape}, expected stacks of matrices alike")
@@ -150,8 +147,8 @@ def _infer_batch_dot_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("batch_dot", infer_shape=_infer_batch_dot_shape, traits={MATMUL}, kind="dense")
 def batch_dot(
-    lhs: jax.Array,
-    rhs: jax.Array,
+    lhs: Array,
+    rhs: Array,
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
@@ -180,8 +177,8 @@ def _infer_gemm_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_linalg_gemm2", "linalg_gemm2", infer_shape=_infer_gemm_shape, traits={MATMUL})
 def linalg_gemm2(
-    A: jax.Array,  # noqa: N803 - the names are MXNet's
-    B: jax.Array,  # noqa: N803
+    A: Array,  # noqa: N803 - the names are MXNet's
+    B: Array,  # noqa: N803
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
@@ -198,9 +195,9 @@ def linalg_gemm2(
 
 @register("_linalg_gemm", "linalg_gemm", infer_shape=_infer_gemm_shape, traits={MATMUL})
 def linalg_gemm(
-    A: jax.Array,  # noqa: N803 - the names are MXNet's
-    B: jax.Array,  # noqa: N803
-    C: jax.Array,  # noqa: N803
+    A: Array,  # noqa: N803 - the names are MXNet's
+    B: Array,  # noqa: N803
+    C: Array,  # noqa: N803
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
@@ -227,7 +224,7 @@ def _infer_khatri_rao_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("khatri_rao", infer_shape=_infer_khatri_rao_shape, traits={MATMUL})
-def khatri_rao(*args: jax.Array, num_args: int):
+def khatri_rao(*args: Array, num_args: int):
     """The Kronecker product of each column: column k is kron(args[0][:, k], args[1][:, k], ...).
 
     Inputs (I0, K), (I1, K), ... give (I0 * I1 * ..., K). MXNet has no gradient for it.

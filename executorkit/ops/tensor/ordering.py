@@ -10,7 +10,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype
@@ -18,7 +18,7 @@ from ..schema.operator_registry import register
 from ..symbolic_sizes import at_least
 
 
-def _sortable_bits(key: jax.Array) -> jax.Array:
+def _sortable_bits(key: Array) -> Array:
     """32-bit integers in the order of numbers of up to 32 bits; NaN is the largest."""
     if not jnp.issubdtype(key.dtype, jnp.floating):
         return key.astype(jnp.int32)
@@ -29,12 +29,12 @@ def _sortable_bits(key: jax.Array) -> jax.Array:
     return bits ^ ((bits >> 31) & 0x7FFFFFFF)
 
 
-def descending(key: jax.Array) -> jax.Array:
+def descending(key: Array) -> Array:
     """Numbers whose ascending order is the descending one of ``key``, without overflow."""
     return ~key if jnp.issubdtype(key.dtype, jnp.integer) else -key
 
 
-def order(data: jax.Array, axis: int, ascending: bool = True) -> jax.Array:
+def order(data: Array, axis: int, ascending: bool = True) -> Array:
     """The indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is last.
 
     Pairs of a number and its index are sorted, packed into one integer where both fit: on CPUs this
@@ -50,8 +50,8 @@ def order(data: jax.Array, axis: int, ascending: bool = True) -> jax.Array:
 
 
 def _position(
-    reduction: Callable[[jax.Array, tuple[int, ...]], jax.Array], data: jax.Array, axis: int
-) -> jax.Array:
+    reduction: Callable[[Array, tuple[int, ...]], Array], data: Array, axis: int
+) -> Array:
     """Index (int32) of the first entry that equals the maximum or minimum of data along an axis; of
     the first NaN, if there is one."""
     axis = normal_axis(axis, data.ndim)
@@ -67,12 +67,12 @@ def _position(
     return lax.reduce_min(lax.select(hit, number, behind), (axis,))
 
 
-def argmax(data: jax.Array, axis: int) -> jax.Array:
+def argmax(data: Array, axis: int) -> Array:
     """``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
     return _position(lax.reduce_max, data, axis)
 
 
-def argmin(data: jax.Array, axis: int) -> jax.Array:
+def argmin(data: Array, axis: int) -> Array:
     """``lax.argmin`` as int32."""
     return _position(lax.reduce_min, data, axis)
 
@@ -80,7 +80,7 @@ def argmin(data: jax.Array, axis: int) -> jax.Array:
 IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]
 
 
-def _flatten_for_axis(data: jax.Array, axis: int | None) -> tuple[jax.Array, int]:
+def _flatten_for_axis(data: Array, axis: int | None) -> tuple[Array, int]:
     if axis is None:
         return data.reshape(-1), 0
     return data, normal_axis(axis, data.ndim)
@@ -105,7 +105,7 @@ def _infer_topk_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_topk_type,
 )
 def topk(
-    data: jax.Array,
+    data: Array,
     *,
     axis: int | None = -1,
     k: int = 1,
@@ -148,7 +148,7 @@ def _infer_sort_type(t: TypeFacts, p: Params) -> None:
 
 
 @register("sort", outputs=("output0", "output1"), visible=1, infer_type=_infer_sort_type)
-def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
+def sort(data: Array, *, axis: int | None = -1, is_ascend: bool = True):
     """data sorted along ``axis``, ascending or descending.
 
     data may have any shape; ``axis=None`` flattens it. The gradient goes to where each entry came
@@ -161,11 +161,7 @@ def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
 
 @register("argsort", infer_type=output_dtype("dtype"))
 def argsort(
-    data: jax.Array,
-    *,
-    axis: int | None = -1,
-    is_ascend: bool = True,
-    dtype: IndexType = "float32",
+    data: Array, *, axis: int | None = -1, is_ascend: bool = True, dtype: IndexType = "float32"
 ):
     """The indices that sort data along ``axis``, as numbers of type ``dtype``.
 

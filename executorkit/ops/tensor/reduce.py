@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
@@ -23,7 +22,7 @@ from .derivatives import with_jvp
 from .ordering import argmax, argmin
 
 #: ``fn(x, axes)``: a reduction with ``keepdims``.
-Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]
+Reduction = Callable[[Array, tuple[int, ...]], Array]
 
 
 def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
@@ -34,7 +33,7 @@ def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple
     return tuple(a for a in range(ndim) if a not in axes) if exclude else axes
 
 
-def _restore_axes(reduced: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
+def _restore_axes(reduced: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """A reduction with ``keepdims``, in the shape that MXNet gives it."""
     if keepdims:
         return reduced
@@ -44,10 +43,8 @@ def _restore_axes(reduced: jax.Array, axes: tuple[int, ...], keepdims: bool) -> 
 
 
 def _reduced(
-    primitive: Callable[[jax.Array, tuple[int, ...]], jax.Array],
-    x: jax.Array,
-    axes: tuple[int, ...],
-) -> jax.Array:
+    primitive: Callable[[Array, tuple[int, ...]], Array], x: Array, axes: tuple[int, ...]
+) -> Array:
     """A reduction by a primitive, whose axes stay with size 1: traced in a third of the time of
     JAX's NumPy, which jits each of its functions."""
     reduced = primitive(x, axes)
@@ -55,16 +52,16 @@ def _reduced(
     return lax.broadcast_in_dim(reduced, shape, [a for a in range(x.ndim) if a not in axes])
 
 
-def _sum(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+def _sum(x: Array, axes: tuple[int, ...]) -> Array:
     if x.dtype in (jnp.float32, jnp.float64):
         return _reduced(lax.reduce_sum, x, axes)
     return jnp.sum(x, axes, keepdims=True, dtype=x.dtype)
 
 
 def _extreme(
-    primitive: Callable[[jax.Array, tuple[int, ...]], jax.Array], general: Callable[..., jax.Array]
+    primitive: Callable[[Array, tuple[int, ...]], Array], general: Callable[..., Array]
 ) -> Reduction:
-    def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    def run(x: Array, axes: tuple[int, ...]) -> Array:
         if x.dtype == bool or not is_known(*x.shape) or 0 in x.shape:
             return general(x, axes, keepdims=True)
         return _reduced(primitive, x, axes)
@@ -72,7 +69,7 @@ def _extreme(
     return run
 
 
-def _mean(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+def _mean(x: Array, axes: tuple[int, ...]) -> Array:
     count = 1
     for a in axes:
         count *= x.shape[a]
@@ -82,14 +79,14 @@ def _mean(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     return lax.div(total.astype(jnp.int64), jnp.full_like(total, count, jnp.int64)).astype(x.dtype)
 
 
-def _prod(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+def _prod(x: Array, axes: tuple[int, ...]) -> Array:
     return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
 
 
-def _with_tangent(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
+def _with_tangent(fn: Reduction, rule: Callable[..., Array]) -> Reduction:
     """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes."""
 
-    def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    def run(x: Array, axes: tuple[int, ...]) -> Array:
         return with_jvp(
             lambda y: fn(y, axes),
             lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
@@ -98,11 +95,11 @@ def _with_tangent(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
     return run
 
 
-def _without_nan(x: jax.Array, instead: int) -> jax.Array:
+def _without_nan(x: Array, instead: int) -> Array:
     return jnp.where(jnp.isnan(x), instead, x) if is_floating(x) else x
 
 
-def _ties(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+def _ties(t: Array, out: Array, x: Array) -> Array:
     return jnp.where(x == out, t, 0)
 
 
@@ -154,14 +151,10 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
 }  # fmt: skip
 
 
-def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable[..., jax.Array]:
+def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable[..., Array]:
     def op(
-        data: jax.Array,
-        *,
-        axis: Shape | None = None,
-        keepdims: bool = False,
-        exclude: bool = False,
-    ) -> jax.Array:
+        data: Array, *, axis: Shape | None = None, keepdims: bool = False, exclude: bool = False
+    ) -> Array:
         axes = _reduced_axes(axis, data.ndim, exclude)
         return _restore_axes(fn(data, axes), axes, keepdims)
 
@@ -188,13 +181,13 @@ def _infer_norm_type(t: TypeFacts, p: Params) -> None:
 
 @register("norm", infer_type=_infer_norm_type)
 def norm(
-    data: jax.Array,
+    data: Array,
     *,
     ord: Literal[1, 2] = 2,
     axis: Shape | None = None,
     out_dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
     keepdims: bool = False,
-) -> jax.Array:
+) -> Array:
     """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over ``axis``.
 
     data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
@@ -215,7 +208,7 @@ def norm(
 
 
 @register("moments", outputs=("output0", "output1"))
-def moments(data: jax.Array, *, axes: Shape | None = None, keepdims: bool = False):
+def moments(data: Array, *, axes: Shape | None = None, keepdims: bool = False):
     """Mean of data over ``axes``, and variance around it (divided by the count), as two outputs.
 
     data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
@@ -236,8 +229,8 @@ as {word}. The gradient is zero. Positions above 2048 are inexact for float16, a
 """
 
 
-def _arg_extreme(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    def op(data: jax.Array, *, axis: int | None = None, keepdims: bool = False) -> jax.Array:
+def _arg_extreme(name: str, word: str, fn: Callable[..., Array]) -> Callable[..., Array]:
+    def op(data: Array, *, axis: int | None = None, keepdims: bool = False) -> Array:
         if axis is None:
             axes, flat, along = tuple(range(data.ndim)), data.reshape(-1), 0
         else:
@@ -257,7 +250,7 @@ register("argmin")(_arg_extreme("argmin", "smallest", argmin))
 
 
 @register("argmax_channel")
-def argmax_channel(data: jax.Array) -> jax.Array:
+def argmax_channel(data: Array) -> Array:
     """Position of the largest element along axis 1, in data's dtype.
 
     data (N, C, ...) gives (N, ...). Of equal elements the first counts. The gradient is zero
@@ -275,7 +268,7 @@ def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
 
 @register("_np_cumsum", "cumsum", infer_type=_infer_cumsum_type)
 def cumsum(
-    a: jax.Array,
+    a: Array,
     *,
     axis: int | None = None,
     dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
@@ -298,9 +291,7 @@ def _infer_histogram_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if n != "out0"))
 
 
-def _even_bins(
-    data: jax.Array, count: int, low: float, high: float
-) -> tuple[jax.Array, jax.Array, jax.Array]:
+def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array, Array, Array]:
     """The bin of each element, a mask of the elements in any bin, and the edges.
 
     The bin follows from the element's distance to ``low``, corrected by one where the edges, which
@@ -327,8 +318,8 @@ def _even_bins(
     infer_type=_infer_histogram_type,
 )
 def histogram(
-    data: jax.Array,
-    bins: jax.Array | None = None,
+    data: Array,
+    bins: Array | None = None,
     *,
     bin_cnt: int | None = None,
     range: Floats | None = None,
@@ -366,9 +357,7 @@ def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
     infer_shape=_infer_allclose_shape,
     infer_type=output_dtype("uint8", "a", "b"),
 )
-def allclose(
-    a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
-):
+def allclose(a: Array, b: Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
     """1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
 
     a and b have one shape and dtype. Infinities are close to themselves; so is NaN with

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
@@ -219,8 +220,8 @@ def _tangents(
     return jax.tree.unflatten(out_structure, results)
 
 
-def _as_jax(x: Any) -> jax.Array:
-    return x if isinstance(x, jax.Array) else jnp.asarray(x)
+def _as_jax(x: Any) -> Array:
+    return x if isinstance(x, Array) else jnp.asarray(x)
 
 
 #: The linear map of one call: residuals, then tangents.

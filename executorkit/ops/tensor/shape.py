@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import jax
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
@@ -138,7 +137,7 @@ def _reshaped(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     "Reshape", "reshape", infer_shape=_infer_reshape_shape, output_shapes=_reshaped, kind="shape"
 )
 def reshape(
-    data: jax.Array,
+    data: Array,
     *,
     shape: Shape = (),
     reverse: bool = False,
@@ -179,8 +178,8 @@ def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tup
 
 @register("reshape_like", infer_type=dtype_of_first_input)
 def reshape_like(
-    lhs: jax.Array,
-    rhs: jax.Array,
+    lhs: Array,
+    rhs: Array,
     *,
     lhs_begin: int | None = None,
     lhs_end: int | None = None,
@@ -211,7 +210,7 @@ def _infer_flatten_shape(s: ShapeFacts, p: Params) -> None:
     "Flatten", "flatten", infer_shape=_infer_flatten_shape, kind="shape",
     output_shapes=lambda p, shapes: ((shapes[0][0], math.prod(shapes[0][1:])),),
 )  # fmt: skip
-def flatten(data: jax.Array):
+def flatten(data: Array):
     """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
     return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))
 
@@ -224,13 +223,13 @@ def _infer_expand_dims_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("expand_dims", infer_shape=_infer_expand_dims_shape, kind="shape")
-def expand_dims(data: jax.Array, *, axis: int):
+def expand_dims(data: Array, *, axis: int):
     """data, of any shape, with a new axis of size 1 at position ``axis`` of the result."""
     return lax.expand_dims(data, (normal_axis(axis, data.ndim + 1),))
 
 
 @register("squeeze", traits={NAMED_DATA}, kind="shape")
-def squeeze(data: jax.Array, *, axis: Shape | None = None):
+def squeeze(data: Array, *, axis: Shape | None = None):
     """data, of any shape, without the axes named, which must be of size 1 (None: without all such).
 
     Where every axis goes, one stays: the result has shape (1,), as MXNet has no scalars.
@@ -267,7 +266,7 @@ def _transposed(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 
 @register("transpose", infer_shape=_infer_transpose_shape, output_shapes=_transposed, kind="shape")
-def transpose(data: jax.Array, *, axes: Shape = ()):
+def transpose(data: Array, *, axes: Shape = ()):
     """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
     if sorted(order) != list(range(data.ndim)):
@@ -293,7 +292,7 @@ def _infer_swapaxes_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape, traits={NAMED_DATA}, kind="shape"
 )
-def swapaxes(data: jax.Array, *, dim1: int = 0, dim2: int = 0):
+def swapaxes(data: Array, *, dim1: int = 0, dim2: int = 0):
     """data, of any shape, with axes ``dim1`` and ``dim2`` exchanged."""
     return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))
 
@@ -311,7 +310,7 @@ def _infer_space_to_depth_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("depth_to_space", infer_shape=_infer_depth_to_space_shape, traits={NAMED_DATA})
-def depth_to_space(data: jax.Array, *, block_size: int):
+def depth_to_space(data: Array, *, block_size: int):
     """Channels laid out as blocks of pixels.
 
     data (N, b*b*C, H, W) with b = ``block_size``. Returns (N, C, H*b, W*b), in which
@@ -330,7 +329,7 @@ def depth_to_space(data: jax.Array, *, block_size: int):
 
 
 @register("space_to_depth", infer_shape=_infer_space_to_depth_shape, traits={NAMED_DATA})
-def space_to_depth(data: jax.Array, *, block_size: int):
+def space_to_depth(data: Array, *, block_size: int):
     """Blocks of pixels stacked as channels, the inverse of ``depth_to_space``.
 
     data (N, C, H*b, W*b) with b = ``block_size``. Returns (N, b*b*C, H, W).

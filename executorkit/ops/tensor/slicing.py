@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import OptShape, Shape
@@ -51,7 +50,7 @@ def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("slice", "crop", infer_shape=_infer_slice_shape, traits={CUTS_AXES}, kind="shape")
-def slice_(data: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
+def slice_(data: Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     """data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
 
     data may have any shape; axes beyond ``begin`` are kept whole. None, negative numbers and
@@ -68,7 +67,7 @@ def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("slice_axis", infer_shape=_infer_slice_axis_shape, traits={CUTS_AXES}, kind="shape")
-def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
+def slice_axis(data: Array, *, axis: int, begin: int, end: int | None):
     """Entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 
     ``end=None`` means to the last entry; negative numbers count from the end. The range must not
@@ -85,7 +84,7 @@ def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
 
 
 @register("slice_like", infer_type=dtype_of_first_input)
-def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
+def slice_like(data: Array, shape_like: Array, *, axes: Shape = ()):
     """The leading entries of data, as many along each axis as shape_like has.
 
     data and shape_like have the same number of axes, or ``axes`` names those to cut (the others
@@ -110,7 +109,7 @@ def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
 
 @register("Crop", kind="shape")
 def crop(
-    *data: jax.Array,
+    *data: Array,
     num_args: int,
     offset: Shape = (0, 0),
     h_w: Shape = (0, 0),
@@ -147,9 +146,7 @@ def _infer_slice_assign_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("_slice_assign", "_crop_assign", infer_shape=_infer_slice_assign_shape)
-def slice_assign(
-    lhs: jax.Array, rhs: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()
-):
+def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     """lhs with the box that ``slice`` would cut out of it replaced by rhs.
 
     lhs may have any shape, rhs has the shape of the box. MXNet has no gradient for it.
@@ -164,12 +161,7 @@ def slice_assign(
 
 @register("_slice_assign_scalar", "_crop_assign_scalar", infer_shape=same_shapes)
 def slice_assign_scalar(
-    data: jax.Array,
-    *,
-    scalar: float = 0.0,
-    begin: OptShape,
-    end: OptShape,
-    step: OptShape = (),
+    data: Array, *, scalar: float = 0.0, begin: OptShape, end: OptShape, step: OptShape = ()
 ):
     """data, of any shape, with every element of the box that ``slice`` would cut set to ``scalar``.
 

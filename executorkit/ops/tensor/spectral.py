@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ...errors import ShapeError
 from ..schema.attrs import Tuning
@@ -16,7 +17,7 @@ from .indexing import integer_indices
 
 
 @register("_contrib_fft")
-def fft(data: jax.Array, *, compute_size: Tuning[int] = 128):
+def fft(data: Array, *, compute_size: Tuning[int] = 128):
     """Fourier transform along the last axis of real data.
 
     data (..., d) gives (..., 2 d): real and imaginary parts in turn. ``compute_size`` has no
@@ -28,7 +29,7 @@ def fft(data: jax.Array, *, compute_size: Tuning[int] = 128):
 
 
 @register("_contrib_ifft")
-def ifft(data: jax.Array, *, compute_size: Tuning[int] = 128):
+def ifft(data: Array, *, compute_size: Tuning[int] = 128):
     """Real part of the inverse Fourier transform along the last axis, not divided by its length.
 
     data (..., 2 d), real and imaginary parts in turn, gives (..., d); ``ifft(fft(x))`` is d x.
@@ -50,12 +51,7 @@ def _infer_sketch_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_count_sketch", infer_shape=_infer_sketch_shape)
 def count_sketch(
-    data: jax.Array,
-    h: jax.Array,
-    s: jax.Array,
-    *,
-    out_dim: int,
-    processing_batch_size: Tuning[int] = 32,
+    data: Array, h: Array, s: Array, *, out_dim: int, processing_batch_size: Tuning[int] = 32
 ):
     """The count sketch of data's rows: out[n, h[i]] is the sum of s[i] data[n, i].
 

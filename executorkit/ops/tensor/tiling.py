@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
@@ -18,7 +17,7 @@ from ..symbolic_sizes import at_least
 
 
 @register("tile", traits={NAMED_DATA})
-def tile(data: jax.Array, *, reps: Shape):
+def tile(data: Array, *, reps: Shape):
     """data, of any shape, repeated ``reps[i]`` times along axis i.
 
     The shorter of ``reps`` and data's shape is preceded by ones.
@@ -29,7 +28,7 @@ def tile(data: jax.Array, *, reps: Shape):
 
 
 @register("repeat", traits={NAMED_DATA})
-def repeat(data: jax.Array, *, repeats: int, axis: int | None = None):
+def repeat(data: Array, *, repeats: int, axis: int | None = None):
     """data, of any shape, with every entry of ``axis`` repeated ``repeats`` times in place.
 
     With ``axis=None`` data is flattened first, and the result is a vector.
@@ -42,7 +41,7 @@ def repeat(data: jax.Array, *, repeats: int, axis: int | None = None):
 
 
 @register("reverse", "flip", infer_shape=same_shapes, traits={NAMED_DATA})
-def reverse(data: jax.Array, *, axis: Shape):
+def reverse(data: Array, *, axis: Shape):
     """data, of any shape, with the order of the entries reversed along every axis named."""
     return lax.rev(data, normal_axes(axis, data.ndim, "axis"))
 
@@ -63,7 +62,7 @@ def _infer_pad_shape(s: ShapeFacts, p: Params) -> None:
     kind="shape",
 )
 def pad(
-    data: jax.Array,
+    data: Array,
     *,
     mode: Literal["constant", "edge", "reflect"],
     pad_width: Shape,
@@ -92,7 +91,7 @@ def pad(
 
 
 @register("diag", traits={NAMED_DATA})
-def diag(data: jax.Array, *, k: int = 0, axis1: int = 0, axis2: int = 1):
+def diag(data: Array, *, k: int = 0, axis1: int = 0, axis2: int = 1):
     """Diagonal ``k`` of matrices, or a matrix with that diagonal.
 
     data (n,) gives the matrix (n + abs(k), n + abs(k)) with data on its diagonal ``k``, zeros

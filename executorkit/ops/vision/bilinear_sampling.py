@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..tensor.reverse_rules import bilinear_tangent, linear_in_first, with_vjp
 
 
-def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
+def weighted_rows(rows: Array, index: Array, weight: Array) -> Array:
     """``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
 
     index and weight are (R, B, K). R is a loop on the device, so that only a small array is
@@ -20,28 +20,28 @@ def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.A
     return _weighted_rows(rows, index, weight)
 
 
-def _weighted_sums(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
-    def weighted_sum(at: tuple[jax.Array, jax.Array]) -> jax.Array:
+def _weighted_sums(rows: Array, index: Array, weight: Array) -> Array:
+    def weighted_sum(at: tuple[Array, Array]) -> Array:
         return jnp.einsum("bkd,bk->bd", rows[at[0]], at[1])
 
     return lax.map(weighted_sum, (index, weight))
 
 
-def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
+def _keep(rows: Array, index: Array, weight: Array):
     return weighted_rows(rows, index, weight), (rows, index, weight)
 
 
-def _tangent(residuals, tangents) -> jax.Array:
+def _tangent(residuals, tangents) -> Array:
     rows, index, weight = residuals
     return bilinear_tangent(
         lambda rows, weight: weighted_rows(rows, index, weight), (rows, weight), tangents[::2]
     )
 
 
-def _back(residuals, head: jax.Array):
+def _back(residuals, head: Array):
     rows, index, weight = residuals
 
-    def accumulate(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+    def accumulate(total: Array, at: tuple[Array, ...]) -> tuple[Array, Array]:
         index, weight, head = at
         share = jnp.einsum("bkd,bd->bk", rows[index], head)
         return total.at[index].add(weight[..., None] * head[:, None]), share
@@ -53,7 +53,7 @@ def _back(residuals, head: jax.Array):
 _weighted_rows = with_vjp(_weighted_sums, _keep, _back, _tangent)
 
 
-def bilinear(y: jax.Array, x: jax.Array, height: int, width: int) -> tuple[jax.Array, jax.Array]:
+def bilinear(y: Array, x: Array, height: int, width: int) -> tuple[Array, Array]:
     """The four pixels around positions, and their weights: index into ``height * width``, (..., 4)
     each. Pixels outside the image have weight 0. At a pixel, derivatives are those to the right
     and below."""
@@ -68,9 +68,7 @@ def bilinear(y: jax.Array, x: jax.Array, height: int, width: int) -> tuple[jax.A
     return jnp.stack(index, axis=-1), jnp.stack(weight, axis=-1)
 
 
-def pooled_regions(
-    data: jax.Array, image: jax.Array, down: jax.Array, across: jax.Array
-) -> jax.Array:
+def pooled_regions(data: Array, image: Array, down: Array, across: Array) -> Array:
     """Weighted sums of pixels whose weights are products of a row's and a column's.
 
     data (N, C, H, W); for each of R regions, ``image`` (R,) is an index into N, ``down`` (R, P, H)
@@ -79,7 +77,7 @@ def pooled_regions(
     """
     count, channels, height, width = data.shape
 
-    def pool(pixels: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
+    def pool(pixels: Array, y: Array, x: Array) -> Array:
         """One region of an image (H, W, C): (P, Q, C)."""
         # One large product for the rows, P small ones for the columns: on CPUs four times as fast.
         lines = (y @ pixels.reshape(height, -1)).reshape(len(y), width, -1)
@@ -87,11 +85,11 @@ def pooled_regions(
         return lax.dot_general(each, lines, (((2,), (1,)), ((0,), (0,))))
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    def pooling(images: jax.Array, *regions: jax.Array) -> jax.Array:
+    def pooling(images: Array, *regions: Array) -> Array:
         return lax.map(lambda at: pool(images[at[0]], *at[1:]), regions)
 
-    def backward(regions: tuple[jax.Array, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
-        def accumulate(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+    def backward(regions: tuple[Array, ...], heads: Array) -> tuple[Array | None, ...]:
+        def accumulate(total: Array, at: tuple[Array, ...]) -> tuple[Array, None]:
             image, y, x, head = at
             pixels = jax.ShapeDtypeStruct(total.shape[1:], total.dtype)
             (share,) = jax.linear_transpose(lambda pixels: pool(pixels, y, x), pixels)(head)

@@ -9,7 +9,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 from jax.core import min_dim
 
 from ..schema.inference import Params, ShapeFacts
@@ -18,25 +18,25 @@ from ..tensor.ordering import order
 
 BoxFormat = Literal["corner", "center"]
 #: x1, y1, x2, y2 of corner boxes as separate arrays, so that loops run on whole vectors.
-Sides = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
+Sides = tuple[Array, Array, Array, Array]
 
 
-def to_corner(box: jax.Array) -> jax.Array:
+def to_corner(box: Array) -> Array:
     """Corner boxes from center boxes, (..., 4) each."""
     middle, half = box[..., :2], box[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
-def to_center(box: jax.Array) -> jax.Array:
+def to_center(box: Array) -> Array:
     """Center boxes from corner boxes, (..., 4) each."""
     first, last = box[..., :2], box[..., 2:]
     return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
 
 
-def _overlap(a: Sides, b: Sides) -> jax.Array:
+def _overlap(a: Sides, b: Sides) -> Array:
     """:func:`iou` of boxes given as four arrays each."""
 
-    def area(x1: jax.Array, y1: jax.Array, x2: jax.Array, y2: jax.Array) -> jax.Array:
+    def area(x1: Array, y1: Array, x2: Array, y2: Array) -> Array:
         return jnp.maximum(x2 - x1, 0) * jnp.maximum(y2 - y1, 0)
 
     first = (jnp.maximum(p, q) for p, q in zip(a[:2], b[:2], strict=True))
@@ -46,11 +46,11 @@ def _overlap(a: Sides, b: Sides) -> jax.Array:
     return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
 
 
-def _sides(box: jax.Array) -> Sides:
+def _sides(box: Array) -> Sides:
     return box[..., 0], box[..., 1], box[..., 2], box[..., 3]
 
 
-def iou(a: jax.Array, b: jax.Array) -> jax.Array:
+def iou(a: Array, b: Array) -> Array:
     """Intersection over union of corner boxes, broadcast; 0 where a side is negative or the union
     is empty."""
     return _overlap(_sides(a), _sides(b))
@@ -71,7 +71,7 @@ def greedy_suppression(
 
     sides = _sides(box)
 
-    def following(keep: jax.Array, current: jax.Array) -> jax.Array:
+    def following(keep: Array, current: Array) -> Array:
         return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
 
     def visit_next(state):
@@ -101,7 +101,7 @@ def _infer_iou_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("_contrib_box_iou", infer_shape=_infer_iou_shape)
-def box_iou(lhs: jax.Array, rhs: jax.Array, *, format: BoxFormat = "corner"):
+def box_iou(lhs: Array, rhs: Array, *, format: BoxFormat = "corner"):
     """Intersection over union of every box of one array with every box of another.
 
     lhs (a..., 4), rhs (b..., 4), floating; returns (a..., b...), 0 for boxes without area. MXNet's
@@ -125,7 +125,7 @@ def _infer_nms_shape(s: ShapeFacts, p: Params) -> None:
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def box_nms(
-    data: jax.Array,
+    data: Array,
     *,
     overlap_thresh: float = 0.5,
     valid_thresh: float = 0.0,
@@ -193,12 +193,7 @@ def _infer_encode_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_box_encode", outputs=("output0", "output1"), infer_shape=_infer_encode_shape)
 def box_encode(
-    samples: jax.Array,
-    matches: jax.Array,
-    anchors: jax.Array,
-    refs: jax.Array,
-    means: jax.Array,
-    stds: jax.Array,
+    samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
 ):
     """Offsets from anchors to the boxes that they are matched with: targets of a regression.
 
@@ -228,8 +223,8 @@ def _infer_decode_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_box_decode", infer_shape=_infer_decode_shape)
 def box_decode(
-    data: jax.Array,
-    anchors: jax.Array,
+    data: Array,
+    anchors: Array,
     *,
     std0: float = 1.0,
     std1: float = 1.0,
@@ -253,9 +248,7 @@ def box_decode(
 
 
 @register("_contrib_bipartite_matching", outputs=("output0", "output1"))
-def bipartite_matching(
-    data: jax.Array, *, is_ascend: bool = False, threshold: float, topk: int = -1
-):
+def bipartite_matching(data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1):
     """Pairs of rows and columns, best score first, each row and each column at most once.
 
     data (..., N, M), scores, floating; the best one is the largest, or with ``is_ascend`` the
@@ -268,7 +261,7 @@ def bipartite_matching(
     score, limit = (-score, -threshold) if is_ascend else (score, threshold)
     pair_count = min_dim(min_dim(rows, columns), topk + 1 if topk > 0 else rows)
 
-    def match(score: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def match(score: Array) -> tuple[Array, Array]:
         def match_best_pair(_, state):
             column_of, row_of = state
             free = (column_of < 0)[:, None] & (row_of < 0)

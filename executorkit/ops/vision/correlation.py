@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..nn.windows import reduce_windows
@@ -13,7 +12,7 @@ from ..schema.operator_registry import register
 from ..tensor.derivatives import with_jvp
 
 
-def _sign_of_difference(difference: jax.Array) -> jax.Array:
+def _sign_of_difference(difference: Array) -> Array:
     return jnp.where(difference >= 0, 1, -1).astype(difference.dtype)
 
 
@@ -38,8 +37,8 @@ def _infer_correlation_shape(s: ShapeFacts, p: Params) -> None:
     kind="dense",
 )
 def correlation(
-    data1: jax.Array,
-    data2: jax.Array,
+    data1: Array,
+    data2: Array,
     *,
     kernel_size: int = 1,
     max_displacement: int = 1,
@@ -78,14 +77,14 @@ def correlation(
     patch = jnp.pad(first, edges)[:, start : start + extent[0], start : start + extent[1]]
     window = jnp.pad(second, edges)
 
-    def compare(patch: jax.Array, window: jax.Array) -> jax.Array:
+    def compare(patch: Array, window: Array) -> Array:
         if (
             is_multiply
         ):  # as a product of matrices: on CPUs a sum of products takes ten times as long
             return jnp.einsum("nyxc,nyxc->nyx", patch, window)
         return jnp.sum(_distance(patch, window), axis=3)
 
-    def at(displacement: jax.Array) -> jax.Array:
+    def at(displacement: Array) -> Array:
         y, x = displacement // side * stride2 + spare, displacement % side * stride2 + spare
         zero = jnp.zeros((), jnp.int32)
         alike = compare(patch, lax.dynamic_slice(window, (zero, y, x, zero), patch.shape))

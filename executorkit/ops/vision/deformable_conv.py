@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ...errors import ShapeError
 from ..nn.conv import per_axis, with_bias
@@ -55,13 +55,13 @@ def _infer_deformable_shape(s: ShapeFacts, p: Params) -> None:
     s.set("weight", (p.num_filter, data[1] // p.num_group, *p.kernel), because=because)
 
 
-def _sampling_positions(offset: jax.Array, window: tuple[Shape, ...], groups: int):
+def _sampling_positions(offset: Array, window: tuple[Shape, ...], groups: int):
     """Sampling positions y, x of every kernel tap in the image, (N, G, K, H', W') each."""
     (rows, columns), stride, dilate, pad = window
     count, _, height, width = offset.shape
     moved = offset.reshape(count, groups, rows * columns, 2, height, width)
 
-    def grid(size: int, at: int) -> jax.Array:
+    def grid(size: int, at: int) -> Array:
         return jnp.arange(size, dtype=offset.dtype) * stride[at] - pad[at]
 
     tap = jnp.arange(rows * columns, dtype=jnp.int32)
@@ -93,10 +93,10 @@ def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, g
     "_contrib_DeformableConvolution", inputs=_deformable_inputs, infer_shape=_infer_deformable_shape
 )
 def deformable_convolution(
-    data: jax.Array,
-    offset: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    offset: Array,
+    weight: Array,
+    bias: Array | None = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -142,11 +142,11 @@ def deformable_convolution(
     infer_shape=_infer_deformable_shape,
 )
 def modulated_deformable_convolution(
-    data: jax.Array,
-    offset: jax.Array,
-    mask: jax.Array,
-    weight: jax.Array,
-    bias: jax.Array | None = None,
+    data: Array,
+    offset: Array,
+    mask: Array,
+    weight: Array,
+    bias: Array | None = None,
     *,
     kernel: Shape,
     stride: Shape = (),

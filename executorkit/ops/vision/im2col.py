@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..nn.conv import per_axis
@@ -42,7 +42,7 @@ class _PatchGrid(NamedTuple):
         return counts
 
 
-def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
+def _gather_patches(images: Array, grid: _PatchGrid) -> Array:
     """Patches (N, C, *kernel, *counts) of images (N, C, *sizes)."""
     rank, counts = len(grid.kernel), grid.patch_counts(images.shape[2:])
     widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
@@ -72,13 +72,13 @@ def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
     return patches.reshape(*images.shape[:2], *grid.kernel, *counts)
 
 
-def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Array:
+def _add_patches(patches: Array, sizes: Shape, grid: _PatchGrid) -> Array:
     """Images (N, C, *sizes) from patches (N, C, *kernel, *counts): the transpose of gathering."""
     if math.prod(grid.kernel) > _MAX_UNROLLED_TAPS:
         images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
         return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
 
-    def place_patches(offset: Shape) -> jax.Array:
+    def place_patches(offset: Shape) -> Array:
         """The patches of one kernel tap, at their positions in the image."""
         patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
         axes = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
@@ -90,16 +90,16 @@ def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Arra
     return functools.reduce(jnp.add, map(place_patches, np.ndindex(*grid.kernel)))
 
 
-def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Array], ...]:
+def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., Array], ...]:
     """Gathering patches of images of these sizes and adding them up, each the other's gradient.
 
     JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     """
 
-    def gather(images: jax.Array) -> jax.Array:
+    def gather(images: Array) -> Array:
         return linear_with_transpose(lambda x: _gather_patches(x, grid), scatter_add)(images)
 
-    def scatter_add(patches: jax.Array) -> jax.Array:
+    def scatter_add(patches: Array) -> Array:
         return linear_with_transpose(lambda x: _add_patches(x, sizes, grid), gather)(patches)
 
     return gather, scatter_add
@@ -118,9 +118,7 @@ def _patch_grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _Pat
 
 
 @register("im2col")
-def im2col(
-    data: jax.Array, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()
-):
+def im2col(data: Array, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()):
     """The patches of images that a convolution multiplies with its weight, as columns.
 
     data (N, C, *sizes) with one to three sizes, as many as ``kernel`` has numbers; stride and
@@ -138,7 +136,7 @@ def im2col(
 
 @register("col2im")
 def col2im(
-    data: jax.Array,
+    data: Array,
     *,
     output_size: Shape,
     kernel: Shape,

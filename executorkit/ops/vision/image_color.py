@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Key
@@ -26,16 +26,10 @@ LUMA = (0.299, 0.587, 0.114)
 #: Standard deviations of ImageNet's colours along their principal axes, and these axes, as columns
 #: (Krizhevsky et al., 2012).
 IMAGENET_SPREAD = (55.46, 4.794, 1.148)
-IMAGENET_AXES = (
-    (-0.5675, 0.7192, 0.4009),
-    (-0.5808, -0.0045, -0.8140),
-    (-0.5836, -0.6948, 0.4203),
-)
+IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
 
-def _apply_in_float(
-    change: Callable[..., jax.Array], data: jax.Array, *arguments: jax.Array
-) -> jax.Array:
+def _apply_in_float(change: Callable[..., Array], data: Array, *arguments: Array) -> Array:
     """``change`` of an image in float32 or float64, converted back to the image's dtype."""
     check_image(data)
     wide = data if data.dtype == jnp.float64 else data.astype("float32")
@@ -46,27 +40,27 @@ def _apply_in_float(
     return out.astype(data.dtype)
 
 
-def _gray(x: jax.Array) -> jax.Array:
+def _gray(x: Array) -> Array:
     if x.shape[-1] != 3:
         return x
     return jnp.sum(x * jnp.asarray(LUMA, x.dtype), -1, keepdims=True)
 
 
-def _brightness(x: jax.Array, alpha: jax.Array) -> jax.Array:
+def _brightness(x: Array, alpha: Array) -> Array:
     return x * alpha
 
 
-def _contrast(x: jax.Array, alpha: jax.Array) -> jax.Array:
+def _contrast(x: Array, alpha: Array) -> Array:
     return x * alpha + (1 - alpha) * jnp.mean(_gray(x))
 
 
-def _saturation(x: jax.Array, alpha: jax.Array) -> jax.Array:
+def _saturation(x: Array, alpha: Array) -> Array:
     # MXNet computes gray from the blue channel alone here, and so do published augmentations.
     gray = x[..., 2:] * LUMA[2] if x.shape[-1] == 3 else x
     return x * alpha + (1 - alpha) * gray
 
 
-def _hue(x: jax.Array, alpha: jax.Array) -> jax.Array:
+def _hue(x: Array, alpha: Array) -> Array:
     """Rotates the hue by ``alpha`` of the full circle and preserves lightness and chroma."""
     if x.shape[-1] != 3:
         return x
@@ -81,7 +75,7 @@ def _hue(x: jax.Array, alpha: jax.Array) -> jax.Array:
     )
     turned = 2 * sixth + 12 * alpha
 
-    def channel(n: int) -> jax.Array:
+    def channel(n: int) -> Array:
         k = jnp.mod(n + turned, 12)
         return (high + low) / 2 - chroma / 2 * jnp.clip(jnp.minimum(k - 3, 9 - k), -1, 1)
 
@@ -104,14 +98,14 @@ _CHANGES = {
 }
 
 
-def _uniform(key: jax.Array, low: float, high: float) -> jax.Array:
+def _uniform(key: Array, low: float, high: float) -> Array:
     return jax.random.uniform(key, (), jnp.float32, low, high)
 
 
 def _register_random_change(
-    stem: str, change: Callable[..., jax.Array], equation: str, title: str
+    stem: str, change: Callable[..., Array], equation: str, title: str
 ) -> None:
-    def run(arrays: tuple[jax.Array, ...], attrs: dict[str, float], key: jax.Array) -> jax.Array:
+    def run(arrays: tuple[Array, ...], attrs: dict[str, float], key: Array) -> Array:
         low, high = attrs["min_factor"], attrs["max_factor"]
         if low < 0 or high < 0:
             raise AttributeValueError(f"min_factor={low}, max_factor={high}: a negative factor")
@@ -140,13 +134,7 @@ for _stem, _row in _CHANGES.items():
 
 @register("_image_random_color_jitter", infer_shape=same_shapes)
 def random_color_jitter(
-    data: jax.Array,
-    *,
-    brightness: float,
-    contrast: float,
-    saturation: float,
-    hue: float,
-    key: Key,
+    data: Array, *, brightness: float, contrast: float, saturation: float, hue: float, key: Key
 ):
     """Brightness, contrast, saturation and hue changed at random, in random order.
 
@@ -161,7 +149,7 @@ def random_color_jitter(
         middle = 0.0 if stem == "hue" else 1.0
         alpha = _uniform(step_key, middle - width, middle + width)
 
-        def step(x: jax.Array, change=change, alpha=alpha, width=width) -> jax.Array:
+        def step(x: Array, change=change, alpha=alpha, width=width) -> Array:
             if width == 0:
                 return x
             return _apply_in_float(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
@@ -171,7 +159,7 @@ def random_color_jitter(
     return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(permutation[i], steps, x), data)
 
 
-def _lighting(x: jax.Array, alpha: jax.Array) -> jax.Array:
+def _lighting(x: Array, alpha: Array) -> Array:
     if x.shape[-1] != 3:
         return x
     shift = jnp.asarray(IMAGENET_AXES, x.dtype) @ (
@@ -181,7 +169,7 @@ def _lighting(x: jax.Array, alpha: jax.Array) -> jax.Array:
 
 
 @register("_image_adjust_lighting", infer_shape=same_shapes)
-def adjust_lighting(data: jax.Array, *, alpha: Floats):
+def adjust_lighting(data: Array, *, alpha: Floats):
     """Adds a colour to images: alpha, of three numbers, along the principal axes of ImageNet's.
 
     One standard deviation is 1. data (height, width, 3) gives the same shape and dtype; images of
@@ -193,7 +181,7 @@ def adjust_lighting(data: jax.Array, *, alpha: Floats):
 
 
 @register("_image_random_lighting", infer_shape=same_shapes)
-def random_lighting(data: jax.Array, *, alpha_std: float = 0.05, key: Key):
+def random_lighting(data: Array, *, alpha_std: float = 0.05, key: Key):
     """``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``.
 
     data (height, width, 3) gives the same shape and dtype.

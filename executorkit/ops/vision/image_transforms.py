@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, DTypeError, ShapeError
 from ..schema.attrs import Floats, Key, Shape
@@ -20,7 +20,7 @@ from ..schema.operator_registry import register
 from ..tensor.binary_arithmetic import through_float
 
 
-def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
+def check_image(data: Array, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
     """Raises a :class:`ShapeError` unless data is an image or a batch of images.
 
     They have 1 or 3 channels, or any number.
@@ -33,7 +33,7 @@ def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,), any_channels: bo
 
 
 @register("_image_crop")
-def crop(data: jax.Array, *, x: int, y: int, width: int, height: int):
+def crop(data: Array, *, x: int, y: int, width: int, height: int):
     """The part of images from column x and row y on, of ``height`` by ``width``.
 
     data (height, width, channels) or (N, height, width, channels), of any dtype.
@@ -48,7 +48,7 @@ def crop(data: jax.Array, *, x: int, y: int, width: int, height: int):
 
 
 @register("_image_to_tensor", infer_type=output_dtype("float32"))
-def to_tensor(data: jax.Array):
+def to_tensor(data: Array):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
     data (height, width, channels) or (N, height, width, channels), of any dtype, gives
@@ -63,10 +63,7 @@ def to_tensor(data: jax.Array):
 
 @register("_image_normalize", infer_shape=same_shapes)
 def normalize(
-    data: jax.Array,
-    *,
-    mean: Floats = (0.0, 0.0, 0.0, 0.0),
-    std: Floats = (1.0, 1.0, 1.0, 1.0),
+    data: Array, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1.0, 1.0, 1.0, 1.0)
 ):
     """(data - mean) / std, channel by channel.
 
@@ -78,7 +75,7 @@ def normalize(
         raise ShapeError(f"'data' is {data.shape}, expected (1 or 3 channels, height, width)")
     channels = data.shape[-3]
 
-    def each(name: str, values: Floats) -> jax.Array:
+    def each(name: str, values: Floats) -> Array:
         if len(values) != 1 and len(values) < channels:
             raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
         numbers = values * channels if len(values) == 1 else values[:channels]
@@ -89,15 +86,15 @@ def normalize(
 
 
 def _register_flips(side: str, axis: int) -> None:
-    def flip(data: jax.Array) -> jax.Array:
+    def flip(data: Array) -> Array:
         check_image(data)
         return lax.rev(data, (axis,))
 
-    def random_flip(data: jax.Array, *, key: Key) -> jax.Array:
+    def random_flip(data: Array, *, key: Key) -> Array:
         return lax.select(jax.random.bernoulli(key), flip(data), data)
 
     shape = "data (height, width, channels), of any dtype, gives the same shape and dtype."
-    variants: list[tuple[str, Callable[..., jax.Array], str]] = [
+    variants: list[tuple[str, Callable[..., Array], str]] = [
         (f"_image_flip_{side}", flip, f"Images flipped, {side.replace('_', ' to ')}."),
         (
             f"_image_random_flip_{side}",
@@ -159,7 +156,7 @@ def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, n
     return pixels, weights.astype("float32")
 
 
-def _weighted_sum(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> jax.Array:
+def _weighted_sum(x: Array, axis: int, where: np.ndarray, weights: np.ndarray) -> Array:
     """Weighted sums of the pixels at ``where``: few terms, whatever the size of the image."""
     shape = [1] * x.ndim
     shape[axis] = -1
@@ -171,7 +168,7 @@ def _weighted_sum(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarra
     return total
 
 
-def _resize_by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
+def _resize_by_taps(x: Array, height: int, width: int, interp: int) -> Array:
     """Interpolation between a fixed number of neighbours; uint8 in fixed point."""
     taps = [
         _taps(x.shape[-2], width, interp, across=True),
@@ -207,7 +204,7 @@ def _resize_by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.A
     return jnp.clip(out, 0, 255).astype("uint8")
 
 
-def _resize_by_area(x: jax.Array, height: int, width: int) -> jax.Array:
+def _resize_by_area(x: Array, height: int, width: int) -> Array:
     """Averages over the areas that new pixels cover."""
     out = x.astype("float32") if x.dtype == jnp.uint8 else x
     quarter = (2 * height, 2 * width) == x.shape[-3:-1]
@@ -225,7 +222,7 @@ def _resize_by_area(x: jax.Array, height: int, width: int) -> jax.Array:
 
 
 @register("_image_resize")
-def resize(data: jax.Array, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
+def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
     """Images resized to ``size``: (width, height), or one number for both.
 
     With ``keep_ratio`` one number is the length of the shorter side, and the longer one is scaled

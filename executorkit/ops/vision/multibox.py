@@ -10,7 +10,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..schema.attrs import Floats
 from ..schema.inference import Params, ShapeFacts
@@ -24,7 +24,7 @@ VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
 @register("_contrib_MultiBoxPrior", traits={NAMED_DATA})
 def multibox_prior(
-    data: jax.Array,
+    data: Array,
     *,
     sizes: Floats = (1.0,),
     ratios: Floats = (1.0,),
@@ -64,7 +64,7 @@ def _infer_target_shape(s: ShapeFacts, p: Params) -> None:
     )
 
 
-def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
+def _match_labels(overlap: Array, valid: Array, threshold: float):
     """Matches of every anchor (A) with a label (M) of one sample: mask, label, largest overlap.
 
     First each label takes the anchor that overlaps it most, best pair first; then every other
@@ -102,9 +102,9 @@ def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
     loss=True,
 )
 def multibox_target(
-    anchor: jax.Array,
-    label: jax.Array,
-    cls_pred: jax.Array,
+    anchor: Array,
+    label: Array,
+    cls_pred: Array,
     *,
     overlap_threshold: float = 0.5,
     ignore_label: float = -1.0,
@@ -150,15 +150,15 @@ def _targets(
     negative_mining_ratio: float,
     negative_mining_thresh: float,
     variances: tuple[float, ...],
-    anchor: jax.Array,
-    label: jax.Array,
-    scores: jax.Array,
-) -> tuple[jax.Array, ...]:
+    anchor: Array,
+    label: Array,
+    scores: Array,
+) -> tuple[Array, ...]:
     """The results of :func:`multibox_target`; anchor (A, 4)."""
     count = anchor.shape[0]
     x, y, w, h = jnp.moveaxis(to_center(anchor), -1, 0)
 
-    def sample(label: jax.Array, scores: jax.Array):
+    def sample(label: Array, scores: Array):
         valid = jnp.cumsum(label[:, 0] == -1) == 0
         matched, label_of, best = _match_labels(
             iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
@@ -201,9 +201,9 @@ def _infer_detection_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_MultiBoxDetection", infer_shape=_infer_detection_shape)
 def multibox_detection(
-    cls_prob: jax.Array,
-    loc_pred: jax.Array,
-    anchor: jax.Array,
+    cls_prob: Array,
+    loc_pred: Array,
+    anchor: Array,
     *,
     clip: bool = True,
     threshold: float = 0.01,
@@ -239,7 +239,7 @@ def multibox_detection(
     box = jnp.clip(box, 0, 1) if clip else box
     rows = jnp.concatenate([kind[..., None], score[..., None], box], axis=-1)
 
-    def in_order(index: jax.Array) -> jax.Array:
+    def in_order(index: Array) -> Array:
         return jnp.take_along_axis(rows, index[..., None], axis=1)
 
     filled = jnp.sum(valid, axis=1, keepdims=True)

@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ..symbolic_sizes import is_known
 from ..tensor.reverse_rules import linear_in_first
 
 
-def round_away(x: jax.Array) -> jax.Array:
+def round_away(x: Array) -> Array:
     """The nearest integer, halves away from zero, as C's ``round``."""
     return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
 
 
-def rounding(dtype: jnp.dtype) -> Callable[[jax.Array], jax.Array]:
+def rounding(dtype: jnp.dtype) -> Callable[[Array], Array]:
     """A function that rounds float64 numbers to the precision of ``dtype``."""
     kind = jnp.finfo(dtype)
     return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
@@ -31,12 +31,12 @@ class Bins(NamedTuple):
     top and bottom are (..., P), left and right (..., Q), all int32 and within the image.
     """
 
-    top: jax.Array
-    bottom: jax.Array
-    left: jax.Array
-    right: jax.Array
+    top: Array
+    bottom: Array
+    left: Array
+    right: Array
 
-    def area(self) -> jax.Array:
+    def area(self) -> Array:
         """Number of pixels per bin: (..., P, Q)."""
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
@@ -51,7 +51,7 @@ class Bins(NamedTuple):
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
-        def visit_pixel(number: jax.Array, state: Any) -> Any:
+        def visit_pixel(number: Array, state: Any) -> Any:
             row, column = self.top + number // wide, self.left + number % wide
             inside = (row < self.bottom)[..., None] & (column < self.right)[..., None, :]
             at = jnp.where(inside, row[..., None] * width + column[..., None, :], 0)
@@ -75,20 +75,20 @@ def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
         block = max(1, min(count, _MIN_BLOCK_SIZE // max(numbers, 1)))
     spare = -count % block
 
-    def divided(array: jax.Array) -> jax.Array:
+    def divided(array: Array) -> Array:
         filled = jnp.pad(array, [(0, spare), *((0, 0),) * (array.ndim - 1)])
         return filled.reshape((count + spare) // block, block, *array.shape[1:])
 
     return jax.tree.map(divided, regions), count
 
 
-def join_blocks(blocks: jax.Array, count: int) -> jax.Array:
+def join_blocks(blocks: Array, count: int) -> Array:
     """The inverse of :func:`split_into_blocks`: the first ``count`` regions of the blocks."""
     size = blocks.shape[0] * blocks.shape[1]
     return blocks.reshape(size, *blocks.shape[2:])[:count]
 
 
-def support(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+def support(weights: Array) -> tuple[Array, Array]:
     """Begin and end of the nonzero entries of (..., size)."""
     counts, size = weights != 0, weights.shape[-1]
     at = jnp.arange(size, dtype=jnp.int32)
@@ -96,9 +96,7 @@ def support(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
     return first, jnp.max(jnp.where(counts, at + 1, 0), axis=-1)
 
 
-def pooled_planes(
-    data: jax.Array, image: jax.Array, bins: Bins, groups: int, *weights: jax.Array
-) -> jax.Array:
+def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: Array) -> Array:
     """Sums of the pixels in the bins of regions, each bin reading its own channels.
 
     data (N, D G G, H, W), G = ``groups``; ``image`` (R,) is each region's index into N, and
@@ -115,9 +113,7 @@ def pooled_planes(
     # First index of the pixels that each bin reads, with D as the last axis.
     start = (image[:, None, None] * groups**2 + row[:, None] * groups + column) * size
 
-    def weighted(
-        value: jax.Array, at: jax.Array, inside: jax.Array, factors: Sequence[jax.Array]
-    ) -> jax.Array:
+    def weighted(value: Array, at: Array, inside: Array, factors: Sequence[Array]) -> Array:
         """``value`` (B, P, Q, D) at the pixels that are inside, times their factors."""
         if factors:
             y = jnp.take_along_axis(factors[0], at // width, axis=2)
@@ -127,11 +123,11 @@ def pooled_planes(
         return jnp.where(inside[..., None], value, 0)
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    def pooling(rows: jax.Array, *regions: Any) -> jax.Array:
-        def pool(region: tuple[Any, ...]) -> jax.Array:
+    def pooling(rows: Array, *regions: Any) -> Array:
+        def pool(region: tuple[Any, ...]) -> Array:
             start, bins, *factors = region
 
-            def visit(total: jax.Array, at: jax.Array, inside: jax.Array) -> jax.Array:
+            def visit(total: Array, at: Array, inside: Array) -> Array:
                 return total + weighted(rows[start + at], at, inside, factors)
 
             return bins.walk(width, visit, jnp.zeros((*start.shape, depth), rows.dtype))
@@ -139,11 +135,11 @@ def pooled_planes(
         blocks, number = split_into_blocks(regions, math.prod(start.shape[1:]) * depth)
         return join_blocks(lax.map(pool, blocks), number)
 
-    def backward(regions: tuple[Any, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
-        def spread(total: jax.Array, region: tuple[Any, ...]) -> tuple[jax.Array, None]:
+    def backward(regions: tuple[Any, ...], heads: Array) -> tuple[Array | None, ...]:
+        def spread(total: Array, region: tuple[Any, ...]) -> tuple[Array, None]:
             start, bins, *factors, head = region
 
-            def visit(total: jax.Array, at: jax.Array, inside: jax.Array) -> jax.Array:
+            def visit(total: Array, at: Array, inside: Array) -> Array:
                 return total.at[start + at].add(weighted(head, at, inside, factors))
 
             return bins.walk(width, visit, total), None

@@ -7,7 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ..schema.attrs import Floats
 from ..schema.inference import Params, ShapeFacts
@@ -38,12 +38,12 @@ def _anchors(stride: int, ratios: Floats, scales: Floats) -> np.ndarray:
     return np.array(boxes)
 
 
-def _box_sizes(box: jax.Array) -> jax.Array:
+def _box_sizes(box: Array) -> Array:
     """Width and height of boxes whose far corners are inside."""
     return box[..., 2:] - box[..., :2] + 1
 
 
-def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.Array:
+def _apply_offsets(anchor: Array, offset: Array, directly: bool) -> Array:
     """Anchors moved by the predicted offsets: corner by corner, or in center form."""
     if directly:
         return anchor + offset
@@ -53,7 +53,7 @@ def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
-def _best_boxes(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
+def _best_boxes(scores, offsets, info, p: Params) -> tuple[Array, Array]:
     """The boxes (pre, 4) of one image that suppression compares, and scores (pre,), sorted."""
     channels, rows, columns = scores.shape
     count, kind, stride = channels // 2, scores.dtype, p.feature_stride
@@ -81,7 +81,7 @@ def _best_boxes(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]
     return box[order], score
 
 
-def _kept_boxes(box, score, keep, p: Params) -> tuple[jax.Array, jax.Array]:
+def _kept_boxes(box, score, keep, p: Params) -> tuple[Array, Array]:
     """Boxes (post, 4) and scores (post, 1) of one image after suppression."""
     before = len(score)
     after = min(p.rpn_post_nms_top_n, before)
@@ -113,9 +113,9 @@ def _proposal_visible_outputs(p: Params) -> int:
     loss=True,
 )
 def proposal(
-    cls_prob: jax.Array,
-    bbox_pred: jax.Array,
-    im_info: jax.Array,
+    cls_prob: Array,
+    bbox_pred: Array,
+    im_info: Array,
     *,
     rpn_pre_nms_top_n: int = 6000,
     rpn_post_nms_top_n: int = 300,

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..nn.conv import deconvolution
@@ -57,7 +56,7 @@ def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")
 
 
-def _repeat_pixels(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
+def _repeat_pixels(x: Array, height: int, width: int, first: int = 2) -> Array:
     """x repeated to ``height`` and ``width`` along its axes ``first`` and ``first + 1``."""
     *before, h, w = x.shape[: first + 2]
     after = x.shape[first + 2 :]
@@ -71,7 +70,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     if p.sample_type == "bilinear" or len(shapes) > 1:
         return None
 
-    def channels_last(data: jax.Array, **_: Any) -> jax.Array:
+    def channels_last(data: Array, **_: Any) -> Array:
         return _repeat_pixels(data, data.shape[1] * p.scale, data.shape[2] * p.scale, 1)
 
     return LayoutRewrite(p, (0,), function=channels_last)
@@ -86,7 +85,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}),
 )
 def up_sampling(
-    *data: jax.Array,
+    *data: Array,
     scale: Count,
     num_filter: int = 0,
     sample_type: Literal["bilinear", "nearest"],
@@ -146,7 +145,7 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
     return low, position - low.astype(np.float32)
 
 
-def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> jax.Array:
+def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> Array:
     """The (out, size) matrix that interpolates one axis, made in the program from two vectors."""
     low, part = _interpolation(size, out, align_corners)
     high = np.minimum(low + 1, size - 1)
@@ -157,13 +156,13 @@ def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dt
     )
 
 
-def _apply_along_axis(x: jax.Array, axis: int, matrix: jax.Array) -> jax.Array:
+def _apply_along_axis(x: Array, axis: int, matrix: Array) -> Array:
     """Applies a matrix to one of the two last axes of images, in full precision."""
     letters = "nchw,Hh->ncHw" if axis == 2 else "nchw,Ww->nchW"
     return jnp.einsum(letters, x, matrix, precision="highest")
 
 
-def _resize_axis_order(data: jax.Array, new: Sequence[int]) -> tuple[int, int]:
+def _resize_axis_order(data: Array, new: Sequence[int]) -> tuple[int, int]:
     """The axes of height and width, in the order in which to change them: rows are one large
     product, so they come first where they shrink, and last where they grow."""
     return (3, 2) if new[1] < data.shape[3] else (2, 3)
@@ -184,8 +183,8 @@ def _infer_resize_shape(s: ShapeFacts, p: Params) -> None:
     traits={NAMED_DATA},
 )
 def bilinear_resize_2d(
-    data: jax.Array,
-    like: jax.Array | None = None,
+    data: Array,
+    like: Array | None = None,
     *,
     height: Count = 1,
     width: Count = 1,
@@ -220,7 +219,7 @@ def bilinear_resize_2d(
     return data
 
 
-def _averaging_matrix(size: int, out: int, dtype: np.dtype) -> jax.Array:
+def _averaging_matrix(size: int, out: int, dtype: np.dtype) -> Array:
     """The (out, size) matrix of averages from floor(i size / out) to ceil((i + 1) size / out)."""
     i = np.arange(out)
     start, stop = i * size // out, -(-(i + 1) * size // out)
@@ -236,7 +235,7 @@ def _infer_adaptive_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("_contrib_AdaptiveAvgPooling2D", infer_shape=_infer_adaptive_shape)
-def adaptive_avg_pooling_2d(data: jax.Array, *, output_size: Shape = ()):
+def adaptive_avg_pooling_2d(data: Array, *, output_size: Shape = ()):
     """Averages images (N, C, height, width), floating, over a grid of ``output_size`` cells.
 
     output_size is (height, width), one number for both, or () for one cell. Cell i of n on an axis

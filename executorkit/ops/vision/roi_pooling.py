@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...errors import ShapeError
 from ..schema.attrs import Shape, UnitInterval
@@ -30,8 +30,8 @@ def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _roi_pooling_bounds(
-    first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype
-) -> tuple[jax.Array, jax.Array]:
+    first: Array, last: Array, count: int, size: int, dtype: jnp.dtype
+) -> tuple[Array, Array]:
     """Bounds of ``count`` bins of regions from row (or column) ``first`` to ``last``.
 
     Returns starts and (excluded) stops, (R, count) each, within [0, ``size``].
@@ -54,9 +54,7 @@ def _roi_pooling_bounds(
     kind="pool",
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
-def roi_pooling(
-    data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: UnitInterval
-):
+def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: UnitInterval):
     """Largest value in each of a grid of bins, for each region of interest.
 
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
@@ -71,7 +69,7 @@ def roi_pooling(
     pixels = height * width
     lowest = np.asarray(np.finfo(np.float32).min).astype(data.dtype)
 
-    def pool(images: jax.Array, image: jax.Array, bins: Bins, find: bool):
+    def pool(images: Array, image: Array, bins: Bins, find: bool):
         """Values of some regions and, if asked, where in their images they are, (B, P, Q, C)."""
         start = image[:, None, None] * pixels
 
@@ -88,7 +86,7 @@ def roi_pooling(
         best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
         return jnp.where(bins.area()[..., None] > 0, best, 0), where
 
-    def pool_all(data: jax.Array, rois: jax.Array, find: bool):
+    def pool_all(data: Array, rois: Array, find: bool):
         image = rois[:, 0].astype(jnp.int32)
         x1, y1, x2, y2 = (round_away(rois[:, i] * spatial_scale) for i in range(1, 5))
         top, bottom = _roi_pooling_bounds(y1, y2, rows, height, data.dtype)
@@ -136,28 +134,26 @@ def _infer_roi_shape(numbers: int):
     return infer_shape
 
 
-def _sample_counts(size: jax.Array, bins: int, ratio: int) -> jax.Array:
+def _sample_counts(size: Array, bins: int, ratio: int) -> Array:
     """Number of samples per bin along one axis, for each region."""
     if ratio > 0:
         return jnp.full(size.shape, ratio, jnp.int32)
     return jnp.ceil(size / bins).astype(jnp.int32)
 
 
-def _is_outside(at: jax.Array, size: int) -> jax.Array:
+def _is_outside(at: Array, size: int) -> Array:
     """Mask of the positions that read 0; others next to the image read its border."""
     return (at < -1) | (at > size)
 
 
-def _bin_weights(
-    start: jax.Array, extent: jax.Array, bins: int, size: int, ratio: int
-) -> jax.Array:
+def _bin_weights(start: Array, extent: Array, bins: int, size: int, ratio: int) -> Array:
     """Weight of every row (or column) in the mean of the samples of each bin: (R, bins, size)."""
     bin_size = (extent / bins)[:, None]
     count = _sample_counts(extent, bins, ratio)[:, None]
     first = start[:, None] + jnp.arange(bins, dtype=start.dtype) * bin_size
     rows = jnp.arange(size, dtype=start.dtype)
 
-    def add_sample(sample: jax.Array, total: jax.Array) -> jax.Array:
+    def add_sample(sample: Array, total: Array) -> Array:
         at = first + (sample.astype(start.dtype) + 0.5) * bin_size / count
         counts = (sample < count) & ~_is_outside(at, size)
         at = jnp.clip(at, 0, size - 1)[..., None]
@@ -171,8 +167,8 @@ def _bin_weights(
 
 @register("_contrib_ROIAlign", infer_shape=_infer_roi_shape(5))
 def roi_align(
-    data: jax.Array,
-    rois: jax.Array,
+    data: Array,
+    rois: Array,
     *,
     pooled_size: Shape,
     spatial_scale: UnitInterval,
@@ -215,8 +211,8 @@ def roi_align(
 
 @register("_contrib_RROIAlign", infer_shape=_infer_roi_shape(6))
 def rroi_align(
-    data: jax.Array,
-    rois: jax.Array,
+    data: Array,
+    rois: Array,
     *,
     pooled_size: Shape,
     spatial_scale: UnitInterval,
@@ -233,7 +229,7 @@ def rroi_align(
     (bins_y, bins_x), (count, channels, height, width) = pooled_size, data.shape
     rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
 
-    def size(rois: jax.Array) -> tuple[jax.Array, ...]:
+    def size(rois: Array) -> tuple[Array, ...]:
         """Width and height of each region, and the samples per bin down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
         counts = (
@@ -242,13 +238,13 @@ def rroi_align(
         )
         return across, down, *counts
 
-    def spot(number: jax.Array, extent: jax.Array, bins: int, sample: jax.Array, of: jax.Array):
+    def spot(number: Array, extent: Array, bins: int, sample: Array, of: Array):
         """Positions along one axis of the region, from its middle: (R, bins)."""
         bin_size = (extent / bins)[:, None]
         within = (sample.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
-    def sample_bins(sample: jax.Array, rows: jax.Array, rois: jax.Array) -> jax.Array:
+    def sample_bins(sample: Array, rows: Array, rois: Array) -> Array:
         """One sample of each bin: (R, P Q, C)."""
         across, down, samples_y, samples_x = size(rois)
         x, y = (rois[:, i, None, None] * spatial_scale for i in (1, 2))
@@ -268,7 +264,7 @@ def rroi_align(
         flat = len(rois), bins_y * bins_x, 4
         return weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
 
-    def sum_over_samples(one_sample, rois: jax.Array, init: jax.Array) -> jax.Array:
+    def sum_over_samples(one_sample, rois: Array, init: Array) -> Array:
         _, _, samples_y, samples_x = size(rois)
         most_samples = jnp.max(samples_y * samples_x, initial=0)
         return lax.fori_loop(
@@ -276,15 +272,15 @@ def rroi_align(
         )
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
+    def total(rows: Array, rois: Array) -> Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
         return sum_over_samples(lambda sample: sample_bins(sample, rows, rois), rois, empty)
 
-    def backward(residuals: tuple[jax.Array], head: jax.Array) -> tuple[jax.Array, None]:
+    def backward(residuals: tuple[Array], head: Array) -> tuple[Array, None]:
         (rois,) = residuals
         empty = jnp.zeros((count * height * width, channels), data.dtype)
 
-        def one_sample(sample: jax.Array) -> jax.Array:
+        def one_sample(sample: Array) -> Array:
             return jax.vjp(lambda rows: sample_bins(sample, rows, rois), empty)[1](head)[0]
 
         return sum_over_samples(one_sample, rois, empty), None
@@ -303,7 +299,7 @@ def _infer_psroi_shape(s: ShapeFacts, p: Params) -> None:
     s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
 
 
-def _psroi_extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...]:
+def _psroi_extent(rois: Array, spatial_scale: float) -> tuple[Array, ...]:
     """First column and row of each region, its width and height, on the scale of data."""
     x1, y1, x2, y2 = (round_away(rois[:, i]).astype(rois.dtype) for i in range(1, 5))
     x1, y1 = x1 * spatial_scale, y1 * spatial_scale
@@ -311,7 +307,7 @@ def _psroi_extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...
     return x1, y1, jnp.maximum(x2 - x1, 0.1), jnp.maximum(y2 - y1, 0.1)
 
 
-def _psroi_bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[jax.Array]:
+def _psroi_bounds(start: Array, extent: Array, count: int, size: int) -> list[Array]:
     """Bounds of ``count`` bins of regions: the first row (or column) and the one behind the last.
 
     Returns starts and stops, (R, count) each, within [0, ``size``].
@@ -329,8 +325,8 @@ def _psroi_bounds(start: jax.Array, extent: jax.Array, count: int, size: int) ->
 
 @register("_contrib_PSROIPooling", infer_shape=_infer_psroi_shape)
 def psroi_pooling(
-    data: jax.Array,
-    rois: jax.Array,
+    data: Array,
+    rois: Array,
     *,
     spatial_scale: UnitInterval,
     output_dim: int,
@@ -378,9 +374,9 @@ def _infer_deformable_psroi_shape(s: ShapeFacts, p: Params) -> None:
     infer_shape=_infer_deformable_psroi_shape,
 )
 def deformable_psroi_pooling(
-    data: jax.Array,
-    rois: jax.Array,
-    trans: jax.Array | None = None,
+    data: Array,
+    rois: Array,
+    trans: Array | None = None,
     *,
     spatial_scale: UnitInterval,
     output_dim: int,
@@ -411,7 +407,7 @@ def deformable_psroi_pooling(
     number = jnp.arange(bins, dtype=jnp.int32)
     sample = jnp.arange(sample_per_part, dtype=data.dtype)
 
-    def spots(start: jax.Array, size: jax.Array) -> jax.Array:
+    def spots(start: Array, size: Array) -> Array:
         """Positions of samples along one axis before any move: (R, P, S)."""
         first = start[:, None] + number.astype(data.dtype) * size[:, None]
         return first[..., None] + sample * (size / sample_per_part)[:, None, None]

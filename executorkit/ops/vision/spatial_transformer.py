@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Shape, Tuning
@@ -15,12 +15,12 @@ from ..schema.traits import MATMUL, NAMED_DATA
 from .bilinear_sampling import bilinear, weighted_rows
 
 
-def _normalized_coordinates(size: int, dtype: jnp.dtype) -> jax.Array:
+def _normalized_coordinates(size: int, dtype: jnp.dtype) -> Array:
     """``size`` evenly spaced coordinates from -1 to 1."""
     return jnp.arange(size, dtype=dtype) * (2.0 / (size - 1) if size > 1 else jnp.nan) - 1
 
 
-def _affine_grid(theta: jax.Array, target: Shape) -> jax.Array:
+def _affine_grid(theta: Array, target: Shape) -> Array:
     """Source coordinates x, y (N, 2, H, W) of affine maps (N, 6)."""
     height, width = target
     if min(target) < 1:
@@ -47,7 +47,7 @@ def _infer_grid_shape(s: ShapeFacts, p: Params) -> None:
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def grid_generator(
-    data: jax.Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
+    data: Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
 ):
     """Source coordinates for ``BilinearSampler``: (N, 2, H, W), x before y, -1 to 1 over the image.
 
@@ -63,7 +63,7 @@ def grid_generator(
     return (data + jnp.stack([x, y]).astype(data.dtype)) / half - 1
 
 
-def _sample_bilinear(data: jax.Array, grid: jax.Array) -> jax.Array:
+def _sample_bilinear(data: Array, grid: Array) -> Array:
     """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
     count, channels, height, width = data.shape
     x = (grid[:, 0] + 1) * ((width - 1) / 2)
@@ -88,7 +88,7 @@ def _infer_sampler_shape(s: ShapeFacts, p: Params) -> None:
     traits={MATMUL},
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
-def bilinear_sampler(data: jax.Array, grid: jax.Array, *, cudnn_off: Tuning[bool | None] = None):
+def bilinear_sampler(data: Array, grid: Array, *, cudnn_off: Tuning[bool | None] = None):
     """Bilinear interpolation of images at the positions of a grid.
 
     data (N, C, H, W); grid (N, 2, h, w) with x and y from -1, the first column or row, to 1, the
@@ -110,8 +110,8 @@ def _infer_transformer_shape(s: ShapeFacts, p: Params) -> None:
     file_format=FileFormat(scratch_outputs=lambda p: 2),
 )
 def spatial_transformer(
-    data: jax.Array,
-    loc: jax.Array,
+    data: Array,
+    loc: Array,
     *,
     target_shape: Shape = (0, 0),
     transform_type: Literal["affine"],

@@ -21,7 +21,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+from jax import Array, lax
 
 from ...manual_axes import varying_struct
 from ...schema.attrs import Shape
@@ -36,7 +36,7 @@ _MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
 
 def column_kernels(
     data: Shape, weight: Shape, dims: ConvDims
-) -> tuple[Callable[..., jax.Array] | None, Callable[..., jax.Array] | None]:
+) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
     """Forward as ``f(data, weight)`` and input gradient as ``f(g, weight, shape)``; None where
     the kernel fits into the data, the layout is another one, or the matrix would be too large."""
     if dims.layout != "NHWC" or not is_known(*data[1:-1]):
@@ -52,7 +52,7 @@ def column_kernels(
     return partial(_convolve_columns, dims=dims), partial(_column_input_grad, dims=dims)
 
 
-def _convolve_columns(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
+def _convolve_columns(data: Array, weight: Array, dims: ConvDims) -> Array:
     kernel = weight.shape[1:-1]
     out = dims.output_sizes(data.shape[1:-1], kernel)
     windows = jnp.concatenate(list(shifted_patches(data, kernel, out, dims)), -1)
@@ -64,6 +64,6 @@ def _convolve_columns(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax
     return products.astype(data.dtype)
 
 
-def _column_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _column_input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     data = varying_struct(shape, g.dtype, g, weight)
     return jax.linear_transpose(lambda data: _convolve_columns(data, weight, dims), data)(g)[0]

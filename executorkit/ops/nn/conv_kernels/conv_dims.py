@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...schema.attrs import Shape
 
@@ -48,12 +47,12 @@ class ConvDims(NamedTuple):
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
 
 
-def as_unsigned(index: Any) -> jax.Array:
+def as_unsigned(index: Any) -> Array:
     """An index that is never negative, as uint32: XLA then adds no code for negative indices."""
     return lax.convert_element_type(index, np.uint32)
 
 
-def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[jax.Array, jax.Array]:
+def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[Array, Array]:
     """Offset (down, along) of the element with this number in a two-dimensional kernel."""
     number = as_unsigned(number)
     down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))

@@ -12,10 +12,9 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...manual_axes import varying_as
 from ...schema.attrs import Shape
@@ -25,9 +24,7 @@ from .conv_dims import ConvDims
 _MAX_TERMS = 49
 
 
-def shifted_patches(
-    data: jax.Array, kernel: Shape, out: Shape, dims: ConvDims
-) -> Iterator[jax.Array]:
+def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
     """For each element of the kernel, the part of the padded data that it is multiplied with; each
     part has the spatial sizes ``out`` of the result."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
@@ -39,7 +36,7 @@ def shifted_patches(
         yield lax.slice(data, start, stop, dims.per_axis(1, 1, dims.strides))
 
 
-def _materialized_transpose(weight: jax.Array) -> jax.Array:
+def _materialized_transpose(weight: Array) -> Array:
     """(C, elements) as (elements, C), in an array of its own.
 
     XLA's loop fusions take in transpositions and copies; they then fetch the entries one by one
@@ -50,7 +47,7 @@ def _materialized_transpose(weight: jax.Array) -> jax.Array:
     return jnp.sum(jnp.where(keep_first, weight.T, jnp.zeros((), weight.dtype)), 0)
 
 
-def _channel_factors(weight: jax.Array, dims: ConvDims) -> Iterator[jax.Array]:
+def _channel_factors(weight: Array, dims: ConvDims) -> Iterator[Array]:
     """For each element of the kernel, the weight's entry per channel: (C, 1, ..., 1), or (C,) for
     channels-last data."""
     flat = weight.reshape(weight.shape[0], -1)
@@ -61,14 +58,14 @@ def _channel_factors(weight: jax.Array, dims: ConvDims) -> Iterator[jax.Array]:
             yield flat[:, k].reshape(-1, *(1,) * (weight.ndim - 2))
 
 
-def _sum(terms: Iterator[jax.Array]) -> jax.Array:
+def _sum(terms: Iterator[Array]) -> Array:
     total = next(terms)
     for term in terms:
         total = total + term
     return total
 
 
-def _weight_grad_by_row(data: jax.Array, g: jax.Array, kernel: Shape, dims: ConvDims) -> jax.Array:
+def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:
     """Gradient of the weight, (C, elements of the kernel), for channels-last data.
 
     A loop over the rows of ``g`` that adds up products row by row takes 2.7 ms for 32 channels of
@@ -85,11 +82,11 @@ def _weight_grad_by_row(data: jax.Array, g: jax.Array, kernel: Shape, dims: Conv
         dilation[-1] *= channels
         out[-1] *= channels
 
-    def join_channels(x: jax.Array) -> jax.Array:
+    def join_channels(x: Array) -> Array:
         # Inside the loop: outside it would be part of the computation of x, and slow that down.
         return x.reshape(*x.shape[:-2], -1) if joined else x
 
-    def add_row(index: Any, sums: list[jax.Array]) -> list[jax.Array]:
+    def add_row(index: Any, sums: list[Array]) -> list[Array]:
         g_row = lax.dynamic_index_in_dim(join_channels(g), index, 1, keepdims=False)
         previous = iter(sums)
         new_sums = []
@@ -121,19 +118,19 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
     # Number of kernel elements that a position of the data meets, along each axis.
     blocks = [-(-k // s) for k, s in zip(kernel, dims.strides, strict=True)]
 
-    def forward(data: jax.Array, weight: jax.Array) -> jax.Array:
+    def forward(data: Array, weight: Array) -> Array:
         patches = shifted_patches(data, kernel, out, dims)
         factors = _channel_factors(weight, dims)
         return _sum(x * w for x, w in zip(patches, factors, strict=True))
 
-    def weight_grad(data: jax.Array, g: jax.Array, shape: Shape) -> jax.Array:
+    def weight_grad(data: Array, g: Array, shape: Shape) -> Array:
         if dims.channels_last:
             return _weight_grad_by_row(data, g, kernel, dims).reshape(shape)
         axes = (0, *range(2, g.ndim))
         sums = [jnp.sum(x * g, axes) for x in shifted_patches(data, kernel, out, dims)]
         return jnp.stack(sums, axis=-1).reshape(shape)
 
-    def input_grad(g: jax.Array, weight: jax.Array, shape: Shape) -> jax.Array:
+    def input_grad(g: Array, weight: Array, shape: Shape) -> Array:
         """Each position of the data, as (block, offset in it), meets one element per block: no
         work is done for the zeros between the entries of a gradient of a strided convolution."""
         rank, strides = len(kernel), dims.strides
@@ -152,7 +149,7 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
         offset_axes = tuple(range(first + 1, first + 1 + 2 * rank, 2))
         block_axes = tuple(range(first - 1, first - 1 + 2 * rank, 2))
 
-        def term(block: Shape) -> jax.Array:
+        def term(block: Shape) -> Array:
             begin = [b - 1 - i for i, b in zip(block, blocks, strict=True)]
             end = [x + size for x, size in zip(begin, sizes, strict=True)]
             start, stop = dims.per_axis(0, 0, begin), dims.per_axis(n, c, end)

@@ -33,7 +33,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...manual_axes import varying_struct
 from ...platforms import for_platform
@@ -52,7 +52,7 @@ from .winograd import Winograd, current_winograd, winograd_kernels
 _MAX_SPLIT_GROUPS = 8
 
 
-def xla_conv(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
+def xla_conv(data: Array, weight: Array, dims: ConvDims) -> Array:
     """XLA's own convolution."""
     layout = dims.layout
     return lax.conv_general_dilated(
@@ -66,7 +66,7 @@ def xla_conv(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
     )
 
 
-def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _xla_input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     data = varying_struct(shape, g.dtype, g, weight)
     # Of an axis with kernel 2, stride 2 and padding 1 XLA's simplifier ends the process ("Window
     # dimensions do not match RHS shape") if the kernel is larger than ``g`` on another axis.
@@ -75,7 +75,7 @@ def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDim
     pads = tuple([0 if f else x for f, x in zip(fatal, dims.pads, strict=True)])
     edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(int(f), int(f), 0) for f in fatal])
 
-    def conv(data: jax.Array) -> jax.Array:
+    def conv(data: Array) -> Array:
         if any(fatal):
             data = lax.pad(data, np.zeros((), data.dtype), edges)
         return xla_conv(data, weight, dims._replace(pads=pads))
@@ -83,19 +83,19 @@ def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDim
     return jax.linear_transpose(conv, data)(g)[0]
 
 
-def _xla_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _xla_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     weight = varying_struct(shape, g.dtype, data, g)
     return jax.linear_transpose(lambda weight: xla_conv(data, weight, dims), weight)(g)[0]
 
 
 def _per_group(
-    function: Callable[..., jax.Array], axes: tuple[int, int], joined: int, dims: ConvDims
-) -> Callable[..., jax.Array]:
+    function: Callable[..., Array], axes: tuple[int, int], joined: int, dims: ConvDims
+) -> Callable[..., Array]:
     """``function`` of two arrays, split along ``axes``, with the results concatenated along the
     axis ``joined``."""
     one_group = dims._replace(groups=1)
 
-    def grouped(a: jax.Array, b: jax.Array, *shape: Shape) -> jax.Array:
+    def grouped(a: Array, b: Array, *shape: Shape) -> Array:
         parts = (jnp.split(x, dims.groups, axis) for x, axis in zip((a, b), axes, strict=True))
         shapes = [
             tuple(n // dims.groups if i == joined else n for i, n in enumerate(s)) for s in shape
@@ -107,7 +107,7 @@ def _per_group(
     return grouped
 
 
-def _grouped_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _grouped_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     """The weight gradient of a grouped convolution: a product of matrices per kernel element."""
     n, groups, positions = data.shape[0], dims.groups, math.prod(g.shape[2:])
     columns = g.reshape(n, groups, -1, positions)
@@ -150,20 +150,18 @@ def cpu_kernels(
     return None, None, partial(_grouped_weight_grad, dims=dims)
 
 
-def _for_platform(cpu: Any, default: Any, *arrays: jax.Array) -> jax.Array:
+def _for_platform(cpu: Any, default: Any, *arrays: Array) -> Array:
     if cpu is None:
         return default(*arrays)
     return for_platform(*arrays, cpu=cpu, default=default)
 
 
-def _forward(data: jax.Array, weight: jax.Array, dims: ConvDims, winograd: Winograd) -> jax.Array:
+def _forward(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> Array:
     cpu = cpu_kernels(data.shape, weight.shape, dims, winograd)[0]
     return _for_platform(cpu, lambda x, w: xla_conv(x, w, dims), data, weight)
 
 
-def _input_grad(
-    g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims, winograd: Winograd
-) -> jax.Array:
+def _input_grad(g: Array, weight: Array, shape: Shape, dims: ConvDims, winograd: Winograd) -> Array:
     cpu = cpu_kernels(shape, weight.shape, dims, winograd)[1]
     return _for_platform(
         cpu and (lambda g, w: cpu(g, w, shape)),
@@ -173,7 +171,7 @@ def _input_grad(
     )
 
 
-def _weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     cpu = cpu_kernels(data.shape, shape, dims, Winograd())[2]
     return _for_platform(
         cpu and (lambda x, g: cpu(x, g, shape)),
@@ -183,7 +181,7 @@ def _weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) ->
     )
 
 
-def convolve(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
+def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
     """Convolution, with the algorithms for it and its gradients that the platform runs best."""
     winograd = current_winograd(data.dtype)
     if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims, winograd) == (
@@ -194,14 +192,14 @@ def convolve(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
 
 
 def _convolve_fwd(
-    data: jax.Array, weight: jax.Array, dims: ConvDims, winograd: Winograd
-) -> tuple[jax.Array, Any]:
+    data: Array, weight: Array, dims: ConvDims, winograd: Winograd
+) -> tuple[Array, Any]:
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
 def _convolve_bwd(
-    dims: ConvDims, winograd: Winograd, residuals: Any, g: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+    dims: ConvDims, winograd: Winograd, residuals: Any, g: Array
+) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
     d_data = _input_grad(g, weight, data.shape, dims, winograd)
@@ -210,7 +208,7 @@ def _convolve_bwd(
 
 def _convolve_tangent(
     dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
-) -> jax.Array:
+) -> Array:
     convolve = partial(_convolve, dims=dims, winograd=winograd._replace(prepared=False))
     return bilinear_tangent(convolve, residuals, tangents)
 
@@ -218,7 +216,7 @@ def _convolve_tangent(
 _convolve = with_vjp(_forward, _convolve_fwd, _convolve_bwd, _convolve_tangent, (2, 3))
 
 
-def conv_transpose(data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def conv_transpose(data: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     """Transposed convolution: the input gradient of :func:`convolve`, as an operator of its own.
 
     ``data`` has the shape of the convolution's result, the result the shape ``shape``.
@@ -227,15 +225,15 @@ def conv_transpose(data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvD
 
 
 def _conv_transpose_fwd(
-    data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims, winograd: Winograd
-) -> tuple[jax.Array, Any]:
+    data: Array, weight: Array, shape: Shape, dims: ConvDims, winograd: Winograd
+) -> tuple[Array, Any]:
     winograd = winograd._replace(prepared=False)
     return _conv_transpose(data, weight, shape, dims, winograd), (data, weight)
 
 
 def _conv_transpose_bwd(
-    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, g: jax.Array
-) -> tuple[jax.Array, jax.Array]:
+    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, g: Array
+) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     d_data = _forward(g, weight, dims, winograd._replace(prepared=False))
     return d_data, _weight_grad(g, data, weight.shape, dims)
@@ -243,7 +241,7 @@ def _conv_transpose_bwd(
 
 def _conv_transpose_tangent(
     shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
-) -> jax.Array:
+) -> Array:
     winograd = winograd._replace(prepared=False)
     convolve = partial(_conv_transpose, shape=shape, dims=dims, winograd=winograd)
     return bilinear_tangent(convolve, residuals, tangents)
@@ -260,17 +258,17 @@ _conv_transpose = with_vjp(
 # took a tenth of ResNet-50's training.
 
 
-def _pointwise_weight_grad(g: jax.Array, data: jax.Array) -> jax.Array:
+def _pointwise_weight_grad(g: Array, data: Array) -> Array:
     """The weight gradient, (filters, channels)."""
     return lax.dot_general(g, data, (((0,), (0,)), ((), ())))
 
 
-def _pointwise_weight_grad_transposed(g: jax.Array, data: jax.Array) -> jax.Array:
+def _pointwise_weight_grad_transposed(g: Array, data: Array) -> Array:
     """The same, computed as (channels, filters). The barrier keeps XLA from undoing that."""
     return lax.optimization_barrier(_pointwise_weight_grad(data, g)).T
 
 
-def _pointwise_bwd(residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _pointwise_bwd(residuals: Any, g: Array) -> tuple[Array, Array]:
     """Gradients of data and weight.
 
     The CPU's product over a common first axis copies its first matrix into another order, so the
@@ -289,7 +287,7 @@ def _pointwise_bwd(residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     return lax.dot_general(g, weight, (((1,), (0,)), ((), ()))), d_weight
 
 
-def pointwise_matmul(data: jax.Array, weight: jax.Array) -> jax.Array:
+def pointwise_matmul(data: Array, weight: Array) -> Array:
     """Convolution with a kernel of one element: (positions, channels) times (filters, channels)^T.
 
     Each gradient is one product too.
@@ -297,7 +295,7 @@ def pointwise_matmul(data: jax.Array, weight: jax.Array) -> jax.Array:
     return _pointwise_matmul(data, weight)
 
 
-def _pointwise(data: jax.Array, weight: jax.Array) -> jax.Array:
+def _pointwise(data: Array, weight: Array) -> Array:
     return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
 
 

@@ -35,10 +35,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...manual_axes import varying_as
 from ...schema.attrs import Shape
@@ -54,7 +53,7 @@ _0 = np.uint32(0)
 
 def shifted_matmul_input_grad(
     data: Shape, weight: Shape, dims: ConvDims
-) -> Callable[..., jax.Array] | None:
+) -> Callable[..., Array] | None:
     """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or max(dims.strides) > 1 or not is_known(*data[1:-1]):
         return None
@@ -64,14 +63,14 @@ def shifted_matmul_input_grad(
     return partial(_shifted_matmuls, dims=dims)
 
 
-def _shifted_matmuls(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _shifted_matmuls(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     n, rows, columns, filters = g.shape
     height, width, channels = weight.shape[1:]
     dtype = jnp.promote_types(g.dtype, "float32")
     flat_g, elements = g.reshape(-1, filters), weight.reshape(filters, -1, channels)
     span = (n, rows, columns, channels)
 
-    def add_element(number: Any, total: jax.Array) -> jax.Array:
+    def add_element(number: Any, total: Array) -> Array:
         element = lax.dynamic_slice(elements, (_0, as_unsigned(number), _0), (filters, 1, channels))
         element = element.reshape(filters, channels)
         product = lax.dot_general(
@@ -90,9 +89,7 @@ def _shifted_matmuls(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDi
     return lax.slice(total, start, stop).astype(g.dtype)
 
 
-def column_input_grad(
-    data: Shape, weight: Shape, dims: ConvDims
-) -> Callable[..., jax.Array] | None:
+def column_input_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
     """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or max(dims.dilation) > 1 or not is_known(*data[1:-1]):
         return None
@@ -103,7 +100,7 @@ def column_input_grad(
     return partial(_columns, dims=dims)
 
 
-def _columns(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _columns(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
     n, rows, columns, filters = g.shape
     height, width, channels = weight.shape[1:]
     down, along = dims.strides
@@ -113,7 +110,7 @@ def _columns(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> j
     blocks = columns + (width - 1) // along
     covered = (rows - 1) * down + height, blocks * along
 
-    def add_row(number: Any, total: jax.Array) -> jax.Array:
+    def add_row(number: Any, total: Array) -> Array:
         number = as_unsigned(number)
         g_row = lax.dynamic_slice(g, (_0, number, _0, _0), (n, 1, columns, filters))
         parts = lax.dot_general(

@@ -39,10 +39,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ...manual_axes import varying_as
 from ...schema.attrs import Shape
@@ -62,9 +61,7 @@ _TILES = 8
 _0 = np.uint32(0)
 
 
-def im2col_weight_grad(
-    data: Shape, weight: Shape, dims: ConvDims
-) -> Callable[..., jax.Array] | None:
+def im2col_weight_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
     """The weight gradient as ``f(data, g, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or data[-1] < IM2COL_MIN_CHANNELS:
         return None
@@ -82,7 +79,7 @@ def _rows_per_iteration(rows: int, positions: int, filters: int, patch: int) -> 
     return math.ceil(rows / math.ceil(rows / most))
 
 
-def _im2col(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def _im2col(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
     filters, height, width, channels = shape
     n, rows, columns, _ = g.shape
     row_stride, column_stride = dims.strides
@@ -96,10 +93,10 @@ def _im2col(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.
     g = jnp.pad(g, [(0, 0), (0, iterations * block - rows), (0, 0), (0, 0)])
     span = (n, (block - 1) * row_stride + 1, (columns - 1) * column_stride + 1, channels)
 
-    def add_block(number: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+    def add_block(number: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
         first = as_unsigned(number) * np.uint32(block)
 
-        def copy_element(k: Any, patches: jax.Array) -> jax.Array:
+        def copy_element(k: Any, patches: Array) -> Array:
             down, along = kernel_offset(k, width, dims.dilation)
             start = (_0, first * np.uint32(row_stride) + down, along, _0)
             part = lax.dynamic_slice(data, start, span)
@@ -124,8 +121,8 @@ def _im2col(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.
 
 
 def tiled_weight_grad(
-    data: Shape, weight: Shape, dims: ConvDims, weight_grad: Callable[..., jax.Array]
-) -> Callable[..., jax.Array] | None:
+    data: Shape, weight: Shape, dims: ConvDims, weight_grad: Callable[..., Array]
+) -> Callable[..., Array] | None:
     """The weight gradient as ``f(data, g, shape)``, or None where whole images are as good.
 
     ``weight_grad(data, g, shape, dims)`` computes that of whole images.
@@ -140,9 +137,9 @@ def tiled_weight_grad(
 
 
 def _tiled(
-    data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims, tiles: int,
-    weight_grad: Callable[..., jax.Array],
-) -> jax.Array:  # fmt: skip
+    data: Array, g: Array, shape: Shape, dims: ConvDims, tiles: int,
+    weight_grad: Callable[..., Array],
+) -> Array:  # fmt: skip
     """The weight gradient with each image cut into ``tiles`` strips of rows."""
     n, rows, columns, filters = g.shape
     above, left = dims.pads

@@ -53,10 +53,9 @@ from contextvars import ContextVar
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
+from jax import Array, lax
 
 from ....errors import ArgumentValueError
 from ...schema.attrs import Shape
@@ -205,7 +204,7 @@ def transforms(rows: int) -> Transforms:
 
 def winograd_kernels(
     data: Shape, weight: Shape, dims: ConvDims, choice: Winograd
-) -> tuple[Callable[..., jax.Array] | None, Callable[..., jax.Array] | None]:
+) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
     """Forward as ``f(data, weight)`` and input gradient as ``f(g, weight, shape)``; None where
     another algorithm is as good."""
     if (
@@ -256,10 +255,10 @@ def _saved(rows: int, result: Shape, weight: Shape, prepared: bool, weight_cost:
     )
 
 
-def _combine(matrix: np.ndarray, arrays: Sequence[jax.Array]) -> list[jax.Array]:
+def _combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
     """For each row of the matrix, the sum of the arrays times its entries, written out."""
 
-    def term(factor: float, array: jax.Array) -> jax.Array:
+    def term(factor: float, array: Array) -> Array:
         return array if factor == 1 else array * np.asarray(factor, array.dtype)
 
     sums = []
@@ -269,14 +268,14 @@ def _combine(matrix: np.ndarray, arrays: Sequence[jax.Array]) -> list[jax.Array]
     return sums
 
 
-def _transformed_weight(kernel: jax.Array, rows: int) -> list[jax.Array]:
+def _transformed_weight(kernel: Array, rows: int) -> list[Array]:
     """G g: (1, kernel width, ...) for each product, from the kernel (3, kernel width, ...)."""
     return _combine(transforms(rows).kernel, list(kernel[:, None]))
 
 
 def _filter_rows(
-    data: jax.Array, weights: Sequence[jax.Array], layout: str, pads: Shape, rows: int
-) -> jax.Array:
+    data: Array, weights: Sequence[Array], layout: str, pads: Shape, rows: int
+) -> Array:
     """The convolution of data with transformed weights of this layout."""
     matrices = transforms(rows)
     n, height, width, channels = data.shape
@@ -298,9 +297,7 @@ def _filter_rows(
     return result.reshape(n, blocks * rows, *result.shape[3:])[:, :out]
 
 
-def _convolve_rows(
-    data: jax.Array, weight: jax.Array, pads: Shape, rows: int, direct: bool
-) -> jax.Array:
+def _convolve_rows(data: Array, weight: Array, pads: Shape, rows: int, direct: bool) -> Array:
     if direct:
         weights = _transformed_weight(jnp.transpose(weight, (1, 2, 3, 0)), rows)
         return _filter_rows(data, weights, "HWIO", pads, rows)
@@ -309,9 +306,7 @@ def _convolve_rows(
     return _filter_rows(data, lax.optimization_barrier(weights), "HWOI", pads, rows)
 
 
-def _input_grad_rows(
-    g: jax.Array, weight: jax.Array, shape: Shape, pads: Shape, rows: int
-) -> jax.Array:
+def _input_grad_rows(g: Array, weight: Array, shape: Shape, pads: Shape, rows: int) -> Array:
     """A convolution too: with the kernel turned around, its filters as channels."""
     kernel = lax.rev(jnp.transpose(weight, (1, 2, 0, 3)), (0, 1))
     weights = lax.optimization_barrier(_transformed_weight(kernel, rows))
