@@ -196,12 +196,12 @@ def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _entry(key: tuple[Any, ...]) -> CompiledFunction:
-    return _functions.get(key) or _functions.get_or_make(key, lambda: _jitted(*key))
+    return _functions.get_or_make(key, lambda: _jitted(*key))
 
 
 def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
     """:func:`invoke` of a resolved call on one array or more."""
-    entry = _entry(resolved.key)
+    entry = _functions.get(resolved.key) or _entry(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
         return _delivered(resolved, cls, arrays, results, None)
