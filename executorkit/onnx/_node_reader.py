@@ -118,6 +118,10 @@ class NodeReader:
             return self.variable(self.names[position], value)
         return self.refuse("an input depends on shapes that are not in the file")
 
+    def symbols(self) -> list[Symbol]:
+        """All inputs as symbols."""
+        return [self[i] for i in range(len(self))]
+
     def get(self, attr: str, default: Any = None) -> Any:
         """An attribute, or the default."""
         return self.attrs.get(attr, default)

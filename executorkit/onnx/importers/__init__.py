@@ -6,8 +6,6 @@ from . import (
     elementwise_imports,
     indexing_imports,
     layer_imports,
-    recurrent_imports,
-    reduction_imports,
     shape_imports,
     window_imports,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from .._library import TYPE_NAMES
 from .._node_reader import NodeReader, imports, same, with_leading_axes
 
 _UNARY = by_onnx_name(UNARY)
-_BINARY = by_onnx_name(ARITHMETIC | COMPARISONS)
-_LOGICAL = by_onnx_name(LOGIC)
+_UNARY |= {"Not": "logical_not", "Identity": "identity", "Dropout": "identity"}
+_BINARY = by_onnx_name(ARITHMETIC | COMPARISONS | LOGIC | {"mod": "Mod"})
 _EXTREMES = by_onnx_name(EXTREMES)
 #: Functions of a symbol and a number in either order.
 _WITH_NUMBER: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
     "Pow": operator.pow, "Equal": operator.eq, "Less": operator.lt, "Greater": operator.gt,
-    "LessOrEqual": operator.le, "GreaterOrEqual": operator.ge,
+    "LessOrEqual": operator.le, "GreaterOrEqual": operator.ge, "Mod": operator.mod,
 }  # fmt: skip
 
 
@@ -33,31 +34,26 @@ def _unary(r: NodeReader) -> Symbol:
 
 @imports(*_BINARY)
 def _binary(r: NodeReader) -> Symbol:
-    with_number = _WITH_NUMBER[r.op_type]
-    left, right = r.scalar(0), r.scalar(1)
-    if right is not None:
-        data = r[0]
+    if r.get("fmod", 0):
+        quotient = sym.fix(sym.broadcast_div(r[0], r[1]))
+        return sym.broadcast_sub(r[0], sym.broadcast_mul(quotient, r[1]), name=r.name)
+    numbers = r.scalar(0), r.scalar(1)
+    position = 0 if numbers[1] is not None else 1
+    number = numbers[1 - position]
+    takes_number = position == 0 or r.op_type not in ("Pow", "Mod")
+    if number is not None and takes_number and r.op_type in _WITH_NUMBER:
+        data = r[position]
         r.name_next()
-        return with_number(data, right)
-    if left is not None and r.op_type != "Pow":
-        data = r[1]
-        r.name_next()
-        return with_number(left, data)
-    return getattr(sym, f"broadcast_{_BINARY[r.op_type]}")(*_of_one_rank(r, 0, 1), name=r.name)
+        return _WITH_NUMBER[r.op_type](*((number, data) if position else (data, number)))
+    return getattr(sym, f"broadcast_{_BINARY[r.op_type]}")(*_of_one_rank(r), name=r.name)
 
 
-@imports(*_LOGICAL)
-def _logical(r: NodeReader) -> Symbol:
-    return getattr(sym, f"broadcast_{_LOGICAL[r.op_type]}")(*_of_one_rank(r, 0, 1), name=r.name)
-
-
-def _of_one_rank(r: NodeReader, first: int, second: int) -> tuple[Symbol, Symbol]:
-    """Two inputs with equally many axes: axes of length 1 in front of the shorter one's."""
-    left, right = r[first], r[second]
-    shapes = r.shapes[first], r.shapes[second]
-    if shapes[0] is None or shapes[1] is None or len(shapes[0]) == len(shapes[1]):
+def _of_one_rank(r: NodeReader) -> tuple[Symbol, Symbol]:
+    """Both inputs with equally many axes: axes of length 1 in front of the shorter one's."""
+    left, right = r[0], r[1]
+    if r.shapes[0] is None or r.shapes[1] is None:
         return left, right
-    missing = len(shapes[0]) - len(shapes[1])
+    missing = r.rank(0) - r.rank(1)
     return with_leading_axes(left, -missing), with_leading_axes(right, missing)
 
 
@@ -70,51 +66,29 @@ def _extreme(r: NodeReader) -> Symbol:
         number = r.scalar(position)
         if position == len(r) - 1:
             r.name_next()
-        if number is not None:
-            result = with_number(result, number)
-        else:
-            result = function(result, r[position])
+        with_other = function if number is None else with_number
+        result = with_other(result, r[position] if number is None else number)
     return result if len(r) > 1 else same(result, r.name)
 
 
 @imports("Sum", "Mean")
 def _sum(r: NodeReader) -> Symbol:
-    terms = [r[i] for i in range(len(r))]
+    terms = r.symbols()
     if len(set(r.shapes)) <= 1:
         total = sym.add_n(*terms, name=r.name if r.op_type == "Sum" else None)
     else:
-        total = terms[0]
-        for term in terms[1:]:
-            total = sym.broadcast_add(total, term)
+        total = reduce(sym.broadcast_add, terms)
     if r.op_type == "Mean":
         r.name_next()
         return total / len(terms)
     return total
 
 
-@imports("Mod")
-def _mod(r: NodeReader) -> Symbol:
-    if r.get("fmod", 0):
-        quotient = sym.fix(sym.broadcast_div(r[0], r[1]))
-        return sym.broadcast_sub(r[0], sym.broadcast_mul(quotient, r[1]), name=r.name)
-    number = r.scalar(1)
-    if number is not None:
-        data = r[0]
-        r.name_next()
-        return data % number
-    return sym.broadcast_mod(*_of_one_rank(r, 0, 1), name=r.name)
-
-
-@imports("Not")
-def _not(r: NodeReader) -> Symbol:
-    return sym.logical_not(r[0], name=r.name)
-
-
 @imports("Where")
 def _where(r: NodeReader) -> Symbol:
     shape = r.output_shape
     if len(set(r.shapes)) == 1:
-        return sym.where(r[0], r[1], r[2], name=r.name)
+        return sym.where(*r.symbols(), name=r.name)
     if shape is None or None in shape:
         return _where_by_sum(r)
     lengths = tuple(n for n in shape if n is not None)
@@ -153,27 +127,28 @@ def _cast(r: NodeReader) -> Symbol:
     return sym.cast(r[0], dtype=dtype, name=r.name)
 
 
-@imports("Identity", "Dropout")
-def _identity(r: NodeReader) -> Symbol:
-    return same(r[0], r.name)
-
-
 # Activations
 
 
-@imports("LeakyRelu", "Elu", "Selu", "PRelu")
+#: ``act_type`` of LeakyReLU, and the default slope.
+_LEAKY = {"LeakyRelu": ("leaky", 0.01), "Elu": ("elu", 1.0)}
+
+
+@imports(*_LEAKY)
 def _leaky(r: NodeReader) -> Symbol:
-    if r.op_type == "Elu":
-        return sym.LeakyReLU(r[0], act_type="elu", slope=r.get("alpha", 1.0), name=r.name)
-    if r.op_type == "Selu":
-        standard = (1.67326, 1.0507)
-        if any(
-            abs(r.get(n, v) - v) > 1e-4 for n, v in zip(("alpha", "gamma"), standard, strict=True)
-        ):
-            r.refuse("another alpha or gamma than Selu's own")
-        return sym.LeakyReLU(r[0], act_type="selu", name=r.name)
-    if r.op_type == "LeakyRelu":
-        return sym.LeakyReLU(r[0], act_type="leaky", slope=r.get("alpha", 0.01), name=r.name)
+    act_type, slope = _LEAKY[r.op_type]
+    return sym.LeakyReLU(r[0], act_type=act_type, slope=r.get("alpha", slope), name=r.name)
+
+
+@imports("Selu")
+def _selu(r: NodeReader) -> Symbol:
+    if abs(r.get("alpha", 1.67326) - 1.67326) > 1e-4 or abs(r.get("gamma", 1.0507) - 1.0507) > 1e-4:
+        r.refuse("another alpha or gamma than Selu's own")
+    return sym.LeakyReLU(r[0], act_type="selu", name=r.name)
+
+
+@imports("PRelu")
+def _prelu(r: NodeReader) -> Symbol:
     slope = r.values[1]
     lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
     rank = r.rank(0)

@@ -83,7 +83,7 @@ def _unsqueeze(r: NodeReader) -> Symbol:
 
 @imports("Concat")
 def _concat(r: NodeReader) -> Symbol:
-    return sym.concat(*(r[i] for i in range(len(r))), dim=r.get("axis", 1), name=r.name)
+    return sym.concat(*r.symbols(), dim=r.get("axis", 1), name=r.name)
 
 
 @imports("Split")
