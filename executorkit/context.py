@@ -48,9 +48,8 @@ class _ContextType(type):
     @default_ctx.setter
     def default_ctx(cls, context: Context) -> None:
         if not isinstance(context, Context):
-            raise InputTypeError(
-                "Context.default_ctx", f"{context!r} is no context", hint="mx.cpu()"
-            )
+            problem = f"{context!r} is no context"
+            raise InputTypeError("Context.default_ctx", problem, hint="mx.cpu()")
         replace_current_context(context)
 
 
@@ -78,11 +77,9 @@ class Context(metaclass=_ContextType):
         try:
             self.device_typeid = self.devstr2type[device_type]
         except (KeyError, TypeError):
-            raise UnknownNameError(
-                "Context",
-                f"unknown device type {device_type!r}",
-                hint="one of: " + ", ".join(self.devstr2type),
-            ) from None
+            problem = f"unknown device type {device_type!r}"
+            hint = "one of: " + ", ".join(self.devstr2type)
+            raise UnknownNameError("Context", problem, hint=hint) from None
         self.device_id = operator.index(device_id)
 
     @property

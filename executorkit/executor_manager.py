@@ -114,11 +114,9 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         logger.info("Start training with %s", list(ctx))
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, list) or len(loads) != len(ctx):
-            raise SliceError(
-                "manager: work_load_list",
-                f"{loads!r}, expected a list of {len(ctx)} numbers",
-                because=f"the contexts are {list(ctx)}",
-            )
+            problem = f"{loads!r}, expected a list of {len(ctx)} numbers"
+            because = f"the contexts are {list(ctx)}"
+            raise SliceError("manager: work_load_list", problem, because=because)
         self.slices = _split_input_slice(train_data.batch_size, loads)
         self.arg_names = arg_names
         self.param_names = param_names
@@ -220,9 +218,8 @@ class DataParallelExecutorManager(Viewed, DataParallel):
 
     def _current(self, method: str) -> DataParallelExecutorGroup:
         if self.curr_execgrp is None:
-            raise BatchTypeError(
-                method, "no batch is loaded", hint="call load_data_batch(batch) first"
-            )
+            problem = "no batch is loaded"
+            raise BatchTypeError(method, problem, hint="call load_data_batch(batch) first")
         return self.curr_execgrp
 
 

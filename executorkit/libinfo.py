@@ -11,12 +11,10 @@ __version__ = "1.9.1"
 
 
 def _refuse(function: str) -> NoReturn:
-    raise NotSupportedError(
-        f"libinfo.{function}",
-        "there is no MXNet library here",
-        because="executorkit is Python on JAX",
-        hint="mx.operator.register, or jax.ffi, for operators of one's own",
-    )
+    problem = "there is no MXNet library here"
+    because = "executorkit is Python on JAX"
+    hint = "mx.operator.register, or jax.ffi, for operators of one's own"
+    raise NotSupportedError(f"libinfo.{function}", problem, because=because, hint=hint)
 
 
 def find_lib_path(prefix: str = "libmxnet") -> list[str]:

@@ -12,8 +12,5 @@ def load(path: str, verbose: bool = True) -> None:
     where = f"library.load({path!r})"
     if not os.path.exists(path):
         raise FileAccessError(where, "no such file")
-    raise NotSupportedError(
-        where,
-        "it is compiled for MXNet's C interface",
-        hint="write the operator in Python: mx.operator.register, or executorkit.ops",
-    )
+    hint = "write the operator in Python: mx.operator.register, or executorkit.ops"
+    raise NotSupportedError(where, "it is compiled for MXNet's C interface", hint=hint)

@@ -76,10 +76,8 @@ class LRScheduler(CheckedKeywords):
         """The rate at update ``num_update`` of the warm-up; InputTypeError (an AssertionError)
         after the warm-up."""
         if not num_update < self.warmup_steps:
-            raise InputTypeError(
-                type(self).__name__,
-                f"update {num_update} is not among the {self.warmup_steps} of the warm-up",
-            )
+            problem = f"update {num_update} is not among the {self.warmup_steps} of the warm-up"
+            raise InputTypeError(type(self).__name__, problem)
         return self._warmup(num_update)
 
     def _warmup(self, n: Any) -> Any:
@@ -121,11 +119,9 @@ class LRScheduler(CheckedKeywords):
 
     def _rate(self) -> Callable[[Any], Any]:
         """The rate after warming up as a pure function of the number of updates."""
-        raise NotSupportedError(
-            type(self).__name__,
-            "its rates are computed by Python code, so that a program cannot",
-            hint="define _rate(self), a function of a traced count, or use an optax schedule",
-        )
+        problem = "its rates are computed by Python code, so that a program cannot"
+        hint = "define _rate(self), a function of a traced count, or use an optax schedule"
+        raise NotSupportedError(type(self).__name__, problem, hint=hint)
 
 
 class FactorScheduler(LRScheduler):
@@ -208,9 +204,8 @@ class MultiFactorScheduler(LRScheduler):
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, list) or not step:
-            raise InputTypeError(
-                type(self).__name__, f"step is {step!r}, expected a list of numbers"
-            )
+            problem = f"step is {step!r}, expected a list of numbers"
+            raise InputTypeError(type(self).__name__, problem)
         _check(
             self,
             step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)),

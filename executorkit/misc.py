@@ -18,9 +18,8 @@ class LearningRateScheduler:
 
     def __call__(self, iteration: int) -> float:
         """The rate at a number of updates; NotImplementedError unless overridden."""
-        raise NotSupportedError(
-            type(self).__name__, "it does not define __call__", hint="FactorScheduler"
-        )
+        problem = "it does not define __call__"
+        raise NotSupportedError(type(self).__name__, problem, hint="FactorScheduler")
 
 
 class FactorScheduler(LearningRateScheduler):

@@ -125,11 +125,9 @@ def imdecode(
         if content.startswith(_PNG) and not _holds_its_chunks(content):
             return None
     if size is not None and size[0] * size[1] > limit:
-        raise error(
-            where,
-            f"an image of {size[0]} x {size[1]} pixels, expected at most {limit}",
-            hint="a larger EXECUTORKIT_MAX_PIXELS in the environment, if the file is trusted",
-        )
+        problem = f"an image of {size[0]} x {size[1]} pixels, expected at most {limit}"
+        hint = "a larger EXECUTORKIT_MAX_PIXELS in the environment, if the file is trusted"
+        raise error(where, problem, hint=hint)
     return cv2.imdecode(np.frombuffer(content, np.uint8), flag)
 
 
@@ -246,13 +244,11 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
     multiplies and adds in one instruction.
     """
     if image.ndim != 3 or not image.size:
-        raise ShapeError(
-            "resizing", f"the image is {image.shape}, expected (height, width, channels)"
-        )
+        problem = f"the image is {image.shape}, expected (height, width, channels)"
+        raise ShapeError("resizing", problem)
     if width < 1 or height < 1:
-        raise AttributeValueError(
-            "resizing", f"width={width}, height={height}, expected positive numbers"
-        )
+        problem = f"width={width}, height={height}, expected positive numbers"
+        raise AttributeValueError("resizing", problem)
     if image.dtype.name not in ("uint8", "float32", "float64", "int8", "int32"):
         raise DTypeError("resizing", f"images of {image.dtype.name} are not served", hint="uint8")
     if image.shape[:2] == (height, width):

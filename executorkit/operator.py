@@ -211,11 +211,9 @@ class _CheckedProp:
             strict=True,
         ):
             if len(values) != len(names):
-                raise MXNetError(
-                    self._where,
-                    f"{method} answers for {len(values)} {kind}, it has {len(names)}",
-                    given_by=f"{type(self._prop).__name__}.{method}",
-                )
+                problem = f"{method} answers for {len(values)} {kind}, it has {len(names)}"
+                given_by = f"{type(self._prop).__name__}.{method}"
+                raise MXNetError(self._where, problem, given_by=given_by)
         return answers
 
     def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
@@ -253,9 +251,8 @@ def register(reg_name: str) -> Callable[[P], P]:
 
     def add(prop_cls: P) -> P:
         if not (isinstance(prop_cls, type) and issubclass(prop_cls, CustomOpProp)):
-            raise TypeError(
-                f"register({reg_name!r}) takes a subclass of CustomOpProp, not {prop_cls!r}"
-            )
+            problem = f"register({reg_name!r}) takes a subclass of CustomOpProp, not {prop_cls!r}"
+            raise TypeError(problem)
 
         def factory(attrs: Mapping[str, str]) -> _CheckedProp:
             texts: dict[str, Any] = dict(attrs)
@@ -301,9 +298,8 @@ class PythonOp:
         Arguments are symbols, by position or by name, and ``name``. Inputs that are missing become
         variables.
         """
-        raise NotSupportedError(
-            "PythonOp.get_symbol", "it is the base class", hint="NumpyOp or CustomOp"
-        )
+        problem = "it is the base class"
+        raise NotSupportedError("PythonOp.get_symbol", problem, hint="NumpyOp or CustomOp")
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
         """Writes the outputs, here the first input."""
@@ -453,9 +449,8 @@ class _ObjectInfo:
         """float32 throughout; DTypeError for inputs of another type."""
         for name, dtype in zip(self.arguments, inputs, strict=True):
             if dtype != "float32":
-                raise DTypeError(
-                    self._where, f"{name!r} is {dtype}, expected float32", hint="CustomOp"
-                )
+                problem = f"{name!r} is {dtype}, expected float32"
+                raise DTypeError(self._where, problem, hint="CustomOp")
         return ["float32"] * len(inputs), ["float32"] * len(self.outputs), []
 
     def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:

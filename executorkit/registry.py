@@ -85,29 +85,23 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         target, *arguments = args or (kwargs.pop(nickname),)
         if isinstance(target, base_class):
             if arguments or kwargs:
-                raise RegistryError(
-                    f"{nickname}: create",
-                    "arguments are given beside an instance",
-                    hint=f"give the name of the {nickname}, or the instance alone",
-                )
+                problem = "arguments are given beside an instance"
+                hint = f"give the name of the {nickname}, or the instance alone"
+                raise RegistryError(f"{nickname}: create", problem, hint=hint)
             return target
         if isinstance(target, dict):
             return create(**target)
         if not isinstance(target, str):
-            raise RegistryError(
-                f"{nickname}: create", f"{target!r}, expected the name of a {nickname}"
-            )
+            problem = f"{target!r}, expected the name of a {nickname}"
+            raise RegistryError(f"{nickname}: create", problem)
         if target[:1] in ("[", "{"):
             name, options = _parsed(target, nickname)
             return create(*name, **options)
         klass = registered.get(target.lower())
         if klass is None:
             similar = difflib.get_close_matches(target.lower(), registered, 3, 0.5)
-            raise RegistryError(
-                f"{nickname}: create",
-                f"{target!r} is not registered",
-                hint=" or ".join(map(repr, similar or sorted(registered))),
-            )
+            hint = " or ".join(map(repr, similar or sorted(registered)))
+            raise RegistryError(f"{nickname}: create", f"{target!r} is not registered", hint=hint)
         return klass(*arguments, **kwargs)
 
     create.__doc__ = f"Creates a {nickname} by name, from a configuration, or returns an instance."
@@ -124,6 +118,5 @@ def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return (name,), dict(options)
     except (TypeError, ValueError, RecursionError):
         text = shorten(text)
-        raise RegistryError(
-            f"{nickname}: create", f"{text!r} is neither [name, options] nor an object"
-        ) from None
+        problem = f"{text!r} is neither [name, options] nor an object"
+        raise RegistryError(f"{nickname}: create", problem) from None

@@ -68,7 +68,6 @@ class Features(OrderedDict[str, Feature]):
         """
         name = feature_name.upper()
         if name not in self:
-            raise UnknownNameError(
-                "Features", f"unknown feature {name!r}", hint=did_you_mean(name, self)
-            )
+            problem = f"unknown feature {name!r}"
+            raise UnknownNameError("Features", problem, hint=did_you_mean(name, self))
         return self[name].enabled

@@ -48,9 +48,8 @@ def get_cuda_compute_capability(ctx: Context) -> int | None:
     ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
     """
     if ctx.device_type != "gpu":
-        raise ArgumentValueError(
-            "get_cuda_compute_capability", f"{ctx} is no gpu", hint="mx.gpu(0)"
-        )
+        problem = f"{ctx} is no gpu"
+        raise ArgumentValueError("get_cuda_compute_capability", problem, hint="mx.gpu(0)")
     capability = getattr(ctx.device, "compute_capability", None)
     return None if capability is None else int(str(capability).replace(".", ""))
 
@@ -155,12 +154,9 @@ def is_np_array() -> bool:
 
 
 def _refuse_arrays(where: str) -> None:
-    raise NotSupportedError(
-        where,
-        "arrays of mx.np are not available",
-        because="executorkit serves mx.nd and mx.sym",
-        hint="np_shape alone, or NumPy arrays and mx.nd.array",
-    )
+    because = "executorkit serves mx.nd and mx.sym"
+    hint = "np_shape alone, or NumPy arrays and mx.nd.array"
+    raise NotSupportedError(where, "arrays of mx.np are not available", because=because, hint=hint)
 
 
 def np_array(active: bool = True) -> AbstractContextManager[None]:
@@ -184,9 +180,8 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     """Chooses the meaning of shapes; NotSupportedError if ``array``, ValueError
     (ArgumentValueError) if arrays are asked for without shapes."""
     if array and not shape:
-        raise ArgumentValueError(
-            "set_np", "array=True needs shape=True", hint="set_np(True, False)"
-        )
+        problem = "array=True needs shape=True"
+        raise ArgumentValueError("set_np", problem, hint="set_np(True, False)")
     if array:
         _refuse_arrays("set_np")
     set_np_shape(shape)
@@ -229,9 +224,8 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
             raise InputTypeError(name, f"{key!r} is no option of it")
         accepted = _UFUNC_OPTIONS[key]
         if value != accepted:
-            raise NotSupportedError(
-                name, f"{key}={value!r} is not supported", hint=f"{key}={accepted!r}"
-            )
+            problem = f"{key}={value!r} is not supported"
+            raise NotSupportedError(name, problem, hint=f"{key}={accepted!r}")
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:

@@ -73,9 +73,8 @@ def checkpoint_files(
         else:
             symbol = _once(symbol, text, "symbol")
     if len(prefixes) > 1:
-        raise ArgumentValueError(
-            f"{prefixes[1]!r}", f"no such file, and {prefixes[0]!r} is a prefix already"
-        )
+        problem = f"no such file, and {prefixes[0]!r} is a prefix already"
+        raise ArgumentValueError(f"{prefixes[1]!r}", problem)
     for prefix in prefixes:
         params = params or params_path(prefix, _epoch(prefix, epoch))
         symbol = symbol or f"{prefix}-symbol.json"
@@ -109,11 +108,8 @@ def _epoch(prefix: str, epoch: int | None) -> int:
     """The epoch asked for, or the last one that is there."""
     epochs = checkpoint_epochs(prefix)
     if not epochs:
-        raise FileAccessError(
-            f"{prefix}-*.params",
-            "there is no such file",
-            hint="the path of a symbol file and of a .params file, or the prefix of both",
-        )
+        hint = "the path of a symbol file and of a .params file, or the prefix of both"
+        raise FileAccessError(f"{prefix}-*.params", "there is no such file", hint=hint)
     if epoch is not None and epoch not in epochs:
         problem = f"there is no epoch {epoch}"
         hint = "one of those there: " + ", ".join(map(str, epochs[-_EPOCHS:]))

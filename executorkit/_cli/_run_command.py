@@ -67,9 +67,8 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(word) for word in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r}: expected a number, or several with commas between them"
-        ) from None
+        problem = f"{text!r}: expected a number, or several with commas between them"
+        raise argparse.ArgumentTypeError(problem) from None
 
 
 def run(options: argparse.Namespace) -> int:

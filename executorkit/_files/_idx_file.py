@@ -29,9 +29,8 @@ def read_idx(path: str | os.PathLike[str], ndim: int) -> np.ndarray:
             source = gzip.GzipFile(fileobj=file) if zipped else file
             head = source.read(header)
             if len(head) < header or int.from_bytes(head[:4], "big") != magic:
-                raise FileFormatError(
-                    str(path), f"it does not start with {magic}, the mark of such a file"
-                )
+                problem = f"it does not start with {magic}, the mark of such a file"
+                raise FileFormatError(str(path), problem)
             shape = struct.unpack(f">{ndim}I", head[4:])
             # One byte more than there should be, and no more than there can be.
             possible = os.fstat(file.fileno()).st_size * (_MAX_RATIO if zipped else 1)
@@ -45,9 +44,6 @@ def read_idx(path: str | os.PathLike[str], ndim: int) -> np.ndarray:
     if len(content) != math.prod(shape):
         more = "more than " if len(content) > math.prod(shape) else ""
         size = min(len(content), math.prod(shape))
-        raise FileFormatError(
-            str(path),
-            f"it holds {more}{size} values, expected {math.prod(shape)}",
-            because=f"its header says {shape}",
-        )
+        problem = f"it holds {more}{size} values, expected {math.prod(shape)}"
+        raise FileFormatError(str(path), problem, because=f"its header says {shape}")
     return np.frombuffer(content, np.uint8).reshape(shape)

@@ -248,8 +248,7 @@ def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
         key, _, remainder = line.strip().partition("\t")
         offset = remainder.partition("\t")[0]
         if not offset.strip().isdecimal():
-            raise RecordError(
-                f"{name}, line {number}", f"{line!r}, expected a key, a tabulator and an offset"
-            )
+            problem = f"{line!r}, expected a key, a tabulator and an offset"
+            raise RecordError(f"{name}, line {number}", problem)
         entries.append((key, int(offset)))
     return entries

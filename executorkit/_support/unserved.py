@@ -65,17 +65,14 @@ class UnservedModules(MetaPathFinder):
         if package != _PACKAGE or not name:
             return
         if name in ELSEWHERE:
-            raise MissingDependencyError(
-                fullname, "it is not part of executorkit", hint=ELSEWHERE[name]
-            )
+            problem = "it is not part of executorkit"
+            raise MissingDependencyError(fullname, problem, hint=ELSEWHERE[name])
         parent, _, last = fullname.rpartition(".")
         alias = getattr(sys.modules.get(parent), last, None)
         if isinstance(alias, ModuleType) and alias.__name__ != fullname:
-            raise MissingDependencyError(
-                fullname,
-                f"it is an attribute of {parent}, not a module",
-                hint=f"import {alias.__name__}, or from {parent} import {last}",
-            )
+            problem = f"it is an attribute of {parent}, not a module"
+            hint = f"import {alias.__name__}, or from {parent} import {last}"
+            raise MissingDependencyError(fullname, problem, hint=hint)
 
 
 def attribute_getter(module: str) -> Callable[[str], NoReturn]:

@@ -88,9 +88,8 @@ def export_checkpoint(
         with open_parameters(path) as written:
             comparison = Comparison.of("array", arrays, written)
     elif symbol is None:
-        raise ArgumentValueError(
-            f"export to {form}", "a network is exported, and no symbol file is given"
-        )
+        problem = "a network is exported, and no symbol file is given"
+        raise ArgumentValueError(f"export to {form}", problem)
     else:
         network = InferenceNetwork.of(load_symbol(symbol), arrays, shapes)
         if form == "stablehlo":

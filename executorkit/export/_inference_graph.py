@@ -89,11 +89,9 @@ class InferenceNetwork:
         inputs = {name: whole.get(name) for name in deduced if name not in labels}
         unknown = [name for name, shape in inputs.items() if not is_fully_known(shape)]
         if unknown:
-            raise ShapeError(
-                "shapes of the inputs",
-                f"those of {listed(unknown, _LISTED)} do not follow from the parameters",
-                hint=f"give them, such as {unknown[0]}=(1, 3, 224, 224)",
-            )
+            problem = f"those of {listed(unknown, _LISTED)} do not follow from the parameters"
+            hint = f"give them, such as {unknown[0]}=(1, 3, 224, 224)"
+            raise ShapeError("shapes of the inputs", problem, hint=hint)
         used = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
         types = {name: array.dtype.name for name, array in arrays.items() if name in used}
         types.update(dtypes or {})

@@ -116,12 +116,10 @@ def require_safetensors() -> Any:
     try:
         import safetensors
     except ImportError:
-        raise MissingDependencyError(
-            "safetensors",
-            "it is not installed",
-            because="files in its format are read by it",
-            hint="pip install 'executorkit[safetensors]'",
-        ) from None
+        problem = "it is not installed"
+        because = "files in its format are read by it"
+        hint = "pip install 'executorkit[safetensors]'"
+        raise MissingDependencyError("safetensors", problem, because=because, hint=hint) from None
     return safetensors
 
 

@@ -102,11 +102,8 @@ def export_network(
 def check_platforms(platforms: Sequence[str]) -> None:
     """Raises ArgumentValueError for names that are no platforms."""
     if isinstance(platforms, str) or not platforms or set(platforms) - set(_KNOWN_PLATFORMS):
-        raise ArgumentValueError(
-            "export to StableHLO",
-            f"platforms={platforms!r}",
-            hint="one or more of " + ", ".join(_KNOWN_PLATFORMS),
-        )
+        hint = "one or more of " + ", ".join(_KNOWN_PLATFORMS)
+        raise ArgumentValueError("export to StableHLO", f"platforms={platforms!r}", hint=hint)
 
 
 def _exported(
@@ -227,7 +224,6 @@ def load(path: str | os.PathLike[str]) -> StableHLOModel:
     except Exception as error:
         # A damaged program fails in the reader of JAX's format, in any way.
         reason = str(error).strip().partition("\n")[0]
-        raise FileFormatError(
-            os.fspath(path), "its program cannot be read", because=reason
-        ) from error
+        problem = "its program cannot be read"
+        raise FileFormatError(os.fspath(path), problem, because=reason) from error
     return StableHLOModel(program, arrays)

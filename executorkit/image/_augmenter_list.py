@@ -114,9 +114,8 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     crop_size = (data_shape[2], data_shape[1])
     if rand_resize:
         if not rand_crop:
-            raise ArgumentValueError(
-                "CreateAugmenter", "rand_resize without rand_crop", hint="rand_crop=True"
-            )
+            problem = "rand_resize without rand_crop"
+            raise ArgumentValueError("CreateAugmenter", problem, hint="rand_crop=True")
         proportions = (3.0 / 4.0, 4.0 / 3.0)
         augmenters.append(RandomSizedCropAug(crop_size, 0.08, proportions, inter_method))
     elif rand_crop:

@@ -55,9 +55,8 @@ class DetBorrowAug(DetAugmenter):
 
     def __init__(self, augmenter: Augmenter) -> None:
         if not isinstance(augmenter, Augmenter):
-            raise DataArgumentError(
-                "DetBorrowAug", f"{augmenter!r} is no Augmenter", hint="CastAug()"
-            )
+            problem = f"{augmenter!r} is no Augmenter"
+            raise DataArgumentError("DetBorrowAug", problem, hint="CastAug()")
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
@@ -77,11 +76,9 @@ class DetRandomSelectAug(DetAugmenter):
             aug_list = [aug_list]
         for augmenter in aug_list:
             if not isinstance(augmenter, DetAugmenter):
-                raise DataArgumentError(
-                    "DetRandomSelectAug",
-                    f"{augmenter!r} is no DetAugmenter",
-                    hint="DetBorrowAug(augmenter)",
-                )
+                problem = f"{augmenter!r} is no DetAugmenter"
+                hint = "DetBorrowAug(augmenter)"
+                raise DataArgumentError("DetRandomSelectAug", problem, hint=hint)
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if aug_list else 1
 
@@ -121,13 +118,11 @@ def _range_of(where: str, name: str, value: Any) -> Any:
 
 def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -> None:
     if area[1] <= least_area or area[0] > area[1]:
-        raise DataArgumentError(
-            where, f"area_range={area}, expected a rising pair that exceeds {least_area}"
-        )
+        problem = f"area_range={area}, expected a rising pair that exceeds {least_area}"
+        raise DataArgumentError(where, problem)
     if aspect_ratio[0] <= 0 or aspect_ratio[0] > aspect_ratio[1]:
-        raise DataArgumentError(
-            where, f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair"
-        )
+        problem = f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair"
+        raise DataArgumentError(where, problem)
 
 
 class _RandomFrame(DetAugmenter):
@@ -374,10 +369,8 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     count = max(len(values) for values in lists)
     for values in lists:
         if len(values) not in (1, count):
-            raise ArgumentValueError(
-                "CreateMultiRandCropAugmenter",
-                f"{values} has {len(values)} entries, another list has {count}",
-            )
+            problem = f"{values} has {len(values)} entries, another list has {count}"
+            raise ArgumentValueError("CreateMultiRandCropAugmenter", problem)
     rows = zip(*(values * count if len(values) == 1 else values for values in lists), strict=True)
     return DetRandomSelectAug([DetRandomCropAug(*row) for row in rows], skip_prob=skip_prob)
 

@@ -71,6 +71,5 @@ def check_colours(where: str, image: NDArray, channels: tuple[int, ...] = (3,)) 
         raise DTypeError(where, f"the image is {np.dtype(image.dtype).name}, expected float32",
                     hint="CastAug() first")  # fmt: skip
     if image.shape[-1] not in channels:
-        raise ShapeError(
-            where, f"the image is {image.shape}, expected {channels[0]} channels at the end"
-        )
+        problem = f"the image is {image.shape}, expected {channels[0]} channels at the end"
+        raise ShapeError(where, problem)

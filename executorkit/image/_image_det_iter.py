@@ -182,10 +182,8 @@ class ImageDetIter(ImageIter):
         AssertionError if ``it`` is none or its objects have another length. ``verbose`` logs it.
         """
         if not isinstance(it, ImageDetIter) or it.label_shape[1] != self.label_shape[1]:
-            raise ArgumentValueError(
-                f"{type(self).__name__}.sync_label_shape",
-                f"{it!r} is no ImageDetIter with objects of {self.label_shape[1]} numbers",
-            )
+            problem = f"{it!r} is no ImageDetIter with objects of {self.label_shape[1]} numbers"
+            raise ArgumentValueError(f"{type(self).__name__}.sync_label_shape", problem)
         shapes = (self.label_shape, it.label_shape)
         largest = (max(shape[0] for shape in shapes), self.label_shape[1])
         for iterator in (self, it):
@@ -288,6 +286,5 @@ def _show(cv2: Any, image: np.ndarray, window: str, milliseconds: int) -> None:
         cv2.imshow(window, image)
         cv2.waitKey(milliseconds)
     except cv2.error as error:
-        raise NotSupportedError(
-            "draw_next", f"this OpenCV shows no windows: {error}", hint="waitKey=None"
-        ) from None
+        problem = f"this OpenCV shows no windows: {error}"
+        raise NotSupportedError("draw_next", problem, hint="waitKey=None") from None

@@ -31,9 +31,8 @@ def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
     if interp == 9 and len(sizes) != 4:
         raise ArgumentValueError("interp=9", f"{sizes=}, expected four numbers")
     if interp not in INTERPOLATIONS:
-        raise ArgumentValueError(
-            "interp", f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)"
-        )
+        problem = f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)"
+        raise ArgumentValueError("interp", problem)
     return choose_interpolation(interp, sizes[:2], sizes[2:], random)
 
 

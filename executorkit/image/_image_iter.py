@@ -121,9 +121,8 @@ class ImageIter(DataIter):
     def _check_sources(self, path_imgrec: Any, path_imglist: Any, imglist: Any, dtype: Any) -> None:
         where = type(self).__name__
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
-            raise DataArgumentError(
-                where, "no images", hint="path_imgrec, path_imglist, or imglist (a list)"
-            )
+            hint = "path_imgrec, path_imglist, or imglist (a list)"
+            raise DataArgumentError(where, "no images", hint=hint)
         if dtype not in LABEL_TYPES:
             problem = f"{dtype!r}, expected one of {', '.join(LABEL_TYPES)}"
             raise DataArgumentError(f"{where}: dtype", problem)
@@ -137,11 +136,8 @@ class ImageIter(DataIter):
             sequence = list(self.imglist or ())
         elif self.shuffle or num_parts > 1 or indexed:
             if self.imgidx is None:
-                raise DataArgumentError(
-                    where,
-                    "a file of records without an index can neither be shuffled nor divided",
-                    hint="path_imgidx",
-                )
+                problem = "a file of records without an index can neither be shuffled nor divided"
+                raise DataArgumentError(where, problem, hint="path_imgidx")
             sequence = self.imgidx
         else:
             return None
@@ -206,9 +202,8 @@ class ImageIter(DataIter):
     def read_image(self, fname: str) -> bytes:
         """The bytes of the file ``fname`` below ``path_root``."""
         if self.path_root is None:
-            raise DataArgumentError(
-                type(self).__name__, f"{fname!r}: below which folder?", hint="path_root"
-            )
+            problem = f"{fname!r}: below which folder?"
+            raise DataArgumentError(type(self).__name__, problem, hint="path_root")
         with open(os.path.join(self.path_root, fname), "rb") as file:
             return file.read()
 
@@ -217,9 +212,8 @@ class ImageIter(DataIter):
         try:
             return imdecode(s)
         except Exception as error:
-            raise FileFormatError(
-                type(self).__name__, f"{self._current()} is a broken image: {error}"
-            ) from error
+            problem = f"{self._current()} is a broken image: {error}"
+            raise FileFormatError(type(self).__name__, problem) from error
 
     def _current(self) -> str:
         """The name of the image that was read last."""
@@ -231,10 +225,8 @@ class ImageIter(DataIter):
     def check_data_shape(self, data_shape: Any) -> None:
         """ValueError unless the shape is (3, height, width)."""
         if len(data_shape) != 3 or data_shape[0] != 3:
-            raise DataArgumentError(
-                f"{type(self).__name__}: data_shape",
-                f"{data_shape}, expected three channels, height and width",
-            )
+            problem = f"{data_shape}, expected three channels, height and width"
+            raise DataArgumentError(f"{type(self).__name__}: data_shape", problem)
 
     def check_valid_image(self, data: Any) -> None:
         """MXNetError (RuntimeError) for an image without axes, which is then left out."""

@@ -50,20 +50,15 @@ def _read(operator: str, name: str, value: Any) -> Any:
 
 def _host(operator: str, name: str, source: Any) -> np.ndarray:
     if not isinstance(source, NDArray):
-        raise InputTypeError(
-            f"operator {operator}",
-            f"{name!r} is a {type(source).__name__}, expected an NDArray",
-            hint="mx.nd.array(...)",
-        )
+        problem = f"{name!r} is a {type(source).__name__}, expected an NDArray"
+        raise InputTypeError(f"operator {operator}", problem, hint="mx.nd.array(...)")
     return host_view(source)
 
 
 def _check_image(operator: str, image: np.ndarray) -> None:
     if image.ndim != 3:
-        raise ShapeError(
-            f"operator {operator}",
-            f"the image is {image.shape}, expected (height, width, channels)",
-        )
+        problem = f"the image is {image.shape}, expected (height, width, channels)"
+        raise ShapeError(f"operator {operator}", problem)
 
 
 def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
@@ -122,9 +117,8 @@ def imdecode(
     if isinstance(buf, NDArray):
         return cvimdecode(buf, flag, to_rgb, out, name, **kwargs)
     if not isinstance(buf, bytes | bytearray | np.ndarray):
-        raise DataArgumentError(
-            "imdecode", f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array"
-        )
+        problem = f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array"
+        raise DataArgumentError("imdecode", problem)
     return decode("_cvimdecode", buf, flag, to_rgb, out, kwargs)
 
 
@@ -159,9 +153,8 @@ def imread(
         with open(str(filename), "rb") as file:
             data = file.read()
     except OSError as error:
-        raise FileAccessError(
-            "operator _cvimread", f"{str(filename)!r} cannot be read: {error.strerror}"
-        ) from None
+        problem = f"{str(filename)!r} cannot be read: {error.strerror}"
+        raise FileAccessError("operator _cvimread", problem) from None
     return decode("_cvimread", data, flag, to_rgb, out, kwargs)
 
 
@@ -206,12 +199,10 @@ def _border_colour(values: tuple[float, ...], value: float, image: np.ndarray) -
     channels = image.shape[2]
     numbers = [*(values or (value,) * 3)][:4] + [0.0] * 4
     if channels > 4 and len(set(numbers[:4])) > 1:
-        raise AttributeValueError(
-            "operator _cvcopyMakeBorder",
-            f"the border is {numbers[:4]} and the image has {channels} channels",
-            because="more than four channels are filled with one number",
-            hint=f"values={(numbers[0],) * 4}",
-        )
+        problem = f"the border is {numbers[:4]} and the image has {channels} channels"
+        because = "more than four channels are filled with one number"
+        hint = f"values={(numbers[0],) * 4}"
+        raise AttributeValueError("operator _cvcopyMakeBorder", problem, because=because, hint=hint)
     colour = np.resize(numbers[:4], channels)
     if image.dtype.kind in "iu":
         limits = np.iinfo(image.dtype)

@@ -140,9 +140,8 @@ def diagnose(
     network = load_json(text)
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     if headers is not None and any(array.name is None for array in headers):
-        raise FileFormatError(
-            headers.path, "its arrays have no names, so they belong to no argument"
-        )
+        problem = "its arrays have no names, so they belong to no argument"
+        raise FileFormatError(headers.path, problem)
     stored = {plain_name(a.name): a.shape for a in headers or () if a.name is not None}
     arguments, weights = network.list_arguments(), set(required_names(network))
     check_names("the shape of", sizes, arguments, [n for n in arguments if n not in weights])

@@ -60,9 +60,8 @@ class CSVIter(RowIter):
             raise DataArgumentError("CSVIter: data_csv", "it is missing")
         dtype_name = "float32" if dtype is None else np.dtype(dtype).name
         if dtype_name not in _TYPES:
-            raise DataArgumentError(
-                "CSVIter: dtype", f"{dtype_name}, expected one of {', '.join(_TYPES)}"
-            )
+            problem = f"{dtype_name}, expected one of {', '.join(_TYPES)}"
+            raise DataArgumentError("CSVIter: dtype", problem)
         shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
         label_dims = () if labels == (1,) else labels
         data = _read(data_csv, shape, dtype_name)
@@ -96,9 +95,6 @@ def _read(path: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     except ValueError as error:
         raise FileFormatError(str(path), str(error)) from None
     if rows.shape[1] != math.prod(shape):
-        raise FileFormatError(
-            str(path),
-            f"a row has {rows.shape[1]} numbers, expected {math.prod(shape)}",
-            because=f"an example has shape {shape}",
-        )
+        problem = f"a row has {rows.shape[1]} numbers, expected {math.prod(shape)}"
+        raise FileFormatError(str(path), problem, because=f"an example has shape {shape}")
     return rows.reshape(-1, *shape)

@@ -108,11 +108,8 @@ class DataBatch:
     ) -> None:
         for kind, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, list | tuple):
-                raise DataArgumentError(
-                    f"DataBatch: {kind}",
-                    f"a {type(arrays).__name__}, expected a list of NDArrays",
-                    hint=f"{kind}=[array]",
-                )
+                problem = f"a {type(arrays).__name__}, expected a list of NDArrays"
+                raise DataArgumentError(f"DataBatch: {kind}", problem, hint=f"{kind}=[array]")
         self.data = data
         self.label = label
         self.pad = pad

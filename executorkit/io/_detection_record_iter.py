@@ -108,11 +108,9 @@ def _label_width(
     if options.label_pad_width <= 0:
         return longest
     if options.label_pad_width < longest:
-        raise DataArgumentError(
-            "ImageDetRecordIter: label_pad_width",
-            f"{options.label_pad_width}, expected at least {longest}",
-            because="a record has this many labels",
-        )
+        problem = f"{options.label_pad_width}, expected at least {longest}"
+        because = "a record has this many labels"
+        raise DataArgumentError("ImageDetRecordIter: label_pad_width", problem, because=because)
     return options.label_pad_width
 
 

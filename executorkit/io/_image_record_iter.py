@@ -117,11 +117,9 @@ class RecordImageIter(MXDataIter):
 
     def _check_size(self, offsets: list[int]) -> None:
         if len(offsets) < self.batch_size:
-            raise BatchError(
-                f"{type(self).__name__}: batch_size",
-                f"{self.batch_size}, expected at most twice the number of records",
-                because=f"there are {len(offsets) // 2} records",
-            )
+            problem = f"{self.batch_size}, expected at most twice the number of records"
+            because = f"there are {len(offsets) // 2} records"
+            raise BatchError(f"{type(self).__name__}: batch_size", problem, because=because)
 
     def _load(self) -> tuple[NDArray, NDArray, int, np.ndarray] | None:
         self._fresh = False

@@ -62,9 +62,8 @@ class MNISTIter(MXDataIter):
             raise DataArgumentError("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
         part_count = positive_integer("MNISTIter", "num_parts", num_parts)
         if not 0 <= part_index < part_count:
-            raise DataArgumentError(
-                "MNISTIter: part_index", f"{part_index}, expected 0 to {part_count - 1}"
-            )
+            problem = f"{part_index}, expected 0 to {part_count - 1}"
+            raise DataArgumentError("MNISTIter: part_index", problem)
         images, labels = read_idx(image, 3), read_idx(label, 1)
         if len(images) != len(labels):
             raise FileFormatError(str(label), f"{len(labels)} labels, expected {len(images)}")
@@ -75,9 +74,8 @@ class MNISTIter(MXDataIter):
         rows = np.arange(int(part_size * part_index), int(part_size * (part_index + 1)))
         self._rows = rows[shuffled_indices(len(rows), seed)] if shuffle else rows
         if len(rows) < self.batch_size:
-            raise DataArgumentError(
-                "MNISTIter: batch_size", f"{self.batch_size} of {len(rows)} examples"
-            )
+            problem = f"{self.batch_size} of {len(rows)} examples"
+            raise DataArgumentError("MNISTIter: batch_size", problem)
         self._images = images.reshape(-1, *shape)
         self._labels = labels
         self._position = 0

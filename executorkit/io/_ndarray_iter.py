@@ -56,10 +56,8 @@ def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
         names = [name] if len(arrays) == 1 else [f"_{i}_{name}" for i in range(len(arrays))]
         arrays = dict(zip(names, arrays, strict=True))
     if not isinstance(arrays, Mapping):
-        raise DataArgumentError(
-            f"NDArrayIter: {what}",
-            f"a {type(arrays).__name__}, expected an array, a list of arrays or a dict",
-        )
+        problem = f"a {type(arrays).__name__}, expected an array, a list of arrays or a dict"
+        raise DataArgumentError(f"NDArrayIter: {what}", problem)
     return [_source(name, arrays[name]) for name in sorted(arrays)]
 
 
@@ -149,16 +147,13 @@ class NDArrayIter(DataIter):
         for source in sources:
             where = f"NDArrayIter: {source.name!r}"
             if not 0 <= self._axis < source.value.ndim:
-                raise ShapeError(
-                    where,
-                    f"shape {source.value.shape} has no batch axis in layout {self.layout!r}",
-                    hint="a layout whose 'N' stands for an axis of every array",
-                )
+                problem = f"shape {source.value.shape} has no batch axis in layout {self.layout!r}"
+                hint = "a layout whose 'N' stands for an axis of every array"
+                raise ShapeError(where, problem, hint=hint)
             rows = source.value.shape[self._axis]
             if rows < count:
-                raise ShapeError(
-                    where, f"{rows} examples, expected {count}", because=f"{owner} has {count}"
-                )
+                problem = f"{rows} examples, expected {count}"
+                raise ShapeError(where, problem, because=f"{owner} has {count}")
 
     @property
     def provide_data(self) -> list[DataDesc]:

@@ -132,11 +132,9 @@ class RecordAugmenter:
         """A square of random size, resized."""
         options = self._options
         if min(image.shape[:2]) < options.max_crop_size:
-            raise BatchError(
-                "max_crop_size",
-                f"{options.max_crop_size}, expected at most the image's edges",
-                because=f"an image is {image.shape[1]} pixels wide and {image.shape[0]} high",
-            )
+            problem = f"{options.max_crop_size}, expected at most the image's edges"
+            because = f"an image is {image.shape[1]} pixels wide and {image.shape[0]} high"
+            raise BatchError("max_crop_size", problem, because=because)
         size = random.randint(max(options.min_crop_size, 1), max(options.max_crop_size, 1))
         crop = self._crop_at(image, size, size, random)
         return resize_image(crop, self._width, self._height, options.inter_method, random)

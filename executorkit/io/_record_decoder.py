@@ -70,11 +70,8 @@ class LabelledImageDecoder:
             return labels if self.label_shape else labels[0]
         count = header.flag or 1
         if count != self._width:
-            raise FileFormatError(
-                where,
-                f"{count} labels, expected {self._width}",
-                because=f"label_width is {self._width}",
-            )
+            problem = f"{count} labels, expected {self._width}"
+            raise FileFormatError(where, problem, because=f"label_width is {self._width}")
         return header.label if self.label_shape or not header.flag else header.label[0]
 
 

@@ -121,9 +121,8 @@ def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
     values = list(arrays.values() if isinstance(arrays, dict) else arrays)
     if len(values) != 1 or values[0].shape != shape:
         shapes = ", ".join(str(v.shape) for v in values)
-        raise FileFormatError(
-            path, f"arrays of shapes {shapes or 'none'}, expected one mean image {shape}"
-        )
+        problem = f"arrays of shapes {shapes or 'none'}, expected one mean image {shape}"
+        raise FileFormatError(path, problem)
     return values[0].asnumpy().astype(np.float32)
 
 

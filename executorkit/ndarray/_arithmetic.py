@@ -113,11 +113,8 @@ def _number(name: str, x: Any) -> float | int:
         x = x.item()
     if isinstance(x, float | int):
         return x
-    raise InputTypeError(
-        f"nd.{name}",
-        f"{type(x).__name__} is not supported, expected an NDArray or a number",
-        hint="mx.nd.array(x) makes an NDArray",
-    )
+    problem = f"{type(x).__name__} is not supported, expected an NDArray or a number"
+    raise InputTypeError(f"nd.{name}", problem, hint="mx.nd.array(x) makes an NDArray")
 
 
 def _function(name: str, summary: str) -> Callable[[Any, Any], Any]:

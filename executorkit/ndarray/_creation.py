@@ -58,9 +58,8 @@ def _dims(shape: Any) -> Shape:
     except TypeError:
         dims = (-1,)
     if any(d < 0 for d in dims):
-        raise ShapeError(
-            "shape", f"{shape!r} is no shape", hint="a tuple of numbers, none negative"
-        )
+        problem = f"{shape!r} is no shape"
+        raise ShapeError("shape", problem, hint="a tuple of numbers, none negative")
     return dims
 
 
@@ -104,11 +103,8 @@ def from_numpy(
         kind = type(ndarray).__name__
         raise InputTypeError("from_numpy", f"a {kind}, expected a NumPy array")
     if zero_copy and not ndarray.flags.c_contiguous:
-        raise ArgumentValueError(
-            "from_numpy",
-            "the array is not contiguous",
-            hint="numpy.ascontiguousarray(x), or zero_copy=False",
-        )
+        hint = "numpy.ascontiguousarray(x), or zero_copy=False"
+        raise ArgumentValueError("from_numpy", "the array is not contiguous", hint=hint)
     context = current_context()
     host = np.array(ndarray, element_type(ndarray.dtype))
     if zero_copy:
@@ -136,11 +132,8 @@ def from_dlpack(dlpack: Any) -> NDArray:
         (device,) = copied.devices()
         return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
     if not _is_unused_capsule(dlpack):
-        raise InputTypeError(
-            "from_dlpack",
-            f"{dlpack!r} is no unused DLPack capsule",
-            because="a capsule can be read once",
-        )
+        problem = f"{dlpack!r} is no unused DLPack capsule"
+        raise InputTypeError("from_dlpack", problem, because="a capsule can be read once")
     return from_numpy(np.from_dlpack(_Capsule(dlpack)), zero_copy=False)
 
 

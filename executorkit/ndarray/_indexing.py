@@ -115,9 +115,8 @@ def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:
 def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
     for i in (lowest, highest):
         if not -length <= i < length:
-            raise ValueRangeError(
-                "NDArray", f"index {i} is out of bounds for axis {axis} of length {length}"
-            )
+            problem = f"index {i} is out of bounds for axis {axis} of length {length}"
+            raise ValueRangeError("NDArray", problem)
 
 
 def _basic(entries: list[Any], shape: Shape) -> BasicIndex:

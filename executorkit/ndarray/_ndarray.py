@@ -77,9 +77,8 @@ class NDArray(Viewed, Handle):
 
     def __init__(self, handle: None = None, writable: bool = True) -> None:
         if handle is not None:
-            raise InputTypeError(
-                "NDArray", "it is not constructed directly", hint="mx.nd.array(...)"
-            )
+            problem = "it is not constructed directly"
+            raise InputTypeError("NDArray", problem, hint="mx.nd.array(...)")
         # Without contents, for MXNet's pickles: __setstate__ follows.
         self.show(_unpickle(type(self), np.zeros(0, np.float32), cpu()))
 
@@ -104,9 +103,8 @@ class NDArray(Viewed, Handle):
     def tostype(self, stype: str) -> Self:
         """A copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse storage."""
         if stype != "default":
-            raise NotSupportedError(
-                "tostype", f"storage type {stype!r} is not served", hint="'default'"
-            )
+            problem = f"storage type {stype!r} is not served"
+            raise NotSupportedError("tostype", problem, hint="'default'")
         return self.copy()
 
     # Parts
@@ -336,11 +334,9 @@ class NDArray(Viewed, Handle):
 
     def to_dlpack_for_write(self) -> Any:
         """Not served: the buffers are immutable. Raises MXNetError."""
-        raise MXNetError(
-            "to_dlpack_for_write",
-            "the buffer of an NDArray cannot be written to by others",
-            hint="write to the NDArray itself: x[:] = ...",
-        )
+        problem = "the buffer of an NDArray cannot be written to by others"
+        hint = "write to the NDArray itself: x[:] = ..."
+        raise MXNetError("to_dlpack_for_write", problem, hint=hint)
 
     # Printed form, pickling
 

@@ -61,9 +61,8 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     if not leaves or not all(isinstance(x, NDArray) for x in leaves):
         raise InputTypeError("foreach", f"data is {data!r}, expected an NDArray or a list of them")
     if len({len(x) for x in leaves}) > 1:
-        raise ShapeError(
-            "foreach", f"data have first axes of {[len(x) for x in leaves]}, not of one"
-        )
+        problem = f"data have first axes of {[len(x) for x in leaves]}, not of one"
+        raise ShapeError("foreach", problem)
     states, outputs = init_states, []
     for i in range(len(leaves[0])):
         output, states = body(nest_like(data, [x[i] for x in leaves]), states)
@@ -89,9 +88,8 @@ def while_loop(
     try:
         limit = int(max_iterations)
     except (TypeError, ValueError):
-        raise ArgumentValueError(
-            "while_loop", f"max_iterations is {max_iterations!r}, expected an integer"
-        ) from None
+        problem = f"max_iterations is {max_iterations!r}, expected an integer"
+        raise ArgumentValueError("while_loop", problem) from None
     lone = isinstance(loop_vars, NDArray)
     variables = [loop_vars] if lone else list(loop_vars)
     if not variables:
@@ -101,9 +99,8 @@ def while_loop(
         output, new = func(*variables)
         new = list(new) if isinstance(new, list | tuple) else [new]
         if len(new) != len(variables):
-            raise ArgumentValueError(
-                "while_loop", f"func gives {len(new)} loop_vars, expected {len(variables)}"
-            )
+            problem = f"func gives {len(new)} loop_vars, expected {len(variables)}"
+            raise ArgumentValueError("while_loop", problem)
         variables = new
         outputs.append(output)
     stacked = _padded(_stacked(outputs), limit) if outputs else []

@@ -75,11 +75,8 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     elif isinstance(data, list):
         arrays = data
     else:
-        raise ArgumentValueError(
-            "nd.save",
-            f"data is a {type(data).__name__}",
-            hint="an NDArray, a list of NDArrays, or a dict of them",
-        )
+        hint = "an NDArray, a list of NDArrays, or a dict of them"
+        raise ArgumentValueError("nd.save", f"data is a {type(data).__name__}", hint=hint)
     for noun, kind, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
             if not isinstance(x, kind):
@@ -346,10 +343,8 @@ class _ParamsReader:
         if magic in (_V2, _V3):
             (storage,) = self._numbers("i", "storage type")
         if storage in _STORAGE:
-            raise self._error(
-                f"it is a {_STORAGE[storage]} array; sparse arrays are not served",
-                hint="save x.tostype('default') with MXNet",
-            )
+            problem = f"it is a {_STORAGE[storage]} array; sparse arrays are not served"
+            raise self._error(problem, hint="save x.tostype('default') with MXNet")
         if storage != 0:
             raise self._error(f"unknown storage type {storage}")
         (ndim,) = self._numbers("I", "ndim") if magic in (_V1, _V2, _V3) else (magic,)

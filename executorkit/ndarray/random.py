@@ -69,9 +69,8 @@ def _draw(
         return invoke(sample, NDArray, arrays, attrs, out)
     for key, value in parameters.items():
         if isinstance(value, str) or not hasattr(value, "__float__"):
-            raise AttributeValueError(
-                f"random.{name}", f"{key} is {value!r}, expected a number or an NDArray"
-            )
+            problem = f"{key} is {value!r}, expected a number or an NDArray"
+            raise AttributeValueError(f"random.{name}", problem)
     if shape is None:
         attrs["shape"] = (1,) if out is None else out.shape
     op = lookup(f"_random_{name}")

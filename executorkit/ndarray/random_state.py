@@ -110,9 +110,8 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     try:
         state = operator.index(seed_state)
     except TypeError:
-        raise ArgumentValueError(
-            "seed", f"seed_state is {seed_state!r}, expected an integer"
-        ) from None
+        problem = f"seed_state is {seed_state!r}, expected an integer"
+        raise ArgumentValueError("seed", problem) from None
     if isinstance(ctx, str) and ctx == "all":
         _streams.reset(state, {})
     else:
@@ -143,9 +142,8 @@ def set_state(state: State) -> None:
         }
         start = operator.index(start)
     except (TypeError, ValueError):
-        raise ArgumentValueError(
-            "set_state", f"{state!r}, expected what get_state() returned"
-        ) from None
+        problem = f"{state!r}, expected what get_state() returned"
+        raise ArgumentValueError("set_state", problem) from None
     _streams.reset(start, running)
 
 

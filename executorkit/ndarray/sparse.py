@@ -53,11 +53,8 @@ class RowSparseNDArray(BaseSparseNDArray):
 
 
 def _refuse(name: str) -> Any:
-    raise NotSupportedError(
-        f"nd.sparse.{name}",
-        "sparse arrays are not served",
-        hint="dense arrays: mx.nd.array(x.asnumpy()), or x.tostype('default') with MXNet",
-    )
+    hint = "dense arrays: mx.nd.array(x.asnumpy()), or x.tostype('default') with MXNet"
+    raise NotSupportedError(f"nd.sparse.{name}", "sparse arrays are not served", hint=hint)
 
 
 def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:

@@ -68,11 +68,8 @@ def compose(
     arrays.
     """
     if MUTATES in op.traits:
-        raise MXNetError(
-            f"node {name!r} ({op.name})",
-            "this operator changes arrays in place, so it cannot be part of a graph",
-            hint="call it on arrays: mx.nd",
-        )
+        problem = "this operator changes arrays in place, so it cannot be part of a graph"
+        raise MXNetError(f"node {name!r} ({op.name})", problem, hint="call it on arrays: mx.nd")
     named = named or {}
     attrs = dict(attrs)
     if op.count and op.count not in attrs:

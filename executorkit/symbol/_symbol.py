@@ -153,12 +153,10 @@ class Symbol(PythonOperators, Viewed):
         where = shorten(repr(self), 100)
         if positions:
             problem = f"{len(positions)} outputs are called {name!r}"
-            raise ArgumentValueError(
-                where, problem, hint=f"a number: {', '.join(map(str, positions))}"
-            )
-        raise ArgumentValueError(
-            where, f"no output {name!r}", hint=self._similar_output(name, outputs)
-        )
+            hint = f"a number: {', '.join(map(str, positions))}"
+            raise ArgumentValueError(where, problem, hint=hint)
+        problem = f"no output {name!r}"
+        raise ArgumentValueError(where, problem, hint=self._similar_output(name, outputs))
 
     def _similar_output(self, name: str, outputs: Sequence[str]) -> str:
         """The hint for a name that is not among the outputs."""
@@ -320,11 +318,8 @@ class Symbol(PythonOperators, Viewed):
         """A copy of the symbol: XLA fuses its operators, whatever the backend. In MXNet the names
         of fused nodes change. MXNetError for a backend that MXNet does not know."""
         if backend not in _BACKENDS:
-            raise MXNetError(
-                "get_backend_symbol",
-                f"there is no backend {backend!r}",
-                hint=" or ".join(map(repr, _BACKENDS)),
-            )
+            problem = f"there is no backend {backend!r}"
+            raise MXNetError("get_backend_symbol", problem, hint=" or ".join(map(repr, _BACKENDS)))
         return copy(self)
 
     def optimize_for(
