@@ -11,7 +11,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import jax
 import numpy as np
@@ -52,6 +52,23 @@ def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
         return jax.numpy.dtype(dtype_name(name))
     except MXNetError as error:
         raise TypeError(*error.args) from None
+
+
+_Array = TypeVar("_Array", bound="NDArray")
+#: A method for one of Python's operators of two.
+_Operator = Callable[[_Array, Any], _Array]
+
+
+def _operator(name: str) -> _Operator[_Array]:
+    return lambda self, other: binary(name, self, other)
+
+
+def _reflected(name: str) -> _Operator[_Array]:
+    return lambda self, other: binary(name, other, self)
+
+
+def _in_place(name: str) -> _Operator[_Array]:
+    return lambda self, other: binary(name, self, other, self)
 
 
 class NDArray(Viewed, Handle):
@@ -370,58 +387,18 @@ class NDArray(Viewed, Handle):
     #: NumPy's arrays and scalars leave ``a + x`` to the NDArray x.
     __array_priority__ = 1000.0
 
-    def __add__(self, other: Any) -> Self:
-        return binary("add", self, other)
-
-    def __iadd__(self, other: Any) -> Self:
-        return binary("add", self, other, self)
-
-    def __radd__(self, other: Any) -> Self:
-        return binary("add", self, other)
-
-    def __sub__(self, other: Any) -> Self:
-        return binary("subtract", self, other)
-
-    def __isub__(self, other: Any) -> Self:
-        return binary("subtract", self, other, self)
-
-    def __rsub__(self, other: Any) -> Self:
-        return binary("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Self:
-        return binary("multiply", self, other)
-
-    def __imul__(self, other: Any) -> Self:
-        return binary("multiply", self, other, self)
-
-    def __rmul__(self, other: Any) -> Self:
-        return binary("multiply", self, other)
-
-    def __truediv__(self, other: Any) -> Self:
-        return binary("divide", self, other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return binary("divide", self, other, self)
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return binary("divide", other, self)
-
-    __div__, __idiv__, __rdiv__ = __truediv__, __itruediv__, __rtruediv__
-
-    def __mod__(self, other: Any) -> Self:
-        return binary("modulo", self, other)
-
-    def __imod__(self, other: Any) -> Self:
-        return binary("modulo", self, other, self)
-
-    def __rmod__(self, other: Any) -> Self:
-        return binary("modulo", other, self)
-
-    def __pow__(self, other: Any) -> Self:
-        return binary("power", self, other)
-
-    def __rpow__(self, other: Any) -> Self:
-        return binary("power", other, self)
+    __add__ = __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __mul__ = __rmul__ = _operator("multiply")
+    __div__ = __truediv__ = _operator("divide")
+    __rdiv__ = __rtruediv__ = _reflected("divide")
+    __mod__, __rmod__ = _operator("modulo"), _reflected("modulo")
+    __pow__, __rpow__ = _operator("power"), _reflected("power")
+    __iadd__, __isub__ = _in_place("add"), _in_place("subtract")
+    __imul__, __imod__ = _in_place("multiply"), _in_place("modulo")
+    __idiv__ = __itruediv__ = _in_place("divide")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __lt__, __le__ = _operator("lesser"), _operator("lesser_equal")
 
     def __neg__(self) -> Self:
         return call("negative", self)
@@ -434,18 +411,6 @@ class NDArray(Viewed, Handle):
 
     def __ne__(self, other: Any) -> Self:  # type: ignore[override]
         return binary("not_equal", self, other)
-
-    def __gt__(self, other: Any) -> Self:
-        return binary("greater", self, other)
-
-    def __ge__(self, other: Any) -> Self:
-        return binary("greater_equal", self, other)
-
-    def __lt__(self, other: Any) -> Self:
-        return binary("lesser", self, other)
-
-    def __le__(self, other: Any) -> Self:
-        return binary("lesser_equal", self, other)
 
     __hash__ = object.__hash__
 

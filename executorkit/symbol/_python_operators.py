@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from ..errors import NotImplementedForSymbol
 from .node import Entry
@@ -59,6 +59,20 @@ BINARY = {
 }
 
 
+_Operators = TypeVar("_Operators", bound="PythonOperators")
+
+
+def _operator(key: str, *, reflected: bool = False) -> Callable[[_Operators, Any], _Operators]:
+    return lambda self, other: self._operate(other, key, reflected=reflected)
+
+
+def _refused(key: str) -> Callable[[Any, Any], NoReturn]:
+    def refuse(self: Any, other: Any) -> NoReturn:
+        raise NotImplementedForSymbol(f"{key}=", f"a = a {key} b")
+
+    return refuse
+
+
 class PythonOperators:
     """Arithmetic and comparison: element-wise, with symbols of the same shape or numbers.
 
@@ -86,41 +100,16 @@ class PythonOperators:
             )
         raise TypeError(f"symbol {key} {type(other).__name__}: expected a Symbol or a number")
 
-    def __add__(self, other: Any) -> Self:
-        return self._operate(other, "+")
-
-    def __radd__(self, other: Any) -> Self:
-        return self._operate(other, "+")
-
-    def __sub__(self, other: Any) -> Self:
-        return self._operate(other, "-")
-
-    def __rsub__(self, other: Any) -> Self:
-        return self._operate(other, "-", reflected=True)
-
-    def __mul__(self, other: Any) -> Self:
-        return self._operate(other, "*")
-
-    def __rmul__(self, other: Any) -> Self:
-        return self._operate(other, "*")
-
-    def __truediv__(self, other: Any) -> Self:
-        return self._operate(other, "/")
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return self._operate(other, "/", reflected=True)
-
-    def __mod__(self, other: Any) -> Self:
-        return self._operate(other, "%")
-
-    def __rmod__(self, other: Any) -> Self:
-        return self._operate(other, "%", reflected=True)
-
-    def __pow__(self, other: Any) -> Self:
-        return self._operate(other, "**")
-
-    def __rpow__(self, other: Any) -> Self:
-        return self._operate(other, "**", reflected=True)
+    __add__ = __radd__ = _operator("+")
+    __sub__, __rsub__ = _operator("-"), _operator("-", reflected=True)
+    __mul__ = __rmul__ = _operator("*")
+    __truediv__, __rtruediv__ = _operator("/"), _operator("/", reflected=True)
+    __mod__, __rmod__ = _operator("%"), _operator("%", reflected=True)
+    __pow__, __rpow__ = _operator("**"), _operator("**", reflected=True)
+    __gt__, __ge__ = _operator(">"), _operator(">=")
+    __lt__, __le__ = _operator("<"), _operator("<=")
+    __iadd__, __isub__ = _refused("+"), _refused("-")
+    __imul__, __itruediv__ = _refused("*"), _refused("/")
 
     def __neg__(self) -> Self:
         return self._operate(-1.0, "*")
@@ -134,34 +123,10 @@ class PythonOperators:
     def __ne__(self, other: Any) -> Self:  # type: ignore[override]
         return self._operate(other, "!=")
 
-    def __gt__(self, other: Any) -> Self:
-        return self._operate(other, ">")
-
-    def __ge__(self, other: Any) -> Self:
-        return self._operate(other, ">=")
-
-    def __lt__(self, other: Any) -> Self:
-        return self._operate(other, "<")
-
-    def __le__(self, other: Any) -> Self:
-        return self._operate(other, "<=")
-
     __hash__ = None  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
         raise NotImplementedForSymbol("bool")
-
-    def __iadd__(self, other: Any) -> NoReturn:
-        raise NotImplementedForSymbol("+=", "a = a + b")
-
-    def __isub__(self, other: Any) -> NoReturn:
-        raise NotImplementedForSymbol("-=", "a = a - b")
-
-    def __imul__(self, other: Any) -> NoReturn:
-        raise NotImplementedForSymbol("*=", "a = a * b")
-
-    def __itruediv__(self, other: Any) -> NoReturn:
-        raise NotImplementedForSymbol("/=", "a = a / b")
 
     # Operators with a signature of their own as methods
 
