@@ -369,7 +369,7 @@ def _classes() -> list[tuple[Module, ast.ClassDef]]:
     return [(m, n) for m in modules().values() for n in m.nodes if isinstance(n, ast.ClassDef)]
 
 
-def positional_calls(unchecked: tuple[str, ...] = (), limit: int = 6) -> list[Finding]:
+def positional_calls(limit: int = 6) -> list[Finding]:
     """Calls of the package's own functions and classes with many positional arguments."""
     takes: Counter[str] = Counter()
     for m in modules().values():
@@ -383,7 +383,6 @@ def positional_calls(unchecked: tuple[str, ...] = (), limit: int = 6) -> list[Fi
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
         for name in [node.func.id if isinstance(node.func, ast.Name) else node.func.attr]
         if limit < len(node.args) <= takes[name]
-        and not m.file.startswith(tuple(f"{PACKAGE}/{folder}/" for folder in unchecked))
     ]
 
 

@@ -46,7 +46,6 @@ ARGUMENTS = {
     "repeated_file_names": (FILE_NAMES,),
     "repeated_class_names": (CLASS_NAMES,),
     "lonely_bases": (PUBLIC_BASES,),
-    "positional_calls": (("executor", "parallel", "program", "training"),),
 }
 
 

@@ -104,7 +104,7 @@ def bind(
             grad_arrays,
             reqs,
             [a for a in aux_arrays if a is not None],
-            group2ctx,
+            group2ctx=group2ctx,
             options=options,
         )
 
@@ -235,7 +235,14 @@ def simple_bind(
     arrays.publish()
     with options_from_arguments(compute_dtype, remat) as options:
         return Executor(
-            symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx, options=options
+            symbol,
+            ctx,
+            arg_arrays,
+            grad_arrays,
+            reqs,
+            aux_arrays,
+            group2ctx=group2ctx,
+            options=options,
         )
 
 

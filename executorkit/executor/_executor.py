@@ -45,7 +45,7 @@ from ._buffers import filled, lazy_zeros
 from ._monitor_callback import Callback, MonitorCallback
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals, expected_calls, precompile_shapes
-from ._reshape import reshaped_arrays
+from ._reshape import BoundArrays
 from ._snapshot import last_snapshot, node_devices, nonfinite_accumulated
 from ._validation import (
     check_arrays,
@@ -338,14 +338,20 @@ class Executor(Runnable[NDArray], Viewed):
         allow_up_sizing
             allows arrays to grow; those are new, filled with zeros (in MXNet: uninitialised).
         """
-        arrays = reshaped_arrays(
-            self.graph, self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs, kwargs,
-            partial_shaping, allow_up_sizing,
-        )  # fmt: skip
+        bound = BoundArrays(self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs)
+        arrays = bound.reshaped(self.graph, kwargs, partial_shaping, allow_up_sizing)
         return Executor(
-            self.symbol, self.context, arrays.args, arrays.grads, self.grad_req, arrays.aux,
-            self.group2ctx, arrays.outputs, self.options, self.training,
-        )  # fmt: skip
+            self.symbol,
+            self.context,
+            arrays.args,
+            arrays.grads,
+            self.grad_req,
+            arrays.aux,
+            group2ctx=self.group2ctx,
+            outputs=arrays.outputs,
+            options=self.options,
+            training=self.training,
+        )
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""

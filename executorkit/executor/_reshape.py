@@ -14,49 +14,47 @@ from ._buffers import lazy_zeros
 from ._validation import parse_shape
 
 
-class ReshapedArrays(NamedTuple):
-    """Arguments, gradients, auxiliary states and outputs in their new shapes."""
+class BoundArrays(NamedTuple):
+    """The arguments, gradients, auxiliary states and outputs of an executor."""
 
-    args: list[NDArray]
-    grads: list[NDArray | None]
-    aux: list[NDArray]
-    outputs: list[NDArray]
+    args: Sequence[NDArray]
+    grads: Sequence[NDArray | None] | None
+    aux: Sequence[NDArray]
+    outputs: Sequence[NDArray]
+
+    def reshaped(
+        self,
+        graph: Graph,
+        shapes: Mapping[str, Sequence[int]],
+        partial_shaping: bool,
+        allow_up_sizing: bool,
+    ) -> BoundArrays:
+        """The arrays of :meth:`Executor.reshape`. All checks come first; no array is changed."""
+        arrays = [*self.args, *self.aux]
+        inferred = infer_new_shapes(graph, arrays, shapes, "reshape")
+        new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
+        names = (*graph.arg_names, *graph.aux_names)
+        for name, array, shape in zip(names, arrays, new_shapes, strict=True):
+            if array.shape != shape:
+                assert shape is not None
+                may_change = partial_shaping or name in shapes
+                _check_reshape(name, array, shape, may_change, allow_up_sizing)
+        grads = self.grads or [None] * len(self.args)
+        outputs = [_whole(o) for o in self.outputs]
+        return BoundArrays(
+            [_in_shape(a, s) for a, s in zip(self.args, inferred.arg_shapes, strict=True)],
+            [
+                None if g is None else _in_shape(g, s)
+                for g, s in zip(grads, inferred.arg_shapes, strict=True)
+            ],
+            [_in_shape(a, s) for a, s in zip(self.aux, inferred.aux_shapes, strict=True)],
+            [_in_shape(o, s) for o, s in zip(outputs, inferred.out_shapes, strict=True)],
+        )
 
 
-def reshaped_arrays(
-    graph: Graph,
-    arg_arrays: Sequence[NDArray],
-    grad_arrays: Sequence[NDArray | None] | None,
-    aux_arrays: Sequence[NDArray],
-    outputs: Sequence[NDArray],
-    shapes: Mapping[str, Sequence[int]],
-    partial_shaping: bool,
-    allow_up_sizing: bool,
-) -> ReshapedArrays:
-    """The arrays of :meth:`Executor.reshape`. All checks come first; no array is changed."""
-    inferred = infer_new_shapes(graph, [*arg_arrays, *aux_arrays], shapes, "reshape")
-    new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
-    arrays = [*arg_arrays, *aux_arrays]
-    names = (*graph.arg_names, *graph.aux_names)
-    for name, array, shape in zip(names, arrays, new_shapes, strict=True):
-        if array.shape != shape:
-            assert shape is not None
-            _check_reshape(name, array, shape, partial_shaping or name in shapes, allow_up_sizing)
-
-    def in_shape(array: NDArray, shape: Any) -> NDArray:
-        shared = shared_view(array, shape)
-        return lazy_zeros(shape, array.dtype_name, array.context) if shared is None else shared
-
-    gradients = grad_arrays or [None] * len(arg_arrays)
-    return ReshapedArrays(
-        [in_shape(a, s) for a, s in zip(arg_arrays, inferred.arg_shapes, strict=True)],
-        [
-            None if g is None else in_shape(g, s)
-            for g, s in zip(gradients, inferred.arg_shapes, strict=True)
-        ],
-        [in_shape(a, s) for a, s in zip(aux_arrays, inferred.aux_shapes, strict=True)],
-        [in_shape(_whole(o), s) for o, s in zip(outputs, inferred.out_shapes, strict=True)],
-    )
+def _in_shape(array: NDArray, shape: Any) -> NDArray:
+    shared = shared_view(array, shape)
+    return lazy_zeros(shape, array.dtype_name, array.context) if shared is None else shared
 
 
 def _whole(output: NDArray) -> NDArray:

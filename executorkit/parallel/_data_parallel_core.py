@@ -157,9 +157,9 @@ class DataParallelCore:
             program_for(lowered, argnums, self.split_temp_buffers),
             args,
             grads,
-            self.grad_req,
-            aux,
-            replicated_outputs(self.contexts, inferred.out_shapes, inferred.out_dtypes),
+            grad_req=self.grad_req,
+            aux_arrays=aux,
+            outputs=replicated_outputs(self.contexts, inferred.out_shapes, inferred.out_dtypes),
         )
 
     def _bind(self, k: int) -> Executor:
@@ -170,7 +170,7 @@ class DataParallelCore:
             [None if g is None else g[k] for g in self.grad_arrays],
             self.grad_req,
             [a[k] for a in self.aux_arrays],
-            self.group2ctxs[k],
+            group2ctx=self.group2ctxs[k],
             options=self.options,
             training=self.training,
         )

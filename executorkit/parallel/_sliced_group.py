@@ -87,8 +87,8 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             self.slices,
             [*self._data, *self._labels],
             ["write" if n in self.param_names else "null" for n in sym.list_arguments()],
-            shared_group.core if shared_group else None,
-            self.param_names,
+            shared=shared_group.core if shared_group else None,
+            shared_names=self.param_names,
         )
 
     def __repr__(self) -> str:

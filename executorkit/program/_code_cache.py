@@ -252,9 +252,17 @@ class CodeCache(Generic[_C]):
         """The use of this cache so far, with what it does not know itself."""
         with _lock:
             return CacheInfo(
-                self._uses - self._misses, self._misses, len(self._entries), self.limit,
-                traces, seconds, loads, self.bytes, self.limit_bytes, kinds or {},
-            )  # fmt: skip
+                self._uses - self._misses,
+                self._misses,
+                len(self._entries),
+                self.limit,
+                traces,
+                seconds=seconds,
+                loads=loads,
+                bytes=self.bytes,
+                limit_bytes=self.limit_bytes,
+                kinds=kinds or {},
+            )
 
 
 class CachedCode(CodeCache[_C]):
