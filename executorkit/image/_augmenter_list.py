@@ -74,6 +74,13 @@ def statistics(
     return values
 
 
+def normalization(where: str, mean: Any, std: Any, *options: Any) -> list[Augmenter]:
+    """The augmenter that normalises, if there is a mean or a deviation, as :func:`statistics`."""
+    mean = statistics(f"{where}: mean", mean, IMAGENET_MEAN, *options)
+    std = statistics(f"{where}: std", std, IMAGENET_STD, *options)
+    return [] if mean is None and std is None else [ColorNormalizeAug(mean, std)]
+
+
 def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     data_shape: tuple[int, ...],
     resize: int = 0,
@@ -126,10 +133,5 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
         augmenters.append(HorizontalFlipAug(0.5))
     augmenters.append(CastAug())
     augmenters += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray)
-    mean, std = (
-        statistics(f"CreateAugmenter: {name}", values, imagenet, nd.array, (np.ndarray, NDArray))
-        for name, values, imagenet in (("mean", mean, IMAGENET_MEAN), ("std", std, IMAGENET_STD))
-    )
-    if mean is not None or std is not None:
-        augmenters.append(ColorNormalizeAug(mean, std))
-    return augmenters
+    kinds = (np.ndarray, NDArray)
+    return augmenters + normalization("CreateAugmenter", mean, std, nd.array, kinds)

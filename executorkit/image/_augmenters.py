@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -57,24 +56,8 @@ class Augmenter(Described, CheckedKeywords):
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
-class SequentialAug(Augmenter):
+class _Several(Augmenter):
     """Augmenters one after the other."""
-
-    def __init__(self, ts: Sequence[Augmenter]) -> None:
-        super().__init__()
-        self.ts = ts
-
-    def dumps(self) -> list[Any]:
-        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
-
-    def __call__(self, src: Any) -> Any:
-        for augmenter in self.ts:
-            src = augmenter(src)
-        return src
-
-
-class RandomOrderAug(Augmenter):
-    """Augmenters in random order; ``ts`` is shuffled at every call."""
 
     def __init__(self, ts: list[Augmenter]) -> None:
         super().__init__()
@@ -84,31 +67,41 @@ class RandomOrderAug(Augmenter):
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
     def __call__(self, src: Any) -> Any:
-        random.shuffle(self.ts)
         for augmenter in self.ts:
             src = augmenter(src)
         return src
 
 
-class ResizeAug(Augmenter):
-    """The shorter side resized to ``size``, by :func:`resize_short`."""
+class SequentialAug(_Several):
+    """Augmenters one after the other."""
 
-    def __init__(self, size: int, interp: int = 2) -> None:
+
+class RandomOrderAug(_Several):
+    """Augmenters in random order; ``ts`` is shuffled at every call."""
+
+    def __call__(self, src: Any) -> Any:
+        random.shuffle(self.ts)
+        return super().__call__(src)
+
+
+class _Sized(Augmenter):
+    """An image of another size, made with the interpolation ``interp``."""
+
+    def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
         self.interp = interp
+
+
+class ResizeAug(_Sized):
+    """The shorter side resized to ``size``, by :func:`resize_short`."""
 
     def __call__(self, src: NDArray) -> NDArray:
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class ForceResizeAug(_Sized):
     """Resized to ``size``, (width, height), whatever the proportions."""
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: NDArray) -> NDArray:
         width, height = self.size
@@ -116,13 +109,8 @@ class ForceResizeAug(Augmenter):
         return imresize(src, width, height, interp=method)
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_Sized):
     """A part of ``size``, (width, height), at a random place, by :func:`random_crop`."""
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         return random_crop(src, self.size, self.interp)[0]
@@ -157,13 +145,8 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_Sized):
     """The part of ``size``, (width, height), in the middle, by :func:`center_crop`."""
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         return center_crop(src, self.size, self.interp)[0]
@@ -177,9 +160,7 @@ class HorizontalFlipAug(Augmenter):
         self.p = p
 
     def __call__(self, src: NDArray) -> NDArray:
-        if random.random() < self.p:
-            return flip_columns(src)
-        return src
+        return flip_columns(src) if random.random() < self.p else src
 
 
 def flip_columns(image: Any) -> Any:
@@ -276,14 +257,9 @@ class ColorJitterAug(RandomOrderAug):
     """Brightness, contrast and saturation changed in random order; 0 leaves one out."""
 
     def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
-        augmenters: list[Augmenter] = []
-        if brightness > 0:
-            augmenters.append(BrightnessJitterAug(brightness))
-        if contrast > 0:
-            augmenters.append(ContrastJitterAug(contrast))
-        if saturation > 0:
-            augmenters.append(SaturationJitterAug(saturation))
-        super().__init__(augmenters)
+        kinds = (BrightnessJitterAug, ContrastJitterAug, SaturationJitterAug)
+        ranges = zip(kinds, (brightness, contrast, saturation), strict=True)
+        super().__init__([kind(amount) for kind, amount in ranges if amount > 0])
 
 
 class LightingAug(Augmenter):

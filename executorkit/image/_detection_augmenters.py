@@ -17,16 +17,10 @@ import numpy as np
 from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError
 from ..ndarray import NDArray
-from ._augmenter_list import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    colour_augmenters,
-    statistics,
-)
+from ._augmenter_list import colour_augmenters, normalization
 from ._augmenters import (
     Augmenter,
     CastAug,
-    ColorNormalizeAug,
     Described,
     ForceResizeAug,
     ResizeAug,
@@ -136,10 +130,8 @@ class _RandomFrame(DetAugmenter):
         for name in ("aspect_ratio_range", "area_range"):
             kwargs[name] = _range_of(where, name, kwargs[name])
         super().__init__(**kwargs)
-        self.aspect_ratio_range, self.area_range = (
-            kwargs["aspect_ratio_range"],
-            kwargs["area_range"],
-        )
+        self.aspect_ratio_range = kwargs["aspect_ratio_range"]
+        self.area_range = kwargs["area_range"]
         _check_ranges(where, self.area_range, self.aspect_ratio_range, self._least_area)
         self.max_attempts = kwargs["max_attempts"]
         self.enabled = True
@@ -152,6 +144,21 @@ class _RandomFrame(DetAugmenter):
 
     def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
         """A random frame and the labels in it; None if it does not fit the image or its objects."""
+        least, most = (area * height * width for area in self.area_range)
+        ratio = random.uniform(*self.aspect_ratio_range)
+        size = self._draw_size((least, most), ratio, height, width) if ratio > 0 else None
+        return None if size is None else self._placed(label, size, height, width)
+
+    def _draw_size(
+        self, limits: tuple[float, float], ratio: float, height: int, width: int
+    ) -> tuple[int, int] | None:
+        """A random width and height between two areas, in proportion; None if they do not fit."""
+        raise NotImplementedError
+
+    def _placed(
+        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
+    ) -> Proposal | None:
+        """The frame of a size at a random place, and the labels in it; None if they do not fit."""
         raise NotImplementedError
 
 
@@ -197,10 +204,9 @@ class DetRandomCropAug(_RandomFrame):
         x, y, width, height, label = proposal
         return fixed_crop(src, x, y, width, height, None), label
 
-    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        size = self._draw_size(height, width)
-        if size is None:
-            return None
+    def _placed(
+        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
+    ) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, height - new_height))
         x = random.randint(0, max(0, width - new_width))
@@ -210,13 +216,11 @@ class DetRandomCropAug(_RandomFrame):
         new_label = self._labels_in(label, box, height, width)
         return None if new_label is None else (*box, new_label)
 
-    def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
-        least, most = (area * height * width for area in self.area_range)
-        ratio = random.uniform(*self.aspect_ratio_range)
-        if ratio <= 0:
-            return None
-        new_height = round(sqrt(least / ratio))
-        highest = round(sqrt(most / ratio))
+    def _draw_size(
+        self, limits: tuple[float, float], ratio: float, height: int, width: int
+    ) -> tuple[int, int] | None:
+        least, most = limits
+        new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(highest * ratio) > width:
             highest = int((width + 0.4999999) / ratio)  # the last whose width, rounded, fits
         highest = min(highest, height)
@@ -315,10 +319,9 @@ class DetRandomPadAug(_RandomFrame):
             colour = (colour,) * 4
         return copy_make_border(src, y, below, x, after, 16, values=colour), label
 
-    def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        size = self._draw_size(height, width)
-        if size is None:
-            return None
+    def _placed(
+        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
+    ) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, new_height - height))
         x = random.randint(0, max(0, new_width - width))
@@ -327,13 +330,10 @@ class DetRandomPadAug(_RandomFrame):
         out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / new_height
         return x, y, new_width, new_height, out
 
-    def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
-        least, most = (area * height * width for area in self.area_range)
-        ratio = random.uniform(*self.aspect_ratio_range)
-        if ratio <= 0:
-            return None
-        new_height = round(sqrt(least / ratio))
-        highest = round(sqrt(most / ratio))
+    def _draw_size(
+        self, limits: tuple[float, float], ratio: float, height: int, width: int
+    ) -> tuple[int, int] | None:
+        new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(new_height * ratio) < width:
             new_height = int((width + 0.499999) / ratio)
         new_height = min(max(new_height, height), highest)
@@ -440,8 +440,5 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
         CastAug(),
         *colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray),
     ]
-    mean = statistics("CreateDetAugmenter: mean", mean, IMAGENET_MEAN)
-    std = statistics("CreateDetAugmenter: std", std, IMAGENET_STD)
-    if mean is not None or std is not None:
-        borrowed.append(ColorNormalizeAug(mean, std))
+    borrowed += normalization("CreateDetAugmenter", mean, std)
     return augmenters + [DetBorrowAug(augmenter) for augmenter in borrowed]

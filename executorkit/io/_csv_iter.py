@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataArgumentError, FileAccessError, FileFormatError
+from ._file_iter import RowIter
 from ._iterator_options import warn_of_unknown
-from ._row_iter import RowIter
 
 _TYPES = ("float32", "int32", "int64")
 

@@ -7,9 +7,8 @@ from typing import Any
 from .._support.record_format import read_index
 from ..errors import DataArgumentError, FileFormatError
 from ._image_record_iter import RecordImageIter, select_options
-from ._record_decoder import augmenter_names, unpack_record
+from ._record_decoder import ImageList, augmenter_names, unpack_record
 from ._record_detection import DetectionAugmenter, DetectionDecoder
-from ._record_labels import ImageList
 from ._record_options import DetectionOptions, DetectionRecordOptions
 from ._record_pixels import Normalization, load_mean_image
 from ._record_source import RecordFiles

@@ -65,7 +65,7 @@ def _converted(kind: Any, value: Any) -> Any:
         items = ast.literal_eval(value) if isinstance(value, str) else value
         items = items if isinstance(items, Iterable) else (items,)
         return tuple(_converted(arguments[0], item) for item in items)
-    return {bool: _bool, int: _int, float: _float, str: str}[kind](value)
+    return {bool: _bool, int: _int, float: float, str: str}[kind](value)
 
 
 def _is_optional(kind: Any) -> bool:
@@ -81,10 +81,6 @@ def _bool(value: Any) -> bool:
 
 def _int(value: Any) -> int:
     return int(value) if isinstance(value, str) else operator.index(value)
-
-
-def _float(value: Any) -> float:
-    return float(value)
 
 
 def _in_words(kind: Any) -> str:

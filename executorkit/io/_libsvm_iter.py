@@ -10,8 +10,9 @@ import numpy as np
 
 from .._support.record_format import read_whole
 from ..errors import DataArgumentError, FileFormatError
+from ._file_iter import RowIter
 from ._iterator_options import parse_options, warn_of_unknown
-from ._row_iter import RowIter
+from ._record_source import Order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,10 +92,7 @@ def _check(where: str, options: LibSVMOptions) -> None:
         raise DataArgumentError(f"{where}: round_batch", "False, expected True")
     if options.dtype not in (None, "None", "float32"):
         raise DataArgumentError(f"{where}: dtype", f"{options.dtype}, expected float32")
-    if not 0 <= options.part_index < options.num_parts:
-        problem = f"{options.part_index}, expected one of 0 to num_parts - 1"
-        because = f"num_parts is {options.num_parts}"
-        raise DataArgumentError(f"{where}: part_index", problem, because=because)
+    Order(options.num_parts, options.part_index).check(where)
 
 
 class SparseRows:

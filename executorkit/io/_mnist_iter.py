@@ -11,7 +11,7 @@ from .._files import read_idx
 from ..errors import DataArgumentError, FileFormatError
 from ._file_iter import MXDataIter, positive_integer
 from ._iterator_options import warn_of_unknown
-from ._shuffle import shuffle_in_place
+from ._record_source import shuffle_in_place
 
 
 class MNISTIter(MXDataIter):

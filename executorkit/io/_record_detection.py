@@ -13,8 +13,7 @@ from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import BatchError, RecordError
 from ..opencv import require_opencv
 from ._record_augmenter import pad_image, resize_image, resize_shorter_edge
-from ._record_decoder import decode_record_image, opencv_errors, unpack_record
-from ._record_labels import ImageList
+from ._record_decoder import ImageList, decode_record_image, opencv_errors, unpack_record
 from ._record_options import DetectionOptions, DetectionRecordOptions
 from ._record_pixels import Normalization
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections import deque
@@ -13,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ._host_buffers import HostBuffers
 from ._record_decoder import ExampleDecoder
 from ._record_source import RecordFiles
 
@@ -21,6 +21,35 @@ from ._record_source import RecordFiles
 _STRIP = 8
 #: Examples per seed of augmentation whose random draws differ.
 _EXAMPLES_PER_SEED = 1 << 48
+#: Alignment in bytes from which a device array on the CPU uses an array's memory without a copy.
+_ALIGNMENT = 64
+
+
+class HostBuffers:
+    """Arrays of one shape and dtype, in memory that the system has cleared before, if possible.
+
+    The memory of an array is used for another one when the array and everything that shares its
+    memory, such as a device array made without a copy, have been deleted.
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self._shape, self._dtype = shape, np.dtype(dtype)
+        self._size = math.prod(shape) * self._dtype.itemsize
+        self._free: list[np.ndarray] = []
+
+    def take(self) -> np.ndarray:
+        """An array with arbitrary contents."""
+        memory = self._free.pop() if self._free else self._allocate()
+        # Every array over the memory, a device's too, refers to the one made from a memoryview.
+        owner = np.frombuffer(memory.data, self._dtype)
+        finalizer = weakref.finalize(owner, self._free.append, memory)
+        finalizer.atexit = False
+        return owner.reshape(self._shape)
+
+    def _allocate(self) -> np.ndarray:
+        memory = np.empty(self._size + _ALIGNMENT, np.uint8)
+        begin = -memory.ctypes.data % _ALIGNMENT
+        return memory[begin : begin + self._size]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.__main__ import main
-from executorkit.io._host_buffers import HostBuffers
+from executorkit.io._record_pipeline import HostBuffers
 from executorkit.ndarray.values import to_device
 
 cv2 = pytest.importorskip("cv2")
