@@ -154,17 +154,17 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
     """The declarations of a module's own names, and these names."""
     statements = ast.parse(path.read_text()).body
     module = importlib.import_module(f"executorkit.{face}.{path.stem}".removesuffix(".__init__"))
-    lines, public, names = [], set(), set()
-    for statement in statements:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
-            public = set(ast.literal_eval(statement.value))
-            lines.append(ast.unparse(statement))
+    public = set(getattr(module, "__all__", ()))
+    imported = [a for s in statements if isinstance(s, ast.ImportFrom) for a in s.names]
+    if path.stem == "__init__":  # what another package adds is not declared here
+        public &= {a.asname or a.name for a in imported}
+    lines, names = [f"__all__ = {sorted(public)}"] if public else [], set()
     for statement in statements:
         if isinstance(statement, ast.ImportFrom) and statement.module not in (
             "__future__",
             "errors",
         ):
-            renamed = [alias for alias in statement.names if alias.asname in public]
+            renamed = [a for a in statement.names if a.asname in public and a.asname != a.name]
             for alias in statement.names:
                 if alias.name in public:
                     names.add(alias.name)

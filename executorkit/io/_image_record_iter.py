@@ -300,7 +300,9 @@ class ImageRecordIter_v1(ImageRecordIter):  # noqa: N801 - MXNet's name
     _numbered = True
 
 
-class ImageRecordUInt8Iter_v1(ImageRecordIter_v1):  # noqa: N801 - MXNet's name
+class ImageRecordUInt8Iter_v1(ImageRecordIter):  # noqa: N801 - MXNet's name
     """:class:`ImageRecordIter_v1` with ``dtype='uint8'``."""
 
+    _counts_filling = True
+    _numbered = True
     _dtype = "uint8"

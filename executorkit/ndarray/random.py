@@ -14,24 +14,12 @@ from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
-from ..symbol.distributions import Distribution, sampler
+from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
 from ._eager import call, invoke
 from ._ndarray import NDArray
 
-__all__ = [
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "shuffle",
-    "uniform",
-]
+__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]
 
 __getattr__, __dir__ = array_module(globals(), "random", NDArray)
 

@@ -7,7 +7,7 @@ __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial
 from collections.abc import Callable
 from typing import Any
 from ..ops import lookup
-from ..symbol.distributions import Distribution, sampler
+from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
 from ._eager import call, invoke
 from ._ndarray import NDArray

@@ -16,21 +16,9 @@ from ..errors import InputTypeError
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module
-from .distributions import Distribution, sampler
+from .distributions import DISTRIBUTIONS, Distribution, sampler
 
-__all__ = [
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "shuffle",
-    "uniform",
-]
+__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]
 
 _OPTIONS = {"shape": None, "dtype": None}
 _OPTION_DOCS = """\
