@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from operator import add, floordiv, mul, sub
 from typing import Any, NoReturn
 
 import jax
@@ -22,6 +24,9 @@ Operand = Value | str
 def name_of(operand: Operand) -> str:
     """The name under which nodes read an operand."""
     return operand if isinstance(operand, str) else operand.name
+
+
+_ON_NUMBERS = {"Add": add, "Sub": sub, "Mul": mul, "Div": floordiv}
 
 
 class NodeWriter:
@@ -180,15 +185,16 @@ class NodeWriter:
 
     def product(self, lengths: Sequence[Length]) -> Length:
         """The product of lengths."""
-        fixed = int(np.prod([n for n in lengths if isinstance(n, int)], dtype=np.int64))
-        result: Length = fixed
+        result: Length = math.prod(n for n in lengths if isinstance(n, int))
         for length in lengths:
             if isinstance(length, str):
                 result = length if result == 1 else self.length_op("Mul", result, length)
         return result
 
-    def length_op(self, op_type: str, left: Length, right: Length) -> str:
-        """An operation on two lengths, at run time."""
+    def length_op(self, op_type: str, left: Length, right: Length) -> Length:
+        """An operation on two lengths: of numbers at once, otherwise at run time."""
+        if isinstance(left, int) and isinstance(right, int):
+            return _ON_NUMBERS[op_type](left, right)
         operands = [self.ints(n) if isinstance(n, int) else n for n in (left, right)]
         return self.op(op_type, *operands)
 

@@ -131,7 +131,7 @@ def _cast(r: NodeReader) -> Symbol:
 
 
 #: ``act_type`` of LeakyReLU, and the default slope.
-_LEAKY = {"LeakyRelu": ("leaky", 0.01), "Elu": ("elu", 1.0)}
+_LEAKY: dict[str, tuple[Any, float]] = {"LeakyRelu": ("leaky", 0.01), "Elu": ("elu", 1.0)}
 
 
 @imports(*_LEAKY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .._node_writer import NodeWriter, Operand
 from .._translators import translates
@@ -28,60 +29,55 @@ def per_axis(values: Sequence[int], rank: int, default: int) -> list[int]:
     return list(values[:rank]) or [default] * rank
 
 
-@translates("Convolution", "Convolution_v1")
+def _windows(w: NodeWriter) -> dict[str, Any]:
+    """The attributes that all convolutions have."""
+    rank = len(w["kernel"])
+    return {
+        "kernel_shape": list(w["kernel"]),
+        "strides": per_axis(w["stride"], rank, 1),
+        "pads": per_axis(w["pad"], rank, 0) * 2,
+        "dilations": per_axis(w["dilate"], rank, 1),
+        "group": w["num_group"],
+    }
+
+
+@translates("Convolution", "Convolution_v1", "Deconvolution")
 def _convolution(w: NodeWriter) -> str:
-    rank = len(w["kernel"])
-    last = is_channels_last(w["layout"])
-    data, weight, *bias = w.inputs
-    pad = per_axis(w["pad"], rank, 0)
-    operands: list[Operand] = [data, weight, *bias]
-    if last:
-        operands[:2] = [to_channels_first(w, x, rank + 2) for x in (data, weight)]
-    result = w.op(
-        "Conv", *operands, kernel_shape=list(w["kernel"]), strides=per_axis(w["stride"], rank, 1),
-        pads=pad * 2, dilations=per_axis(w["dilate"], rank, 1), group=w["num_group"],
-    )  # fmt: skip
-    return to_channels_last(w, result, rank + 2) if last else result
-
-
-@translates("Deconvolution")
-def _deconvolution(w: NodeWriter) -> str:
-    rank = len(w["kernel"])
+    rank = len(w["kernel"]) + 2
     last = is_channels_last(w["layout"])
     data, weight, *bias = w.inputs
     operands: list[Operand] = [data, weight, *bias]
     if last:
-        operands[:2] = [to_channels_first(w, x, rank + 2) for x in (data, weight)]
-    stride, dilate = per_axis(w["stride"], rank, 1), per_axis(w["dilate"], rank, 1)
-    pad, adj = per_axis(w["pad"], rank, 0), per_axis(w["adj"], rank, 0)
+        operands[:2] = [to_channels_first(w, x, rank) for x in (data, weight)]
+    if w.operator == "Deconvolution":
+        axes = range(1, rank - 1) if last else range(2, rank)
+        result = w.op("ConvTranspose", *operands, **_transposed_windows(w, axes))
+    else:
+        result = w.op("Conv", *operands, **_windows(w))
+    return to_channels_last(w, result, rank) if last else result
+
+
+def _transposed_windows(w: NodeWriter, axes: Sequence[int]) -> dict[str, Any]:
+    """The attributes of a transposed convolution over spatial axes of the data."""
+    windows, adj = _windows(w), per_axis(w["adj"], len(axes), 0)
     if any(w["target_shape"]):
-        axes = range(1, rank + 1) if last else range(2, rank + 2)
-        if any(data.shape[a] is None for a in axes):
+        if any(w.data.shape[a] is None for a in axes):
             w.refuse("target_shape with images of a size that varies")
-        target = per_axis(w["target_shape"], rank, 0)
-        spans = [d * (k - 1) + 1 for k, d in zip(w["kernel"], dilate, strict=True)]
+        target = per_axis(w["target_shape"], len(axes), 0)
         excess = [
-            s * (data.sizes[a] - 1) + k - t
-            for s, a, k, t in zip(stride, axes, spans, target, strict=True)
+            s * (w.data.sizes[a] - 1) + d * (k - 1) + 1 - t
+            for s, a, k, d, t in zip(
+                windows["strides"], axes, w["kernel"], windows["dilations"], target, strict=True
+            )
         ]
-        pad, adj = [(e + 1) // 2 for e in excess], [e % 2 for e in excess]
-    result = w.op(
-        "ConvTranspose", *operands, kernel_shape=list(w["kernel"]), strides=stride, pads=pad * 2,
-        dilations=dilate, group=w["num_group"], output_padding=adj if any(adj) else None,
-    )  # fmt: skip
-    return to_channels_last(w, result, rank + 2) if last else result
+        windows["pads"], adj = [(e + 1) // 2 for e in excess] * 2, [e % 2 for e in excess]
+    return windows | {"output_padding": adj if any(adj) else None}
 
 
 @translates("_contrib_ModulatedDeformableConvolution")
 def _deformable(w: NodeWriter) -> str:
     if w.opset < 19:
         w.refuse("it needs opset_version=19 or newer")
-    inputs = w.named_inputs
-    rank = len(w["kernel"])
     names = ("data", "weight", "offset", "bias", "mask")
-    operands = [inputs.get(name, "") for name in names]
-    return w.op(
-        "DeformConv", *operands, kernel_shape=list(w["kernel"]), group=w["num_group"],
-        strides=per_axis(w["stride"], rank, 1), pads=per_axis(w["pad"], rank, 0) * 2,
-        dilations=per_axis(w["dilate"], rank, 1), offset_group=w["num_deformable_group"],
-    )  # fmt: skip
+    operands = [w.named_inputs.get(name, "") for name in names]
+    return w.op("DeformConv", *operands, **_windows(w), offset_group=w["num_deformable_group"])

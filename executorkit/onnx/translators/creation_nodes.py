@@ -6,13 +6,19 @@ import numpy as np
 
 from .._library import TYPE_NUMBERS
 from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._translators import add_translations, translates
 
-
-@translates("_zeros", "_ones", "_full")
-def _filled(w: NodeWriter) -> str:
-    value = {"_zeros": 0.0, "_ones": 1.0}.get(w.operator)
-    return w.filled(w.output_lengths(), w["value"] if value is None else value, w.output.dtype)
+add_translations(
+    {
+        "_zeros": lambda w: w.filled(w.output_lengths(), 0.0, w.output.dtype),
+        "_ones": lambda w: w.filled(w.output_lengths(), 1.0, w.output.dtype),
+        "_full": lambda w: w.filled(w.output_lengths(), w["value"], w.output.dtype),
+        "zeros_like": lambda w: w.filled(w.lengths(w.data), 0.0, w.output.dtype),
+        "ones_like": lambda w: w.filled(w.lengths(w.data), 1.0, w.output.dtype),
+        "shape_array": lambda w: w.op("Shape", w.data),
+        "size_array": lambda w: w.unsqueeze(w.op("Size", w.data), 0),
+    }
+)
 
 
 @translates("_arange", "_eye", "_linspace")
@@ -21,22 +27,6 @@ def _constant(w: NodeWriter) -> str:
         w.refuse("its length varies")
     (array,) = w.evaluate()
     return w.array(array.astype(w.output.dtype), w.name)
-
-
-@translates("zeros_like", "ones_like")
-def _like(w: NodeWriter) -> str:
-    value = float(w.operator == "ones_like")
-    return w.filled(w.lengths(w.data), value, w.output.dtype)
-
-
-@translates("shape_array")
-def _shape_array(w: NodeWriter) -> str:
-    return w.op("Shape", w.data)
-
-
-@translates("size_array")
-def _size_array(w: NodeWriter) -> str:
-    return w.unsqueeze(w.op("Size", w.data), 0)
 
 
 @translates("_contrib_arange_like")

@@ -31,11 +31,15 @@ def _column(w: NodeWriter, rows: Operand, start: int, stop: int) -> str:
     return w.slice(rows, [2], [start], [stop])
 
 
+def _halves(w: NodeWriter, boxes: Operand) -> tuple[str, str]:
+    """The first two columns of boxes, and the last two."""
+    return _column(w, boxes, 0, 2), _column(w, boxes, 2, 4)
+
+
 def _centers(w: NodeWriter, corners: Operand) -> tuple[str, str]:
     """Middles and sizes (.., A, 2) of corner boxes."""
-    first, last = _column(w, corners, 0, 2), _column(w, corners, 2, 4)
-    dtype = w.data.dtype
-    middle = w.op("Mul", w.op("Add", first, last), w.scalar(0.5, dtype))
+    first, last = _halves(w, corners)
+    middle = w.op("Mul", w.op("Add", first, last), w.scalar(0.5))
     return middle, w.op("Sub", last, first)
 
 
@@ -48,7 +52,7 @@ def _decoded(
     w: NodeWriter, offsets: Operand, middle: Operand, size: Operand, limit: float = -1.0
 ) -> str:
     """Corner boxes from offsets to anchors."""
-    shift, scale = _column(w, offsets, 0, 2), _column(w, offsets, 2, 4)
+    shift, scale = _halves(w, offsets)
     if limit > 0:
         scale = w.op("Min", scale, w.scalar(limit))
     moved = w.op("Add", w.op("Mul", shift, size), middle)
@@ -60,10 +64,7 @@ def _box_decode(w: NodeWriter) -> str:
     data, anchors = w.inputs
     deviations = np.array([w[f"std{i}"] for i in range(4)], data.dtype)
     offsets = w.op("Mul", data, w.array(deviations))
-    if w["format"] == "corner":
-        middle, size = _centers(w, anchors)
-    else:
-        middle, size = _column(w, anchors, 0, 2), _column(w, anchors, 2, 4)
+    middle, size = (_centers if w["format"] == "corner" else _halves)(w, anchors)
     return _decoded(w, offsets, middle, size, w["clip"])
 
 
@@ -71,20 +72,14 @@ def _box_decode(w: NodeWriter) -> str:
 def _box_iou(w: NodeWriter) -> str:
     left, right = w.inputs
     lengths = [*w.lengths(left)[:-1], *w.lengths(right)[:-1]]
-    rows, columns = (
-        w.op("Reshape", left, w.ints(-1, 1, 4)),
-        w.op("Reshape", right, w.ints(1, -1, 4)),
-    )
+    rows = w.op("Reshape", left, w.ints(-1, 1, 4))
+    columns = w.op("Reshape", right, w.ints(1, -1, 4))
     if w["format"] == "center":
-        rows, columns = (
-            _corners(w, _column(w, b, 0, 2), _column(w, b, 2, 4)) for b in (rows, columns)
-        )
+        rows, columns = (_corners(w, *_halves(w, boxes)) for boxes in (rows, columns))
     first = w.op("Max", _column(w, rows, 0, 2), _column(w, columns, 0, 2))
     last = w.op("Min", _column(w, rows, 2, 4), _column(w, columns, 2, 4))
     shared = _area(w, first, last)
-    total = w.op(
-        "Add", *(_area(w, _column(w, b, 0, 2), _column(w, b, 2, 4)) for b in (rows, columns))
-    )
+    total = w.op("Add", *(_area(w, *_halves(w, boxes)) for boxes in (rows, columns)))
     union = w.op("Sub", total, shared)
     zero, one = w.scalar(0), w.scalar(1)
     filled = w.op("Greater", union, zero)
@@ -124,7 +119,7 @@ def _survivors(
 
 def _sorted_rows(w: NodeWriter, rows: Operand, keys: str, count: Length) -> tuple[str, str]:
     """Rows (B, A, W) in the order of falling keys (B, A), and the sorted keys."""
-    length = w.ints(count) if isinstance(count, int) else count
+    length = w.length_list([count])
     values, positions = w.split_op("TopK", 2, keys, length, axis=1, largest=1, sorted=1)
     return w.op("GatherND", rows, w.unsqueeze(positions, 2), batch_dims=1), values
 
@@ -186,7 +181,7 @@ def _box_nms(w: NodeWriter) -> list[str]:
         keys = w.op("Where", in_front, keys, lowest)
     boxes = _column(w, rows, at, at + 4)
     if w["in_format"] == "center":
-        boxes = _corners(w, _column(w, boxes, 0, 2), _column(w, boxes, 2, 4))
+        boxes = _corners(w, *_halves(w, boxes))
     kinds = "" if kind < 0 or w["force_suppress"] else _column(w, rows, kind, kind + 1)
     product = w.product(lengths[:-2])
     stays = _survivors(

@@ -10,7 +10,7 @@ import numpy as np
 from .._correspondence import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC, UNARY
 from .._draft import Length, Value
 from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._translators import add_translations, translates
 
 Unary = Callable[[NodeWriter, Operand], str]
 #: A function of two operands of an element type.
@@ -62,10 +62,6 @@ def _half_away(w: NodeWriter, x: Operand) -> str:
     return w.op("Mul", w.op("Sign", x), w.op("Floor", raised))
 
 
-def _half_down(w: NodeWriter, x: Operand) -> str:
-    return w.op("Ceil", w.op("Sub", x, _number(w, 0.5)))
-
-
 def cube_root(w: NodeWriter, x: Operand) -> str:
     """The third root, which is negative for negative numbers."""
     root = w.op("Pow", w.op("Abs", x), _number(w, 1 / 3))
@@ -87,7 +83,7 @@ _FUNCTIONS: dict[str, Unary] = {
     "trunc": _toward_zero,
     "round": _half_away,
     "_contrib_round_ste": _half_away,
-    "rint": _half_down,
+    "rint": lambda w, x: w.op("Ceil", w.op("Sub", x, _number(w, 0.5))),
 }
 
 
@@ -154,11 +150,6 @@ def _cast(w: NodeWriter) -> Operand:
     return w.cast(w.data, w.output.dtype)
 
 
-@translates("amp_multicast")
-def _multicast(w: NodeWriter) -> list[Operand]:
-    return [w.cast(x, y.dtype) for x, y in zip(w.inputs, w.outputs, strict=True)]
-
-
 @translates("add_n")
 def _add_n(w: NodeWriter) -> str:
     if w.data.is_float and w.data.dtype != "bfloat16":
@@ -201,10 +192,6 @@ def _compare(op_type: str) -> Binary:
     return lambda w, a, b, dtype: w.cast(w.op(op_type, a, b), w.output.dtype)
 
 
-def _not_equal(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
-    return w.cast(w.op("Not", w.op("Equal", a, b)), w.output.dtype)
-
-
 def _logical(op_type: str) -> Binary:
     def apply(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
         return w.cast(w.op(op_type, w.op("Cast", a, to=9), w.op("Cast", b, to=9)), w.output.dtype)
@@ -218,7 +205,7 @@ _ARITHMETIC: dict[str, Binary] = {
     **{name: _logical(op_type) for name, op_type in LOGIC.items()},
     "mod": _modulo,
     "hypot": _hypotenuse,
-    "not_equal": _not_equal,
+    "not_equal": lambda w, a, b, _: w.cast(w.op("Not", w.op("Equal", a, b)), w.output.dtype),
 }
 #: Those that have other names for two arrays of one shape.
 _BASIC = ("add", "sub", "mul", "div")
@@ -237,16 +224,7 @@ def _two_arrays(w: NodeWriter) -> str:
     left, right = w.inputs
     wide = [v.dtype for v in w.inputs if v.is_float] or [left.dtype]
     common = left.dtype if left.dtype == right.dtype else wide[0]
-    return _BINARY[w.operator](w, _typed(w, left, common), _typed(w, right, common), common)
-
-
-def _typed(w: NodeWriter, value: Value, dtype: str) -> Operand:
-    return value if value.dtype == dtype else w.cast(value, dtype)
-
-
-@translates("_identity_with_attr_like_rhs", reads=("lhs",))
-def _like_right(w: NodeWriter) -> Operand:
-    return w.data
+    return _BINARY[w.operator](w, w.cast(left, common), w.cast(right, common), common)
 
 
 # An array and a number
@@ -274,12 +252,17 @@ _SCALAR: dict[str, Binary] = {
 def _with_scalar(w: NodeWriter) -> str:
     function, number = _SCALAR[w.operator], w["scalar"]
     dtype = w.output.dtype if w.output.is_float else w.data.dtype
-    return function(w, _typed(w, w.data, dtype), w.scalar(number, dtype), dtype)
+    return function(w, w.cast(w.data, dtype), w.scalar(number, dtype), dtype)
 
 
-@translates("logical_not")
-def _logical_not(w: NodeWriter) -> str:
-    return w.cast(w.op("Not", w.nonzero(w.data)), w.output.dtype)
+add_translations(
+    {
+        "logical_not": lambda w: w.cast(w.op("Not", w.nonzero(w.data)), w.output.dtype),
+        "amp_multicast": lambda w: [
+            w.cast(x, y.dtype) for x, y in zip(w.inputs, w.outputs, strict=True)
+        ],
+    }
+)
 
 
 # Activations
@@ -309,17 +292,15 @@ def _leaky_relu(w: NodeWriter) -> str:
     act, slope = w["act_type"], w["slope"]
     if act == "prelu":
         return w.op("PRelu", w.data, _slopes(w, w.data, w.inputs[1]))
-    if act == "rrelu":
-        return w.op("LeakyRelu", w.data, alpha=(w["lower_bound"] + w["upper_bound"]) / 2)
-    if act == "elu":
-        return w.op("Elu", w.data, alpha=slope)
     if act == "selu":
         return w.op("Selu", w.data)
     if act == "gelu":
         part = w.op("Erf", w.op("Mul", w.data, w.scalar(math.sqrt(0.5))))
         half = w.op("Mul", w.data, w.scalar(0.5))
         return w.op("Mul", half, w.op("Add", part, w.scalar(1)))
-    return w.op("LeakyRelu", w.data, alpha=slope)
+    if act == "rrelu":
+        slope = (w["lower_bound"] + w["upper_bound"]) / 2
+    return w.op("Elu" if act == "elu" else "LeakyRelu", w.data, alpha=slope)
 
 
 @translates(
@@ -330,3 +311,6 @@ def _unchanged(w: NodeWriter) -> Operand:
     if w.operator == "Dropout" and w["mode"] == "always" and w["p"]:
         w.refuse("mode='always' draws random numbers in inference")
     return w.data
+
+
+translates("_identity_with_attr_like_rhs", reads=("lhs",))(_unchanged)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._draft import Value
 from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._translators import add_translations, translates
 
 
 @translates("UpSampling")
@@ -121,11 +121,11 @@ def _grid_generator(w: NodeWriter) -> str:
     return w.op("Sub", scaled, w.scalar(1))
 
 
-@translates("BilinearSampler")
-def _bilinear_sampler(w: NodeWriter) -> str:
-    return _sampled(w, *w.inputs)
-
-
-@translates("SpatialTransformer")
-def _spatial_transformer(w: NodeWriter) -> str:
-    return _sampled(w, w.data, _affine_grid(w, w.inputs[1], w.data.dtype))
+add_translations(
+    {
+        "BilinearSampler": lambda w: _sampled(w, *w.inputs),
+        "SpatialTransformer": lambda w: _sampled(
+            w, w.data, _affine_grid(w, w.inputs[1], w.data.dtype)
+        ),
+    }
+)

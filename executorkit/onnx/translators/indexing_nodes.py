@@ -16,11 +16,9 @@ def _in_range(w: NodeWriter, index: Value, length: Length, mode: str = "clip") -
     if mode == "wrap":
         size = w.array(np.int64(length)) if isinstance(length, int) else length
         return w.op("Mod", integers, size)
-    if isinstance(length, int):
-        last = w.array(np.int64(length - 1))
-    else:
-        last = w.squeeze(w.length_op("Sub", length, 1), 0)
-    return w.op("Clip", integers, w.array(np.int64(0)), last)
+    last = w.length_op("Sub", length, 1)
+    high = w.array(np.int64(last)) if isinstance(last, int) else w.squeeze(last, 0)
+    return w.op("Clip", integers, w.array(np.int64(0)), high)
 
 
 @translates("Embedding", "_contrib_SparseEmbedding")
@@ -38,22 +36,16 @@ def _take(w: NodeWriter) -> str:
     return w.op("Gather", array, index, axis=axis)
 
 
-@translates("pick")
+@translates("pick", "batch_take")
 def _pick(w: NodeWriter) -> str:
     data, index = w.inputs
-    axis = w["axis"] % data.rank
-    chosen: Operand = _in_range(w, index, w.length(data, axis), w["mode"])
+    options = {"axis": 1, "mode": "clip", "keepdims": False} | w.step.params
+    axis = options["axis"] % data.rank
+    chosen: Operand = _in_range(w, index, w.length(data, axis), options["mode"])
     if index.rank < data.rank:
         chosen = w.unsqueeze(chosen, axis)
     picked = w.op("GatherElements", data, chosen, axis=axis)
-    return picked if w["keepdims"] or data.rank == 1 else w.squeeze(picked, axis)
-
-
-@translates("batch_take")
-def _batch_take(w: NodeWriter) -> str:
-    data, indices = w.inputs
-    index = w.unsqueeze(_in_range(w, indices, w.length(data, 1)), 1)
-    return w.squeeze(w.op("GatherElements", data, index, axis=1), 1)
+    return picked if options["keepdims"] or data.rank == 1 else w.squeeze(picked, axis)
 
 
 @translates("one_hot")
@@ -64,17 +56,12 @@ def _one_hot(w: NodeWriter) -> str:
     return w.op("Where", hit, w.scalar(w["on_value"], dtype), w.scalar(w["off_value"], dtype))
 
 
-@translates("gather_nd")
-def _gather_nd(w: NodeWriter) -> str:
+@translates("gather_nd", "scatter_nd")
+def _by_coordinates(w: NodeWriter) -> str:
     data, indices = w.inputs
     last = w.transpose(w.indices(indices), [*range(1, indices.rank), 0])
-    return w.op("GatherND", data, last)
-
-
-@translates("scatter_nd")
-def _scatter_nd(w: NodeWriter) -> str:
-    data, indices = w.inputs
-    last = w.transpose(w.indices(indices), [*range(1, indices.rank), 0])
+    if w.operator == "gather_nd":
+        return w.op("GatherND", data, last)
     return w.op("ScatterND", w.filled(list(w["shape"]), 0, data.dtype), last, data)
 
 

@@ -16,10 +16,6 @@ def _fully_connected(w: NodeWriter) -> str:
     return w.op("Add", product, bias[0]) if bias else product
 
 
-def _swap_last(w: NodeWriter, operand: Operand, rank: int) -> str:
-    return w.transpose(operand, [*range(rank - 2), rank - 1, rank - 2])
-
-
 @translates("batch_dot", "_linalg_gemm2")
 def _batch_dot(w: NodeWriter) -> str:
     result = _product(w)
@@ -49,7 +45,8 @@ def _gemm(w: NodeWriter) -> str:
 
 @translates("_linalg_syrk")
 def _syrk(w: NodeWriter) -> str:
-    swapped = _swap_last(w, w.data, w.data.rank)
+    rank = w.data.rank
+    swapped = w.transpose(w.data, [*range(rank - 2), rank - 1, rank - 2])
     pair = (swapped, w.data) if w["transpose"] else (w.data, swapped)
     return w.op("Mul", w.op("MatMul", *pair), w.scalar(w["alpha"]))
 
@@ -82,33 +79,30 @@ def _dot(w: NodeWriter) -> str:
     return w.reshape(w.op("MatMul", rows, columns), lengths)
 
 
-@translates("_contrib_interleaved_matmul_selfatt_qk")
-def _selfatt_qk(w: NodeWriter) -> str:
-    queries, keys, _ = _interleaved(w, w.data, 3)
-    size = w.data.sizes[2] // (3 * w["heads"])
-    scaled = w.op("Mul", queries, w.scalar(size**-0.5))
-    return w.op("MatMul", scaled, w.transpose(keys, [0, 2, 1]))
-
-
-@translates("_contrib_interleaved_matmul_selfatt_valatt")
-def _selfatt_valatt(w: NodeWriter) -> str:
-    *_, values = _interleaved(w, w.data, 3)
-    return _joined_heads(w, w.op("MatMul", w.inputs[1], values), w["heads"])
-
-
-@translates("_contrib_interleaved_matmul_encdec_qk")
-def _encdec_qk(w: NodeWriter) -> str:
-    (queries,) = _interleaved(w, w.data, 1)
-    keys, _ = _interleaved(w, w.inputs[1], 2)
+@translates("_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_encdec_qk")
+def _attention_scores(w: NodeWriter) -> str:
     size = w.data.sizes[2] // w["heads"]
+    if w.operator.endswith("selfatt_qk"):
+        queries, keys, _ = _interleaved(w, w.data, 3)
+        size //= 3
+    else:
+        (queries,) = _interleaved(w, w.data, 1)
+        keys, _ = _interleaved(w, w.inputs[1], 2)
     scaled = w.op("Mul", queries, w.scalar(size**-0.5))
     return w.op("MatMul", scaled, w.transpose(keys, [0, 2, 1]))
 
 
-@translates("_contrib_interleaved_matmul_encdec_valatt")
-def _encdec_valatt(w: NodeWriter) -> str:
-    _, values = _interleaved(w, w.data, 2)
-    return _joined_heads(w, w.op("MatMul", w.inputs[1], values), w["heads"])
+@translates(
+    "_contrib_interleaved_matmul_selfatt_valatt", "_contrib_interleaved_matmul_encdec_valatt"
+)
+def _attended_values(w: NodeWriter) -> str:
+    heads, parts = w["heads"], 3 if w.operator.endswith("selfatt_valatt") else 2
+    *_, values = _interleaved(w, w.data, parts)
+    product = w.op("MatMul", w.inputs[1], values)
+    # (N * heads, L, size) as (L, N, heads * size)
+    rows, size = w.length(w.inputs[1], 1), w.data.sizes[2] // heads // parts
+    split = w.reshape(product, [-1, heads, rows, size])
+    return w.op("Reshape", w.transpose(split, [2, 0, 1, 3]), w.ints(0, 0, heads * size))
 
 
 def _interleaved(w: NodeWriter, data: Operand, parts: int) -> list[str]:
@@ -121,12 +115,3 @@ def _interleaved(w: NodeWriter, data: Operand, parts: int) -> list[str]:
     tail = w.slice(shape, [0], [3], [5])
     target = w.concat([w.ints(-1), tail], 0)
     return [w.op("Reshape", part, target) for part in cut]
-
-
-def _joined_heads(w: NodeWriter, data: str, heads: int) -> str:
-    """(N * heads, L, size) as (L, N, heads * size)."""
-    rows, size = w.length(w.inputs[1], 1), w.data.sizes[2] // heads
-    size //= 3 if w.operator.endswith("selfatt_valatt") else 2
-    split = w.reshape(data, [-1, heads, rows, size])
-    moved = w.transpose(split, [2, 0, 1, 3])
-    return w.op("Reshape", moved, w.ints(0, 0, heads * size))

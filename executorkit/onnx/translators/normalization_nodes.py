@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._draft import Value
 from .._node_writer import NodeWriter, Operand
 from .._translators import same_layer, translates
 
@@ -15,11 +14,11 @@ def _batch_norm(w: NodeWriter) -> list[Operand]:
     axis = w.step.params.get("axis", 1) % data.rank
     others = [a for a in range(data.rank) if a != axis]
     order = [*others[:1], axis, *others[1:]]
-    parameters = [_as_type(w, v, data.dtype) for v in (gamma, beta, mean, variance)]
-    result = w.op(
-        "BatchNormalization", w.transpose(data, order), *parameters,
-        epsilon=w["eps"],
-    )  # fmt: skip
+    parameters: list[Operand] = [gamma, beta, mean, variance]
+    if data.dtype != "float16":  # ONNX lets parameters be of a higher precision only
+        parameters = [w.cast(v, data.dtype) for v in (gamma, beta, mean, variance)]
+    moved = w.transpose(data, order)
+    result = w.op("BatchNormalization", moved, *parameters, epsilon=w["eps"])
     if axis != 1:
         result = w.transpose(result, list(np.argsort(order)))
     if w.operator == "_contrib_BatchNormWithReLU":
@@ -27,11 +26,6 @@ def _batch_norm(w: NodeWriter) -> list[Operand]:
     if not w["output_mean_var"]:
         return [result]
     w.refuse("output_mean_var=True")
-
-
-def _as_type(w: NodeWriter, value: Value, dtype: str) -> Operand:
-    """A parameter in data's type, if it is of a lower precision than ONNX lets it be."""
-    return value if dtype in (value.dtype, "float16") else w.cast(value, dtype)
 
 
 def _moments(w: NodeWriter, data: Operand, axes: list[int]) -> tuple[str, str]:
@@ -93,9 +87,7 @@ def _data(w: NodeWriter) -> Operand:
     return w.data
 
 
-@translates("LogisticRegressionOutput", reads=("data",))
-def _logistic(w: NodeWriter) -> str:
-    return w.op("Sigmoid", w.data)
+translates("LogisticRegressionOutput", reads=("data",))(lambda w: w.op("Sigmoid", w.data))
 
 
 @translates("SoftmaxOutput", reads=("data",))

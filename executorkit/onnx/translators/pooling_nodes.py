@@ -33,6 +33,16 @@ class _Windows:
     def rank(self) -> int:
         return len(self.kernel)
 
+    @property
+    def ends(self) -> list[int]:
+        """Padding at the end that the last window needs."""
+        return [p + e for p, e in zip(self.pad, self.surplus, strict=True)]
+
+    @property
+    def may_be_empty(self) -> bool:
+        """True if a window may lie in the padding alone."""
+        return any(end >= k for end, k in zip(self.ends, self.kernel, strict=True))
+
 
 @translates("Pooling", "Pooling_v1")
 def _pooling(w: NodeWriter) -> str:
@@ -101,7 +111,7 @@ def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
     if w.operator == "Pooling_v1":
         return _windowed_v1(w, data, at)
     if kind == "max":
-        if any(p + e >= k for p, e, k in zip(at.pad, at.surplus, at.kernel, strict=True)):
+        if at.may_be_empty:
             lowest = w.scalar(-np.inf if w.data.is_float else np.iinfo(w.data.dtype).min)
             return _pool(w, "MaxPool", _padded(w, data, at, lowest, True), at, False)
         return _pool(w, "MaxPool", data, at, True)
@@ -132,7 +142,7 @@ def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
 def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
     """Averages; padding counts, if it does, but not what the last window reads beyond it."""
     include = w["count_include_pad"] is not False
-    if any(p + e >= k for p, e, k in zip(at.pad, at.surplus, at.kernel, strict=True)):
+    if at.may_be_empty:
         w.refuse("windows that lie in the padding alone")
     if include and any(at.pad) and not any(at.surplus) and not at.rounds_up:
         return _pool(w, "AveragePool", data, at, True, count_include_pad=1)
@@ -144,17 +154,16 @@ def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
 
 
 def _padded(w: NodeWriter, data: Operand, at: _Windows, value: str, surplus: bool) -> str:
-    ends = [p + e for p, e in zip(at.pad, at.surplus, strict=True)] if surplus else at.pad
+    ends = at.ends if surplus else at.pad
     return w.pad(data, [0, 0, *at.pad, 0, 0, *ends], value)
 
 
 def _pool(
     w: NodeWriter, op_type: str, data: Operand, at: _Windows, padded: bool, **attrs: int
 ) -> str:
-    pads = [*at.pad, *(p + e for p, e in zip(at.pad, at.surplus, strict=True))]
     return w.op(
-        op_type, data, kernel_shape=at.kernel, strides=at.stride,
-        pads=pads if padded else [0] * (2 * at.rank), ceil_mode=int(at.rounds_up), **attrs,
+        op_type, data, kernel_shape=at.kernel, strides=at.stride, ceil_mode=int(at.rounds_up),
+        pads=[*at.pad, *at.ends] if padded else [0] * (2 * at.rank), **attrs,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +55,11 @@ def _rows(w: NodeWriter, state: Value, start: int, count: int) -> Operand:
     return w.slice(state, [0], [start], [start + count])
 
 
-def _cells(w: NodeWriter, features: int) -> list[dict[str, Operand | np.ndarray]]:
+def _cells(w: NodeWriter, features: int) -> list[dict[str, Any]]:
     """The weights of every layer and direction, cut out of the packed vector."""
     vector = w.named_inputs["parameters"]
     sizes = PackedSizes.of(w.step.params)
-    cells: list[dict[str, Operand | np.ndarray]] = [
-        {} for _ in range(sizes.layers * sizes.directions)
-    ]
+    cells: list[dict[str, Any]] = [{} for _ in range(sizes.layers * sizes.directions)]
     start = 0
     for cell, piece, shape in sizes.layout(features):
         stop = start + math.prod(shape)
@@ -73,39 +72,28 @@ def _cells(w: NodeWriter, features: int) -> list[dict[str, Operand | np.ndarray]
     return cells
 
 
-def _in_onnx_order(w: NodeWriter, weight: Operand | np.ndarray) -> Operand | np.ndarray:
-    """A weight or bias with its blocks of rows, one per gate, in ONNX's order."""
-    order = _CELLS[w["mode"]][1]
-    rows = w["state_size"]
-    if isinstance(weight, np.ndarray):
-        return np.concatenate([weight[g * rows : (g + 1) * rows] for g in order])
-    if len(order) == 1:
-        return weight
-    gates = w.split(weight, [rows] * len(order), 0)
-    return w.concat([gates[g] for g in order], 0)
+def _stacked(w: NodeWriter, cells: list[dict[str, Any]], name: str, *pieces: str) -> str:
+    """Pieces of the weights of all directions along a new first axis; their blocks of rows, one per
+    gate, are in ONNX's order."""
+    order, rows = _CELLS[w["mode"]][1], w["state_size"]
+    if isinstance(cells[0][pieces[0]], np.ndarray):
+        blocks = [[c[p][g * rows : (g + 1) * rows] for p in pieces for g in order] for c in cells]
+        return w.array(np.stack([np.concatenate(b) for b in blocks]), f"{w.name}_{name}")
 
+    def ordered(weight: Operand) -> Operand:
+        if len(order) == 1:
+            return weight
+        gates = w.split(weight, [rows] * len(order), 0)
+        return w.concat([gates[g] for g in order], 0)
 
-def _stacked(w: NodeWriter, parts: list[Operand | np.ndarray], name: str) -> str:
-    """The weights of all directions along a new first axis."""
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(arrays) == len(parts):
-        return w.array(np.stack(arrays), f"{w.name}_{name}")
-    operands = [part for part in parts if not isinstance(part, np.ndarray)]
-    return w.concat([w.unsqueeze(part, 0) for part in operands], 0)
-
-
-def _bias(w: NodeWriter, cell: dict[str, Operand | np.ndarray]) -> Operand | np.ndarray:
-    parts = [_in_onnx_order(w, cell[name]) for name in ("input_bias", "recurrent_bias")]
-    arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    if len(arrays) == 2:
-        return np.concatenate(arrays)
-    return w.concat([part for part in parts if not isinstance(part, np.ndarray)], 0)
+    parts = [w.concat([ordered(c[p]) for p in pieces], 0) for c in cells]
+    return w.concat([w.unsqueeze(part, 0) for part in parts], 0)
 
 
 def _layer(
     w: NodeWriter,
     x: Operand,
-    cells: list[dict[str, Operand | np.ndarray]],
+    cells: list[dict[str, Any]],
     lengths: str,
     initial: list[Operand],
 ) -> tuple[str, list[str]]:
@@ -113,9 +101,11 @@ def _layer(
     mode, hidden = w["mode"], w["state_size"]
     op_type, _ = _CELLS[mode]
     both = len(cells) == 2
-    weights = [_stacked(w, [_in_onnx_order(w, c["input"]) for c in cells], "W")]
-    weights.append(_stacked(w, [_in_onnx_order(w, c["recurrent"]) for c in cells], "R"))
-    weights.append(_stacked(w, [_bias(w, c) for c in cells], "B"))
+    weights = [
+        _stacked(w, cells, "W", "input"),
+        _stacked(w, cells, "R", "recurrent"),
+        _stacked(w, cells, "B", "input_bias", "recurrent_bias"),
+    ]
     activation = {"rnn_tanh": "Tanh", "rnn_relu": "Relu"}.get(mode)
     outputs = w.split_op(
         op_type, 1 + len(initial), x, *weights, lengths, *initial, hidden_size=hidden,

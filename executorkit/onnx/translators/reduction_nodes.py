@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .._correspondence import REDUCTIONS
-from .._draft import Length
 from .._node_writer import NodeWriter, Operand, name_of
 from .._translators import translates
 
@@ -46,9 +45,7 @@ def _reduce(w: NodeWriter) -> Operand:
 def _norm(w: NodeWriter) -> str:
     if w["ord"] not in (1, 2):
         w.refuse(f"a norm of order {w['ord']}")
-    data: Operand = w.data
-    if w.data.dtype != w.output.dtype:
-        data = w.cast(data, w.output.dtype)
+    data = w.cast(w.data, w.output.dtype)
     return _reduced(w, f"L{w['ord']}", data, _axes(w, w["axis"]), w["keepdims"])
 
 
@@ -82,43 +79,30 @@ def _extreme_position(w: NodeWriter) -> str:
     return w.cast(position, w.output.dtype)
 
 
-def _ordered(
-    w: NodeWriter, data: Operand, axis: int, count: Length, largest: bool
-) -> tuple[str, str]:
-    """The first ``count`` entries in order, and their positions."""
-    length = w.ints(count) if isinstance(count, int) else count
-    values, positions = w.split_op(
-        "TopK", 2, data, length, axis=axis, largest=int(largest), sorted=1
-    )
-    return values, positions
-
-
-def _flattened(w: NodeWriter) -> tuple[Operand, int, Length]:
-    """The data, the axis to sort along and its length; a flat list without an axis."""
+def _ordered(w: NodeWriter, k: int) -> tuple[Operand, int, str, str]:
+    """The data and the axis to sort along, a flat list without an axis; the first ``k`` entries in
+    order, all without it, and their positions."""
+    data: Operand
     if w["axis"] is None:
-        return w.reshape(w.data, [-1]), 0, w.product(w.lengths(w.data))
-    axis = w["axis"] % w.data.rank
-    return w.data, axis, w.length(w.data, axis)
+        data, axis, length = w.reshape(w.data, [-1]), 0, w.product(w.lengths(w.data))
+    else:
+        axis = w["axis"] % w.data.rank
+        data, length = w.data, w.length(w.data, axis)
+    count = w.length_list([k if k >= 1 else length])
+    largest = int(not w["is_ascend"])
+    values, positions = w.split_op("TopK", 2, data, count, axis=axis, largest=largest, sorted=1)
+    return data, axis, values, positions
 
 
-@translates("sort")
+@translates("sort", "argsort")
 def _sort(w: NodeWriter) -> str:
-    data, axis, length = _flattened(w)
-    return _ordered(w, data, axis, length, not w["is_ascend"])[0]
-
-
-@translates("argsort")
-def _argsort(w: NodeWriter) -> str:
-    data, axis, length = _flattened(w)
-    positions = _ordered(w, data, axis, length, not w["is_ascend"])[1]
-    return w.cast(positions, w.output.dtype)
+    *_, values, positions = _ordered(w, 0)
+    return values if w.operator == "sort" else w.cast(positions, w.output.dtype)
 
 
 @translates("topk")
 def _topk(w: NodeWriter) -> list[str]:
-    data, axis, length = _flattened(w)
-    count = w["k"] if w["k"] >= 1 else length
-    values, positions = _ordered(w, data, axis, count, not w["is_ascend"])
+    data, axis, values, positions = _ordered(w, w["k"])
     kind = w["ret_typ"]
     if kind == "mask":
         zeros = w.op("Mul", data, w.scalar(0))

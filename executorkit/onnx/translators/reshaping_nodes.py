@@ -8,7 +8,7 @@ import numpy as np
 
 from .._draft import Length
 from .._node_writer import NodeWriter
-from .._translators import translates
+from .._translators import add_translations, translates
 
 
 @translates("Reshape")
@@ -47,7 +47,7 @@ def _read_codes(w: NodeWriter, dims: Sequence[Length], codes: Sequence[int]) -> 
 
 def _split_length(w: NodeWriter, length: Length, parts: Sequence[int]) -> list[Length]:
     known = next((p for p in parts if p > 0), 1)
-    other = length // known if isinstance(length, int) else w.length_op("Div", length, known)
+    other = w.length_op("Div", length, known)
     return [p if p > 0 else other for p in parts]
 
 
@@ -65,14 +65,20 @@ def _reshape_like(w: NodeWriter) -> str:
     return w.reshape(left, [*mine[:first], *others[other_first:other_last], *mine[last:]])
 
 
-@translates("Flatten")
-def _flatten(w: NodeWriter) -> str:
-    return w.op("Flatten", w.data, axis=1)
-
-
-@translates("transpose")
-def _transpose(w: NodeWriter) -> str:
-    return w.transpose(w.data, w["axes"] or range(w.data.rank)[::-1])
+add_translations(
+    {
+        "Flatten": lambda w: w.op("Flatten", w.data, axis=1),
+        "transpose": lambda w: w.transpose(w.data, w["axes"] or range(w.data.rank)[::-1]),
+        "expand_dims": lambda w: w.unsqueeze(w.data, w["axis"] % (w.data.rank + 1)),
+        "depth_to_space": lambda w: w.op(
+            "DepthToSpace", w.data, blocksize=w["block_size"], mode="DCR"
+        ),
+        "space_to_depth": lambda w: w.op("SpaceToDepth", w.data, blocksize=w["block_size"]),
+        "broadcast_to": lambda w: w.op(
+            "Expand", w.data, w.length_list([n or 1 for n in w["shape"]])
+        ),
+    }
+)
 
 
 @translates("SwapAxis")
@@ -81,11 +87,6 @@ def _swap_axes(w: NodeWriter) -> str:
     first, second = w["dim1"] % w.data.rank, w["dim2"] % w.data.rank
     order[first], order[second] = second, first
     return w.transpose(w.data, order)
-
-
-@translates("expand_dims")
-def _expand_dims(w: NodeWriter) -> str:
-    return w.unsqueeze(w.data, w["axis"] % (w.data.rank + 1))
 
 
 @translates("squeeze")
@@ -98,16 +99,6 @@ def _squeeze(w: NodeWriter) -> str:
     if len(axes) == rank and w.output.rank == 1:
         axes = axes[1:]
     return w.squeeze(w.data, *axes)
-
-
-@translates("depth_to_space")
-def _depth_to_space(w: NodeWriter) -> str:
-    return w.op("DepthToSpace", w.data, blocksize=w["block_size"], mode="DCR")
-
-
-@translates("space_to_depth")
-def _space_to_depth(w: NodeWriter) -> str:
-    return w.op("SpaceToDepth", w.data, blocksize=w["block_size"])
 
 
 @translates("Concat", "_rnn_param_concat")
@@ -140,18 +131,8 @@ def _repeat(w: NodeWriter) -> str:
     reps = [1] * (w.data.rank + 1)
     reps[axis + 1] = repeats
     wide = w.op("Tile", w.unsqueeze(w.data, axis + 1), w.ints(*reps))
-    lengths[axis] = _times(w, lengths[axis], repeats)
+    lengths[axis] = w.length_op("Mul", lengths[axis], repeats)
     return w.reshape(wide, lengths)
-
-
-def _times(w: NodeWriter, length: Length, factor: int) -> Length:
-    return length * factor if isinstance(length, int) else w.length_op("Mul", length, factor)
-
-
-@translates("broadcast_to")
-def _broadcast_to(w: NodeWriter) -> str:
-    lengths = [1 if n == 0 else n for n in w["shape"]]
-    return w.op("Expand", w.data, w.length_list(lengths))
 
 
 @translates("broadcast_axis")

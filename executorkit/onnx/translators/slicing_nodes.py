@@ -47,17 +47,11 @@ def _crop(w: NodeWriter) -> str:
         size = [w.length(w.inputs[1], axis) for axis in (2, 3)]
     starts: list[Length] = list(w["offset"])
     if w["center_crop"]:
-        starts = []
-        for axis, n in zip((2, 3), size, strict=True):
-            full = w.length(image, axis)
-            if isinstance(full, int) and isinstance(n, int):
-                starts.append((full - n) // 2)
-            else:
-                starts.append(w.length_op("Div", w.length_op("Sub", full, n), 2))
-    ends: list[Length] = []
-    for start, n in zip(starts, size, strict=True):
-        both_known = isinstance(start, int) and isinstance(n, int)
-        ends.append(int(start) + int(n) if both_known else w.length_op("Add", start, n))
+        starts = [
+            w.length_op("Div", w.length_op("Sub", w.length(image, axis), n), 2)
+            for axis, n in zip((2, 3), size, strict=True)
+        ]
+    ends = [w.length_op("Add", start, n) for start, n in zip(starts, size, strict=True)]
     return w.slice(image, [2, 3], starts, ends)
 
 
@@ -105,8 +99,8 @@ def _split_v2(w: NodeWriter) -> list[str]:
 @translates("reverse")
 def _reverse(w: NodeWriter) -> str:
     axes = [a % w.data.rank for a in w["axis"]]
-    ones = [1] * len(axes)
-    return w.slice(w.data, axes, [-1] * len(axes), [_BEFORE_FIRST] * len(axes), [-n for n in ones])
+    back = [-1] * len(axes)
+    return w.slice(w.data, axes, back, [_BEFORE_FIRST] * len(axes), back)
 
 
 @translates("_slice_assign_scalar", "_slice_assign")
