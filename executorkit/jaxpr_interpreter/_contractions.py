@@ -10,11 +10,11 @@ import numpy as np
 from ._rules import Call, Kernel, is_small_float, rule
 
 
-def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any] | None:
-    """The floating dtype in which BLAS computes sums of ``terms`` products exactly enough.
+def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any]:
+    """The dtype in which BLAS computes sums of ``terms`` products exactly enough.
 
     Small floats are multiplied in float32, as XLA does. Products of small integers are exact in
-    float32 or float64. None for integers that neither holds.
+    float32 or float64; sums that neither holds have the dtype of the result.
     """
     if is_small_float(dtype) or is_small_float(other):
         wide = np.dtype(np.float32)
@@ -24,7 +24,7 @@ def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[A
     bound = terms * float(2 ** (8 * (dtype.itemsize + other.itemsize) - 2))
     if bound <= 2.0**24:
         return np.dtype(np.float32)
-    return np.dtype(np.float64) if bound <= 2.0**53 else None
+    return np.dtype(np.float64) if bound <= 2.0**53 else result
 
 
 @rule("dot_general", fresh=True)
@@ -42,7 +42,7 @@ def _dot_general(call: Call) -> Kernel | None:
     right_order = (*right_batch, *right_sum, *right_free)
     left_shape, right_shape = (*lead, rows, terms), (*lead, terms, columns)
     shape, dtype = call.shape, call.dtype
-    wide = _result_dtype(call, terms)
+    wide = product_dtype(left.dtype, right.dtype, dtype, terms)
     plain = wide == left.dtype == right.dtype == dtype and not batch
     if plain and len(left.shape) == len(right.shape) == 2:
         return _matrices(left_order != (0, 1), right_order != (0, 1))
@@ -53,15 +53,6 @@ def _dot_general(call: Call) -> Kernel | None:
         return np.matmul(x, y).astype(dtype, copy=False).reshape(shape)
 
     return multiply
-
-
-def _result_dtype(call: Call, terms: int) -> Any:
-    """The dtype of the matrix product before it is cast to the result's."""
-    left, right = call.ins
-    if left.dtype.kind == "b":
-        return call.dtype
-    wide = product_dtype(left.dtype, right.dtype, call.dtype, terms)
-    return call.dtype if wide is None else wide
 
 
 def _matrices(turn_left: bool, turn_right: bool) -> Kernel:

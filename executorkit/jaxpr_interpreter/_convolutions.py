@@ -61,8 +61,8 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     )
     terms = math.prod(right.shape[i] for i in numbers.rhs_spec[1:])
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
-    wide = dtype if wide is None else wide
-    channels_first = numbers.lhs_spec[1] < len(out) - 1 and geometry.groups == 1
+    channels_last = numbers.lhs_spec[1] == len(out) - 1 and geometry.groups == 1
+    product = _by_channels_last if channels_last else _by_channels_first
     # Order of the canonical axes: batch, channels, space for the input; output, input, space for
     # the kernel; batch, channels, space for the result.
     back = tuple(np.argsort(numbers.out_spec).tolist())
@@ -74,38 +74,24 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False)
         kernel = kernel.transpose(numbers.rhs_spec).astype(wide, copy=False)
         if geometry.batch_groups > 1:
-            result = _batch_grouped(x, kernel, geometry, channels_first)
+            result = _by_parts(product, x, kernel, geometry, geometry.batch_groups, 0)
         elif depthwise:
             result = _depthwise(x, kernel, geometry)
+        elif geometry.groups > 1:
+            result = _by_parts(product, x, kernel, geometry, geometry.groups, 1)
         else:
-            result = _grouped(x, kernel, geometry, channels_first)
+            result = product(x, kernel, geometry)
         return result.astype(dtype, copy=False).transpose(back)
 
     return convolve
 
 
-def _batch_grouped(x: Any, kernel: Any, geometry: _Geometry, channels_first: bool) -> Any:
-    """Each part of the batch with its own part of the kernel's outputs."""
-    count = geometry.batch_groups
-    parts = [
-        _grouped(part, weights, geometry, channels_first)
-        for part, weights in zip(np.split(x, count), np.split(kernel, count), strict=True)
-    ]
-    return np.concatenate(parts, 1)
-
-
-def _grouped(x: Any, kernel: Any, geometry: _Geometry, channels_first: bool) -> Any:
-    """The convolution of ``(batch, channels, *space)`` with ``(outputs, inputs, *window)``."""
-    if geometry.groups == 1:
-        convolve = _by_channels_first if channels_first else _by_channels_last
-        return convolve(x, kernel, geometry)
-    parts = [
-        _by_channels_first(part, weights, geometry)
-        for part, weights in zip(
-            np.split(x, geometry.groups, 1), np.split(kernel, geometry.groups), strict=True
-        )
-    ]
-    return np.concatenate(parts, 1)
+def _by_parts(
+    convolve: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int, axis: int
+) -> Any:
+    """Each part of the input along an axis with its own part of the kernel's outputs."""
+    pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
+    return np.concatenate([convolve(part, weights, geometry) for part, weights in pairs], 1)
 
 
 def _edged(x: Any, geometry: _Geometry) -> Any:

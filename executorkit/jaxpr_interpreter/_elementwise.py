@@ -79,19 +79,6 @@ _FUNCTIONS: dict[str, tuple[Any, float]] = {
 }
 
 
-def _register_ufuncs() -> None:
-    def always(kernel: Any) -> Any:
-        return lambda call: kernel
-
-    def rounded(kernel: Any) -> Any:
-        return lambda call: in_float32(_of_dtype(kernel, call), call)
-
-    for name, (kernel, weight) in _UFUNCS.items():
-        rule(name, fresh=True, weight=weight, any_shape=True)(always(kernel))
-    for name, (kernel, weight) in _FUNCTIONS.items():
-        rule(name, fresh=True, weight=weight, any_shape=True)(rounded(kernel))
-
-
 def _of_dtype(kernel: Any, call: Call) -> Kernel:
     """``kernel``, whose results are cast where it may give another dtype than its operands have."""
     if isinstance(kernel, np.ufunc) and kernel.__name__ not in {"zeta", "betainc"}:
@@ -100,7 +87,12 @@ def _of_dtype(kernel: Any, call: Call) -> Kernel:
     return lambda *operands: np.asarray(kernel(*operands), dtype)
 
 
-_register_ufuncs()
+for _name, (_kernel, _weight) in _UFUNCS.items():
+    rule(_name, fresh=True, weight=_weight, any_shape=True)(lambda call, kernel=_kernel: kernel)
+for _name, (_kernel, _weight) in _FUNCTIONS.items():
+    rule(_name, fresh=True, weight=_weight, any_shape=True)(
+        lambda call, kernel=_kernel: in_float32(_of_dtype(kernel, call), call)
+    )
 
 
 @rule("logistic", fresh=True, weight=10, any_shape=True)
@@ -166,9 +158,7 @@ def _integer_pow(call: Call) -> Kernel:
                 factor = factor * factor
         if result is None:
             return np.ones_like(x)
-        if exponent < 0:
-            return one / result
-        return +result
+        return one / result if exponent < 0 else +result
 
     return power
 
@@ -182,11 +172,6 @@ def _pow(call: Call) -> Kernel | None:
         dtype = call.dtype
         return in_float32(lambda x, y: np.power(x, y.astype(np.float64)).astype(dtype), call)
     return in_float32(np.power, call)
-
-
-@rule("clamp", fresh=True, weight=2, any_shape=True)
-def _clamp(call: Call) -> Kernel:
-    return lambda low, x, high: np.minimum(np.maximum(x, low), high)
 
 
 @rule("select_n", fresh=True, weight=6)
@@ -223,20 +208,13 @@ def _blending(dtype: np.dtype[Any]) -> Kernel:
     return blend
 
 
-@rule("shift_right_logical", fresh=True, weight=2)
-def _shift_right_logical(call: Call) -> Kernel:
-    if call.dtype.kind == "u":
+@rule("shift_right_logical", "shift_right_arithmetic", fresh=True, weight=2)
+def _shift_right(call: Call) -> Kernel:
+    kind, dtype = "u" if call.name == "shift_right_logical" else "i", call.dtype
+    if dtype.kind == kind:
         return np.right_shift
-    unsigned, dtype = np.dtype(f"u{call.dtype.itemsize}"), call.dtype
-    return lambda x, y: np.right_shift(x.view(unsigned), y.view(unsigned)).view(dtype)
-
-
-@rule("shift_right_arithmetic", fresh=True, weight=2)
-def _shift_right_arithmetic(call: Call) -> Kernel:
-    if call.dtype.kind == "i":
-        return np.right_shift
-    signed, dtype = np.dtype(f"i{call.dtype.itemsize}"), call.dtype
-    return lambda x, y: np.right_shift(x.view(signed), y.view(signed)).view(dtype)
+    shifted = np.dtype(f"{kind}{dtype.itemsize}")
+    return lambda x, y: np.right_shift(x.view(shifted), y.view(shifted)).view(dtype)
 
 
 @rule("population_count", fresh=True, weight=2)
@@ -265,9 +243,11 @@ def _clz(call: Call) -> Kernel:
     return leading_zeros
 
 
-@rule("real", "imag", weight=0)
-def _part(call: Call) -> Kernel:
-    return np.real if call.name == "real" else np.imag
+rule("real", weight=0)(lambda call: np.real)
+rule("imag", weight=0)(lambda call: np.imag)
+rule("clamp", fresh=True, weight=2, any_shape=True)(
+    lambda call: lambda low, x, high: np.minimum(np.maximum(x, low), high)
+)
 
 
 @rule("complex", fresh=True, weight=3)

@@ -3,43 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..jaxprs import output_ids
-from ._reductions import argsort
-from ._rules import Call, Kernel, is_floating, is_small_float, rule
+from ._reductions import MONOIDS, argsort
+from ._rules import Aval, Call, Kernel, is_floating, is_small_float, rule
 
 #: Maximum number of scattered rows that are added one after the other.
 _ROW_LIMIT = 16
 
 
-def _clamped(starts: Sequence[Any], limits: Sequence[int]) -> list[int]:
-    return [min(max(int(start), 0), limit) for start, limit in zip(starts, limits, strict=True)]
+def _window(operand: Aval, sizes: Sequence[int]) -> Callable[[Sequence[Any]], tuple[slice, ...]]:
+    """A function that makes an index of the starts of a window, which is moved into the operand."""
+    bounds = [(n - size, size) for n, size in zip(operand.shape, sizes, strict=True)]
+
+    def index(starts: Sequence[Any]) -> tuple[slice, ...]:
+        first = [min(max(int(i), 0), n) for i, (n, _) in zip(starts, bounds, strict=True)]
+        return tuple([slice(i, i + size) for i, (_, size) in zip(first, bounds, strict=True)])
+
+    return index
 
 
 @rule("dynamic_slice", weight=0)
 def _dynamic_slice(call: Call) -> Kernel:
-    sizes = call.params["slice_sizes"]
-    limits = [n - size for n, size in zip(call.ins[0].shape, sizes, strict=True)]
-
-    def cut(x: Any, *starts: Any) -> Any:
-        first = _clamped(starts, limits)
-        return x[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])]
-
-    return cut
+    index = _window(call.ins[0], call.params["slice_sizes"])
+    return lambda x, *starts: x[index(starts)]
 
 
 def _updating(call: Call) -> Kernel:
     """``dynamic_update_slice`` of the operand itself."""
-    sizes = call.ins[1].shape
-    limits = [n - size for n, size in zip(call.ins[0].shape, sizes, strict=True)]
+    index = _window(call.ins[0], call.ins[1].shape)
 
     def update(x: Any, new: Any, *starts: Any) -> Any:
-        first = _clamped(starts, limits)
-        x[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])] = new
+        x[index(starts)] = new
         return x
 
     return update
@@ -180,11 +179,8 @@ def _fill_value(value: Any, dtype: np.dtype[Any]) -> Any:
 #: Ufuncs of the scattering primitives; None replaces.
 _SCATTERS = {
     "scatter": None,
-    "scatter-add": np.add,
     "scatter-sub": np.subtract,
-    "scatter-mul": np.multiply,
-    "scatter-min": np.minimum,
-    "scatter-max": np.maximum,
+    **{f"scatter-{name}": MONOIDS[name] for name in ("add", "mul", "min", "max")},
 }
 
 
@@ -239,9 +235,7 @@ def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:
             rows[i] = combine(rows[i], x)
     elif _distinct(numbers):
         rows[numbers] = combine(rows[numbers], new)
-    elif rows.ndim == 1:
-        combine.at(rows, numbers, new)
-    elif combine is np.add:
+    elif rows.ndim > 1 and combine is np.add:
         # Rows that are written to the same place are summed side by side.
         order = argsort(numbers, 0)
         ordered = numbers[order]

@@ -129,16 +129,8 @@ def _svd(call: Call) -> Kernel | None:
 
 
 @rule("fft", fresh=True, weight=60)
-def _fft(call: Call) -> Kernel | None:
-    kind, lengths = call.params["fft_type"].name, call.params["fft_lengths"]
+def _fft(call: Call) -> Kernel:
+    lengths, dtype = call.params["fft_lengths"], call.dtype
     axes = tuple(range(-len(lengths), 0))
-    transform: Any = {
-        "FFT": np.fft.fftn,
-        "IFFT": np.fft.ifftn,
-        "RFFT": np.fft.rfftn,
-        "IRFFT": np.fft.irfftn,
-    }.get(kind)
-    if transform is None:
-        return None
-    dtype = call.dtype
+    transform: Any = getattr(np.fft, f"{call.params['fft_type'].name.lower()}n")
     return lambda x: transform(x, lengths, axes).astype(dtype)

@@ -22,10 +22,10 @@ def _uncovered(plans: Sequence[Plan]) -> tuple[str, ...]:
 class Cond(NestedKernel):
     """``lax.cond`` and ``lax.switch``: the branch of an index, which is clamped."""
 
-    def __init__(self, branches: Sequence[Plan]) -> None:
-        self._branches = branches
-        self.uncovered = _uncovered(branches)
-        self.estimate = max([p.estimate for p in branches])
+    def __init__(self, call: Call) -> None:
+        self._branches = [plan(branch) for branch in call.params["branches"]]
+        self.uncovered = _uncovered(self._branches)
+        self.estimate = max([p.estimate for p in self._branches])
 
     def __call__(self, *operands: Any) -> Any:
         index = min(max(int(operands[0]), 0), len(self._branches) - 1)
@@ -39,15 +39,14 @@ class While(NestedKernel):
     have ended.
     """
 
-    def __init__(self, cond: Plan, body: Plan, call: Call) -> None:
-        cond_consts, body_consts = call.params["cond_nconsts"], call.params["body_nconsts"]
-        self._batched = bool(call.params["cond_jaxpr"].out_avals[0].shape)
-        self._cond = cond
-        self._body = body
-        self._cond_consts = cond_consts
-        self._consts = cond_consts + body_consts
-        self.uncovered = _uncovered((cond, body))
-        self.estimate = (cond.estimate + body.estimate) * ASSUMED_ITERATIONS
+    def __init__(self, call: Call) -> None:
+        params = call.params
+        self._batched = bool(params["cond_jaxpr"].out_avals[0].shape)
+        self._cond, self._body = plan(params["cond_jaxpr"]), plan(params["body_jaxpr"])
+        self._cond_consts = params["cond_nconsts"]
+        self._consts = params["cond_nconsts"] + params["body_nconsts"]
+        self.uncovered = _uncovered((self._cond, self._body))
+        self.estimate = (self._cond.estimate + self._body.estimate) * ASSUMED_ITERATIONS
 
     def __call__(self, *operands: Any) -> Any:
         cond_consts = operands[: self._cond_consts]
@@ -75,16 +74,16 @@ class While(NestedKernel):
 class Scan(NestedKernel):
     """``lax.scan``: a carry through all slices, whose results are stored as they come."""
 
-    def __init__(self, body: Plan, call: Call) -> None:
+    def __init__(self, call: Call) -> None:
         params = call.params
-        self._body = body
+        self._body = plan(params["jaxpr"])
         self._consts = params["num_consts"]
         self._carries = params["num_carry"]
         self._length = params["length"]
         self._reverse = params["reverse"]
         self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
-        self.uncovered = body.uncovered
-        self.estimate = (body.estimate + 1e-6) * self._length
+        self.uncovered = self._body.uncovered
+        self.estimate = (self._body.estimate + 1e-6) * self._length
 
     def __call__(self, *operands: Any) -> Any:
         first = self._consts + self._carries
@@ -101,21 +100,6 @@ class Scan(NestedKernel):
         return [*carry, *stacks]
 
 
-@rule("cond")
-def _cond(call: Call) -> Cond:
-    return Cond([plan(branch) for branch in call.params["branches"]])
-
-
-@rule("while")
-def _while(call: Call) -> While:
-    params = call.params
-    return While(
-        plan(params["cond_jaxpr"]),
-        plan(params["body_jaxpr"]),
-        call,
-    )
-
-
-@rule("scan")
-def _scan(call: Call) -> Scan:
-    return Scan(plan(call.params["jaxpr"]), call)
+rule("cond")(Cond)
+rule("while")(While)
+rule("scan")(Scan)

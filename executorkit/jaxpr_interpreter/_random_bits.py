@@ -36,24 +36,10 @@ def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np
     return first, second
 
 
-@rule("threefry2x32", fresh=True, weight=90)
-def _threefry2x32(call: Call) -> Kernel:
-    return threefry2x32
-
-
-@rule("random_wrap", weight=0)
-def _random_wrap(call: Call) -> Kernel:
-    return keys_of_data
-
-
-@rule("random_unwrap", fresh=True, weight=1)
-def _random_unwrap(call: Call) -> Kernel:
-    return data_of_keys
-
-
-@rule("random_clone", weight=0)
-def _random_clone(call: Call) -> Kernel:
-    return lambda keys: keys
+rule("threefry2x32", fresh=True, weight=90)(lambda call: threefry2x32)
+rule("random_wrap", weight=0)(lambda call: keys_of_data)
+rule("random_unwrap", fresh=True, weight=1)(lambda call: data_of_keys)
+rule("random_clone", weight=0)(lambda call: lambda keys: keys)
 
 
 def _words(keys: Any, rank: int) -> tuple[Any, Any]:

@@ -11,27 +11,23 @@ import numpy as np
 from ..jaxprs import flat_program
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
-#: Ufuncs of the reducing primitives.
-_REDUCTIONS = {
-    "reduce_sum": np.add,
-    "reduce_prod": np.multiply,
-    "reduce_max": np.maximum,
-    "reduce_min": np.minimum,
-    "reduce_and": np.bitwise_and,
-    "reduce_or": np.bitwise_or,
-    "reduce_xor": np.bitwise_xor,
-}
-#: Ufuncs of primitives that reduce two numbers, as the bodies of general reductions have them.
-MONOIDS = {
-    "add": np.add,
-    "add_any": np.add,
-    "mul": np.multiply,
+_ASSOCIATIVE = {
+    "sum": np.add,
+    "prod": np.multiply,
     "max": np.maximum,
     "min": np.minimum,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+#: Ufuncs of the reducing primitives, and of those that keep all partial results.
+_REDUCTIONS = {f"reduce_{name}": ufunc for name, ufunc in _ASSOCIATIVE.items()}
+_CUMULATIVE: dict[str, np.ufunc] = {
+    **{f"cum{name}": _ASSOCIATIVE[name] for name in ("sum", "prod", "max", "min")},
+    "cumlogsumexp": np.logaddexp,
+}
+#: Ufuncs of primitives that reduce two numbers, as the bodies of general reductions have them.
+MONOIDS = _ASSOCIATIVE | {"add": np.add, "add_any": np.add, "mul": np.multiply}
 
 
 def smallest(dtype: np.dtype[Any]) -> Any:
@@ -60,11 +56,9 @@ def _reduce(call: Call) -> Kernel:
         if wide == dtype and call.name == "reduce_sum":
             return _summed(axes, shape, dtype)
         return lambda x: reduce(x.astype(wide, copy=False), axis=axes, dtype=wide).astype(dtype)
-    if not math.prod(shape[axis] for axis in axes):
-        if call.name in {"reduce_max", "reduce_min"}:
-            empty = smallest(dtype) if call.name == "reduce_max" else largest(dtype)
-            return lambda x: np.full(call.shape, empty, dtype)
-        return lambda x: reduce(x, axis=axes)
+    if call.name in {"reduce_max", "reduce_min"} and not math.prod(shape[axis] for axis in axes):
+        empty = smallest(dtype) if call.name == "reduce_max" else largest(dtype)
+        return lambda x: np.full(call.shape, empty, dtype)
     return lambda x: reduce(x, axis=axes)
 
 
@@ -74,12 +68,10 @@ def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel
     Sums over leading axes of floats are matrix products, whose partial sums are many; NumPy's own
     would add row after row, and lose digits.
     """
-    rank, kept = len(shape), len(shape) - len(axes)
-    leading = axes == tuple(range(len(axes)))
-    if leading and kept and dtype.kind == "f" and math.prod(shape[: len(axes)]) > 8:
-        rows = math.prod(shape[: rank - kept])
+    count = len(axes)
+    rows, rest = math.prod(shape[:count]), shape[count:]
+    if axes == tuple(range(count)) and rest and dtype.kind == "f" and rows > 8:
         ones = np.ones(rows, dtype)
-        rest = shape[rank - kept :]
         return lambda x: (ones @ x.reshape(rows, -1)).reshape(rest)
     add = np.add.reduce
     return lambda x: add(x, axis=axes, dtype=dtype)
@@ -122,15 +114,9 @@ def _arg_reduce(call: Call) -> Kernel | None:
     return locate
 
 
-@rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", fresh=True, weight=20)
+@rule(*_CUMULATIVE, fresh=True, weight=20)
 def _cumulative(call: Call) -> Kernel:
-    ufunc: Any = {
-        "cumsum": np.add,
-        "cumprod": np.multiply,
-        "cummax": np.maximum,
-        "cummin": np.minimum,
-        "cumlogsumexp": np.logaddexp,
-    }[call.name]
+    ufunc = _CUMULATIVE[call.name]
     axis, dtype = call.params["axis"], call.dtype
     wide = np.dtype(np.float32) if is_small_float(dtype) else dtype
 

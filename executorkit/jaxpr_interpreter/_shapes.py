@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ def _broadcast_in_dim(call: Call) -> Kernel | None:
         aligned[dim] = size
     aligned_shape = tuple(aligned)
     if aligned_shape == shape:
-        return lambda x: x.reshape(shape)
+        return methodcaller("reshape", shape)
     if aligned_shape == source:
         return lambda x: np.broadcast_to(x, shape)
     return lambda x: np.broadcast_to(x.reshape(aligned_shape), shape)
@@ -39,28 +41,18 @@ def _reshape(call: Call) -> Kernel | None:
     shape, order = call.shape, call.params["dimensions"]
     if order is not None:
         return lambda x: x.transpose(order).reshape(shape)
-    return lambda x: x.reshape(shape)
+    return methodcaller("reshape", shape)
 
 
-@rule("squeeze", weight=0)
-def _squeeze(call: Call) -> Kernel:
-    shape = call.shape
-    return lambda x: x.reshape(shape)
-
-
-@rule("transpose", weight=0)
-def _transpose(call: Call) -> Kernel:
-    permutation = call.params["permutation"]
-    return lambda x: x.transpose(permutation)
+rule("squeeze", weight=0)(lambda call: methodcaller("reshape", call.shape))
+rule("transpose", weight=0)(lambda call: methodcaller("transpose", call.params["permutation"]))
+rule("tile", fresh=True)(lambda call: partial(np.tile, reps=call.params["reps"]))
 
 
 @rule("rev", weight=0)
 def _rev(call: Call) -> Kernel:
-    dims = call.params["dimensions"]
-    index = tuple(
-        slice(None, None, -1) if i in dims else slice(None) for i in range(len(call.shape))
-    )
-    return lambda x: x[index]
+    dims, axes = call.params["dimensions"], range(len(call.shape))
+    return itemgetter(tuple(slice(None, None, -1 if i in dims else None) for i in axes))
 
 
 @rule("slice", weight=0)
@@ -68,7 +60,7 @@ def _slice(call: Call) -> Kernel:
     params = call.params
     strides = params["strides"] or (1,) * len(call.shape)
     index = tuple(map(slice, params["start_indices"], params["limit_indices"], strides))
-    return lambda x: x[index]
+    return itemgetter(index)
 
 
 @rule("concatenate", fresh=True)
@@ -98,12 +90,6 @@ def _split(call: Call) -> Kernel:
     return lambda x: [x[index] for index in indices]
 
 
-@rule("tile", fresh=True)
-def _tile(call: Call) -> Kernel:
-    reps = call.params["reps"]
-    return lambda x: np.tile(x, reps)
-
-
 @rule("iota", fresh=True)
 def _iota(call: Call) -> Kernel | None:
     if call.ins:
@@ -121,10 +107,7 @@ def _iota(call: Call) -> Kernel | None:
     return iota
 
 
-@rule("empty", "empty2", fresh=True)
-def _empty(call: Call) -> Kernel:
-    shape, dtype = call.shape, call.dtype
-    return lambda: np.zeros(shape, dtype)
+rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, call.dtype))
 
 
 def padded(x: Any, value: Any, config: Any) -> Any:

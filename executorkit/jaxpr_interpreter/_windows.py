@@ -20,11 +20,11 @@ def _along(rank: int, axis: int, index: Any) -> tuple[Any, ...]:
     return (slice(None),) * axis + (index,) + (slice(None),) * (rank - axis - 1)
 
 
-def reduced_windows(
-    x: Any, ufunc: Any, sizes: Sequence[int], strides: Sequence[int], dilation: Sequence[int]
-) -> Any:
+def _reduced_windows(x: Any, ufunc: Any, params: Any) -> Any:
     """Every window of ``x`` reduced by an associative ufunc, one axis after the other."""
-    for axis, (size, stride, gap) in enumerate(zip(sizes, strides, dilation, strict=True)):
+    names = ("window_dimensions", "window_strides", "window_dilation")
+    windows = zip(*(params[name] for name in names), strict=True)
+    for axis, (size, stride, gap) in enumerate(windows):
         if size == 1 and stride == 1:
             continue
         count = (x.shape[axis] - (size - 1) * gap - 1) // stride + 1
@@ -54,23 +54,15 @@ def _base_config(params: Any) -> list[tuple[int, int, int]]:
 
 @rule(*WINDOWS, fresh=True, weight=12)
 def _reduce_window(call: Call) -> Kernel:
-    ufunc, neutral = WINDOWS[call.name]
-    return _windows_kernel(call, ufunc, neutral(call.dtype))
-
-
-def _windows_kernel(call: Call, ufunc: Any, neutral: Any) -> Kernel:
-    params, shape = call.params, call.shape
+    ufunc, neutral_of = WINDOWS[call.name]
+    params, neutral = call.params, neutral_of(call.dtype)
     config = _base_config(params)
     pads = any(edge != (0, 0, 0) for edge in config)
-    if 0 in shape:
-        return lambda x: np.zeros(shape, call.dtype)
+    if 0 in call.shape:
+        return lambda x: np.zeros(call.shape, call.dtype)
 
     def reduce(x: Any) -> Any:
-        edged = padded(x, neutral, config) if pads else x
-        result = reduced_windows(
-            edged, ufunc, params["window_dimensions"], params["window_strides"],
-            params["window_dilation"],
-        )  # fmt: skip
+        result = _reduced_windows(padded(x, neutral, config) if pads else x, ufunc, params)
         return result if result.base is None and result is not x else np.array(result)
 
     return in_float32(reduce, call)
@@ -86,11 +78,7 @@ def _general_reduce_window(call: Call) -> Kernel | None:
 
     def reduce(x: Any, start: Any) -> Any:
         # The number that is reduced first stands for the elements of the edges, too.
-        edged = padded(np.asarray(x), start, config)
-        result = reduced_windows(
-            edged, ufunc, params["window_dimensions"], params["window_strides"],
-            params["window_dilation"],
-        )  # fmt: skip
+        result = _reduced_windows(padded(np.asarray(x), start, config), ufunc, params)
         return [ufunc(result, start).astype(dtype, copy=False)]
 
     return reduce

@@ -46,12 +46,6 @@ def translates(
     return add
 
 
-def add_translations(table: Mapping[str, Translation]) -> None:
-    """Registers translations by operator."""
-    for operator, translation in table.items():
-        translates(operator)(translation)
-
-
 def same_layer(w: NodeWriter) -> str:
     """The translation of a layer that ONNX has with the same inputs."""
     op_type, layer = next(row for row in LAYERS.items() if row[1].operator == w.operator)

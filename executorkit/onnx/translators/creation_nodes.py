@@ -6,19 +6,15 @@ import numpy as np
 
 from .._library import TYPE_NUMBERS
 from .._node_writer import NodeWriter, Operand
-from .._translators import add_translations, translates
+from .._translators import translates
 
-add_translations(
-    {
-        "_zeros": lambda w: w.filled(w.output_lengths(), 0.0, w.output.dtype),
-        "_ones": lambda w: w.filled(w.output_lengths(), 1.0, w.output.dtype),
-        "_full": lambda w: w.filled(w.output_lengths(), w["value"], w.output.dtype),
-        "zeros_like": lambda w: w.filled(w.lengths(w.data), 0.0, w.output.dtype),
-        "ones_like": lambda w: w.filled(w.lengths(w.data), 1.0, w.output.dtype),
-        "shape_array": lambda w: w.op("Shape", w.data),
-        "size_array": lambda w: w.unsqueeze(w.op("Size", w.data), 0),
-    }
-)
+translates("_zeros")(lambda w: w.filled(w.output_lengths(), 0.0, w.output.dtype))
+translates("_ones")(lambda w: w.filled(w.output_lengths(), 1.0, w.output.dtype))
+translates("_full")(lambda w: w.filled(w.output_lengths(), w["value"], w.output.dtype))
+translates("zeros_like")(lambda w: w.filled(w.lengths(w.data), 0.0, w.output.dtype))
+translates("ones_like")(lambda w: w.filled(w.lengths(w.data), 1.0, w.output.dtype))
+translates("shape_array")(lambda w: w.op("Shape", w.data))
+translates("size_array")(lambda w: w.unsqueeze(w.op("Size", w.data), 0))
 
 
 @translates("_arange", "_eye", "_linspace")

@@ -10,7 +10,7 @@ import numpy as np
 from .._correspondence import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC, UNARY
 from .._draft import Length, Value
 from .._node_writer import NodeWriter, Operand
-from .._translators import add_translations, translates
+from .._translators import translates
 
 Unary = Callable[[NodeWriter, Operand], str]
 #: A function of two operands of an element type.
@@ -255,13 +255,9 @@ def _with_scalar(w: NodeWriter) -> str:
     return function(w, w.cast(w.data, dtype), w.scalar(number, dtype), dtype)
 
 
-add_translations(
-    {
-        "logical_not": lambda w: w.cast(w.op("Not", w.nonzero(w.data)), w.output.dtype),
-        "amp_multicast": lambda w: [
-            w.cast(x, y.dtype) for x, y in zip(w.inputs, w.outputs, strict=True)
-        ],
-    }
+translates("logical_not")(lambda w: w.cast(w.op("Not", w.nonzero(w.data)), w.output.dtype))
+translates("amp_multicast")(
+    lambda w: [w.cast(x, y.dtype) for x, y in zip(w.inputs, w.outputs, strict=True)]
 )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._draft import Value
 from .._node_writer import NodeWriter, Operand
-from .._translators import add_translations, translates
+from .._translators import translates
 
 
 @translates("UpSampling")
@@ -121,11 +121,7 @@ def _grid_generator(w: NodeWriter) -> str:
     return w.op("Sub", scaled, w.scalar(1))
 
 
-add_translations(
-    {
-        "BilinearSampler": lambda w: _sampled(w, *w.inputs),
-        "SpatialTransformer": lambda w: _sampled(
-            w, w.data, _affine_grid(w, w.inputs[1], w.data.dtype)
-        ),
-    }
+translates("BilinearSampler")(lambda w: _sampled(w, *w.inputs))
+translates("SpatialTransformer")(
+    lambda w: _sampled(w, w.data, _affine_grid(w, w.inputs[1], w.data.dtype))
 )

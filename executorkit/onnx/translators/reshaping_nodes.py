@@ -8,7 +8,7 @@ import numpy as np
 
 from .._draft import Length
 from .._node_writer import NodeWriter
-from .._translators import add_translations, translates
+from .._translators import translates
 
 
 @translates("Reshape")
@@ -65,19 +65,15 @@ def _reshape_like(w: NodeWriter) -> str:
     return w.reshape(left, [*mine[:first], *others[other_first:other_last], *mine[last:]])
 
 
-add_translations(
-    {
-        "Flatten": lambda w: w.op("Flatten", w.data, axis=1),
-        "transpose": lambda w: w.transpose(w.data, w["axes"] or range(w.data.rank)[::-1]),
-        "expand_dims": lambda w: w.unsqueeze(w.data, w["axis"] % (w.data.rank + 1)),
-        "depth_to_space": lambda w: w.op(
-            "DepthToSpace", w.data, blocksize=w["block_size"], mode="DCR"
-        ),
-        "space_to_depth": lambda w: w.op("SpaceToDepth", w.data, blocksize=w["block_size"]),
-        "broadcast_to": lambda w: w.op(
-            "Expand", w.data, w.length_list([n or 1 for n in w["shape"]])
-        ),
-    }
+translates("Flatten")(lambda w: w.op("Flatten", w.data, axis=1))
+translates("transpose")(lambda w: w.transpose(w.data, w["axes"] or range(w.data.rank)[::-1]))
+translates("expand_dims")(lambda w: w.unsqueeze(w.data, w["axis"] % (w.data.rank + 1)))
+translates("depth_to_space")(
+    lambda w: w.op("DepthToSpace", w.data, blocksize=w["block_size"], mode="DCR")
+)
+translates("space_to_depth")(lambda w: w.op("SpaceToDepth", w.data, blocksize=w["block_size"]))
+translates("broadcast_to")(
+    lambda w: w.op("Expand", w.data, w.length_list([n or 1 for n in w["shape"]]))
 )
 
 
