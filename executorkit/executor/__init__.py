@@ -9,15 +9,6 @@ from ..debugging import (
     FiniteReport as FiniteReport,
     NotFiniteError as NotFiniteError,
 )
-from ._array_sections import (
-    NOT_STORED as NOT_STORED,
-    Section as Section,
-    SectionEntry as SectionEntry,
-    memory_summary as memory_summary,
-    pending_status as pending_status,
-    section_views as section_views,
-    value_shapes as value_shapes,
-)
 from ._backward import (
     check_head_gradients as check_head_gradients,
     head_gradients as head_gradients,
@@ -27,7 +18,16 @@ from ._backward import (
 from ._bind import bind as bind, simple_bind as simple_bind
 from ._buffers import lazy_zeros as lazy_zeros
 from ._executor import Executor as Executor
-from ._executor_view import executor_parts as executor_parts
+from ._executor_view import (
+    NOT_STORED as NOT_STORED,
+    Section as Section,
+    SectionEntry as SectionEntry,
+    executor_parts as executor_parts,
+    memory_summary as memory_summary,
+    pending_status as pending_status,
+    section_views as section_views,
+    value_shapes as value_shapes,
+)
 from ._pending_step import PendingStep as PendingStep
 from ._precompile_spec import PrecompileSpec as PrecompileSpec, bound_avals as bound_avals
 from ._snapshot import last_snapshot as last_snapshot, node_devices as node_devices

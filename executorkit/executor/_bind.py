@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -213,7 +214,7 @@ def simple_bind(
         warnings.warn(text, UserWarning, stacklevel=2)
     reqs = parse_grad_req(grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
-    arrays = _ArrayFactory(shared_arg_names, shared_exec, shared_buffer)
+    arrays = _ArrayFactory(shared_arg_names or (), shared_exec, shared_buffer)
     arg_arrays, grad_arrays = [], []
     for node, shape, dtype, req in zip(
         graph.args, inferred.arg_shapes, inferred.arg_dtypes, reqs, strict=True
@@ -260,26 +261,29 @@ for _method in (bind, simple_bind, eval):
     setattr(Symbol, _method.__name__, _method)
 
 
+@dataclass
 class _ArrayFactory:
     """The arrays of a simple_bind: new ones, or those of an executor or a buffer that is shared."""
 
-    def __init__(
-        self,
-        shared_names: Sequence[str] | None,
-        shared_exec: Executor | None,
-        buffer: dict[str, NDArray] | None,
-    ) -> None:
-        self.shared = set(shared_names or ())
-        self.exec = shared_exec
-        self.buffer = buffer
-        self.new: dict[str, NDArray] = {}
+    shared: Sequence[str]
+    exec: Executor | None
+    buffer: dict[str, NDArray] | None
+    new: dict[str, NDArray] = field(default_factory=dict)
 
     def argument(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if name not in self.shared:
             return self._buffered(name, shape, dtype, ctx)
         if self.exec is None:
             return lazy_zeros(shape, dtype, ctx)
-        return self._shared_argument(self.exec.arg_dict, name, shape, dtype)
+        array = self.exec.arg_dict.get(name)
+        expected = f"{dtype} {shape}"
+        actual = "no such argument" if array is None else f"{array.dtype_name} {array.shape}"
+        if array is None or actual != expected:
+            raise ShapeError(
+                f"simple_bind: shared argument {name!r}",
+                f"shared_exec has {actual}, expected {expected}",
+            )
+        return array
 
     def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if name not in self.shared:
@@ -311,20 +315,6 @@ class _ArrayFactory:
         """Puts the new arrays into the shared buffer, once all of them could be made."""
         if self.buffer is not None:
             self.buffer.update(self.new)
-
-    @staticmethod
-    def _shared_argument(
-        arrays: Mapping[str, NDArray], name: str, shape: tuple[int, ...], dtype: str
-    ) -> NDArray:
-        array = arrays.get(name)
-        expected = f"{dtype} {shape}"
-        actual = "no such argument" if array is None else f"{array.dtype_name} {array.shape}"
-        if array is None or actual != expected:
-            raise ShapeError(
-                f"simple_bind: shared argument {name!r}",
-                f"shared_exec has {actual}, expected {expected}",
-            )
-        return array
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:

@@ -361,12 +361,10 @@ class Executor(Runnable[NDArray], Viewed):
     # -- what a pending step needs ---------------------------------------------------------------
 
     def next_key(self) -> jax.Array:
-        """A key from the stream of the executor's own context, on its device."""
         return next_key(self.context)
 
     @property
     def fed_positions(self) -> frozenset[int]:
-        """Positions of the arguments that are expected to change from call to call."""
         return self._fed.positions
 
     def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
@@ -378,13 +376,11 @@ class Executor(Runnable[NDArray], Viewed):
         return prepared(args, aux, key, self._fed)
 
     def key_aval(self) -> Any:
-        """The shape, dtype and device of a key."""
         key = jax.eval_shape(lambda: jax.random.key(0))
         sharding = jax.sharding.SingleDeviceSharding(self.context.device)
         return jax.ShapeDtypeStruct(key.shape, key.dtype, sharding=sharding)
 
     def filled_like(self, array: NDArray, number: float) -> jax.Array:
-        """New contents for an array: one number everywhere."""
         return filled(array.shape, array.storage.dtype, array.context, number)
 
     # -- arrays by name --------------------------------------------------------------------------

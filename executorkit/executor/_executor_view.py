@@ -1,26 +1,174 @@
-"""The view of an executor: its arrays with statistics, its program, its graph."""
+"""The view of an executor: its arrays with statistics, its program, its graph.
+
+Sections, tables of arrays with their statistics, are also those of the views of groups and steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, NamedTuple
 
-from ..display import Fold, Line, Part, View, many, scaled, view_of
+import jax
+
+from ..display import (
+    Cell,
+    Fold,
+    Line,
+    Part,
+    Table,
+    View,
+    clipped,
+    count,
+    many,
+    scaled,
+    shape,
+    view_of,
+)
+from ..errors import listed
+from ..lowering import Graph, infer
 from ..ndarray import NDArray
+from ..ndarray.array_statistics import Statistics, statistics_of_lists
+from ..ndarray.array_view import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
+from ..ndarray.protocol import Producer
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
-from ._array_sections import (
-    NOT_STORED,
-    Section,
-    SectionEntry,
-    array_columns,
-    memory_summary,
-    section_views,
-    value_or_status,
-    value_shapes,
-)
 from ._executor import Executor
+from ._update import CONSUMED
 
+#: Maximum number of rows of a table, and of those that its text form shows.
+_MAX_ROWS, _MAX_LINES = 500, 30
+#: Tables up to this number of rows are unfolded.
+_MAX_OPEN_ROWS = 12
+#: Maximum number of arrays listed above the tables because they are not finite.
+_MAX_LISTED_ARRAYS = 4
+
+#: Columns of an array before its statistics.
 _COLUMNS = ("shape", "dtype", "device")
+
+NOT_COMPUTED = "not computed yet"
+USED_UP = "used up by the update"
+NOT_STORED = "a Step stores none"
+
+
+class SectionEntry(NamedTuple):
+    """One array of a section.
+
+    name, columns
+        the cells before its statistics.
+    contents
+        its contents, as the reader of the section takes them, or a text in their place.
+    """
+
+    name: str
+    columns: Sequence[str]
+    contents: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Arrays of one kind, such as arguments. ``header`` names their ``columns``."""
+
+    title: str
+    header: Sequence[str]
+    entries: Sequence[SectionEntry]
+    open: bool | None = None
+
+
+#: A function from lists of contents to the statistics of each.
+StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
+
+
+def value_or_status(array: NDArray) -> jax.Array | str:
+    """The contents of an array, or the reason why they are not computed yet.
+
+    Nothing is computed for a view: a forward that nobody has looked at would run by itself, without
+    the backward and the update that follow it, and be compiled for that.
+    """
+    status = pending_status(array.pending)
+    return array.value if status is None else status
+
+
+def pending_status(producer: Producer | None) -> str | None:
+    """The reason why contents that a producer is to compute are not there; None without one."""
+    if producer is None:
+        return None
+    return USED_UP if producer is CONSUMED else NOT_COMPUTED
+
+
+def array_columns(array: NDArray) -> list[str]:
+    """Shape, dtype and context of an array."""
+    return [shape(array.shape), array.dtype_name, str(array.context)]
+
+
+def section_views(
+    sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
+) -> list[Part]:
+    """A table for each section that has arrays; above them those that are not finite."""
+    lists = [
+        [e.contents for e in section.entries if not isinstance(e.contents, str)]
+        for section in sections
+    ]
+    parts: list[Part] = []
+    nonfinite: list[str] = []
+    for section, statistics in zip(sections, read(lists), strict=True):
+        if not section.entries:
+            continue
+        remaining = iter(statistics)
+        rows: list[list[Cell]] = []
+        for entry in section.entries:
+            name = clipped(entry.name, 80)
+            if isinstance(entry.contents, str):
+                blanks = [""] * (len(STATISTICS_COLUMNS) - 1)
+                rows.append([name, *entry.columns, entry.contents, *blanks])
+                continue
+            each = next(remaining)
+            rows.append([name, *entry.columns, *statistics_cells(each)])
+            if each.nans or each.infs:
+                nonfinite.append(f"{name} ({section.title}): {nonfinite_counts(each)}")
+        parts.append(_table(section, rows))
+    if nonfinite:
+        parts.insert(0, Line(f"not finite: {listed(nonfinite, _MAX_LISTED_ARRAYS)}", bad=True))
+    return parts
+
+
+def nonfinite_counts(statistics: Statistics) -> str:
+    """The numbers of NaNs and infinities, as ``3 NaN, 1 Inf``."""
+    pairs = ((statistics.nans, "NaN"), (statistics.infs, "Inf"))
+    return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
+
+
+def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
+    header = ["name", *section.header, *STATISTICS_COLUMNS]
+    right = {len(section.header) + 1 + k for k in RIGHT_ALIGNED}
+    inner: list[Part] = [Table(header, rows[:_MAX_ROWS], right, most_lines=_MAX_LINES)]
+    if len(rows) > _MAX_ROWS:
+        inner.append(Line(f"... {len(rows) - _MAX_ROWS} more"))
+    opened = len(rows) <= _MAX_OPEN_ROWS if section.open is None else section.open
+    return Fold(f"{section.title} ({len(rows)})", inner, opened)
+
+
+def memory_summary(arrays: Sequence[Any]) -> str:
+    """``11 arrays, 25.6 M elements, 97.7 MiB`` of arrays or replicated arrays."""
+    sizes = [prod(a.shape) for a in arrays]
+    n_bytes = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
+    return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(n_bytes, 'B', 1024)}"
+
+
+def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
+    """The shapes of all values of a graph that is bound to arrays (arguments, then states), by
+    node and number of the output."""
+    names = [*graph.arg_names, *graph.aux_names]
+    dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}
+    inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)
+    first = dict(graph.variables)
+    first.update((s.node, s.first_output) for s in graph.steps)
+    return {
+        (node, k): inferred.values[start + k]
+        for node, start in first.items()
+        for k in range(node.n_outputs)
+    }
 
 
 @view_of.register

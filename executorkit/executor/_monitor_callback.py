@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -17,6 +18,7 @@ from ._pending_step import PendingStep
 Callback = Callable[[str, NDArray], Any]
 
 
+@dataclass(frozen=True, slots=True)
 class MonitorCallback:
     """Reports the values of a graph's operators to a callback.
 
@@ -34,27 +36,18 @@ class MonitorCallback:
         whether operators' inputs are reported too.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        argnums: tuple[int, ...],
-        context: Context,
-        gather: bool,
-        callback: Callback,
-        monitor_all: bool,
-    ) -> None:
-        self._graph = graph
-        self._argnums = argnums
-        self._context = context
-        self._gather = gather
-        self.callback = callback
-        self._monitor_all = monitor_all
+    graph: Graph
+    argnums: tuple[int, ...]
+    context: Context
+    gather: bool
+    callback: Callback
+    monitor_all: bool
 
     def observe_forward(self, pending: PendingStep, outputs: Sequence[NDArray]) -> None:
         """Runs forward at once and reports every operator's outputs, in topological order; with
         ``monitor_all`` also its inputs, variables first under their own name."""
-        graph = self._graph
-        program = program_for(graph, self._argnums)
+        graph = self.graph
+        program = program_for(graph, self.argnums)
         values, states = program.observe[pending.train](*self._inputs_of(pending))
         pending.store_outputs(
             [
@@ -65,7 +58,7 @@ class MonitorCallback:
         )
         for step in graph.steps:
             node = step.node
-            if self._monitor_all:
+            if self.monitor_all:
                 inputs = zip(_input_names(step), step.inputs, node.inputs, strict=True)
                 for name, i, (child, _) in inputs:
                     if child.op is None:
@@ -76,8 +69,8 @@ class MonitorCallback:
 
     def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
         """Reports the gradients of every operator's inputs, last operator first."""
-        program = program_for(self._graph, self._argnums)
-        names = program.input_gradient_names(self._graph)
+        program = program_for(self.graph, self.argnums)
+        names = program.input_gradient_names(self.graph)
         inputs = self._inputs_of(pending, heads)
         gradients = program.observe_backward[pending.train](*inputs)
         for name, gradient in zip(names, gradients, strict=True):
@@ -85,10 +78,10 @@ class MonitorCallback:
 
     def _inputs_of(self, pending: PendingStep, *heads: Any) -> tuple[Any, ...]:
         arrays = (pending.args, pending.aux, pending.key, *heads)
-        return jax.device_put(arrays, self._context.device) if self._gather else arrays
+        return jax.device_put(arrays, self.context.device) if self.gather else arrays
 
     def _report(self, name: str, value: jax.Array) -> None:
-        self.callback(name, NDArray.from_jax(value, self._context))
+        self.callback(name, NDArray.from_jax(value, self.context))
 
 
 def _input_names(step: GraphStep) -> tuple[str, ...]:

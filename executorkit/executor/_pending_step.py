@@ -25,6 +25,7 @@ the runnable.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..ndarray.protocol import PendingValue, Producer
@@ -72,6 +73,7 @@ class Computed(NamedTuple):
     updated: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class Backward:
     """Gradients wait, and so do outputs if nobody had looked before.
 
@@ -92,23 +94,13 @@ class Backward:
         whether a program has failed, and the error was raised; a read tries again.
     """
 
-    __slots__ = ("accumulated", "before", "failed", "heads", "scale", "states_written", "update")
-
-    def __init__(
-        self,
-        before: Waiting | Computed,
-        heads: Sequence[Any],
-        accumulated: tuple[Any, ...],
-        states_written: bool,
-        scale: Any,
-    ) -> None:
-        self.before = before
-        self.heads = heads
-        self.accumulated = accumulated
-        self.states_written = states_written
-        self.scale = scale
-        self.update: PendingUpdate | None = None
-        self.failed = isinstance(before, Waiting) and before.failed
+    before: Waiting | Computed
+    heads: Sequence[Any]
+    accumulated: tuple[Any, ...]
+    states_written: bool
+    scale: Any
+    failed: bool
+    update: PendingUpdate | None = None
 
 
 class Storing(NamedTuple):
@@ -301,8 +293,10 @@ class PendingStep(UpdatableStep):
         at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
         with runnable.lock:
             previous = [b.current for b in runnable.buffers.grads] if at_once else []
-            assert isinstance(self.state, _BASES)
-            state = Backward(self.state, heads, accumulated, written, scale)
+            before = self.state
+            assert isinstance(before, _BASES)
+            failed = isinstance(before, Waiting) and before.failed
+            state = Backward(before, heads, accumulated, written, scale, failed)
             try:
                 self.state = state
                 self._defer_gradients(() if written else indices)

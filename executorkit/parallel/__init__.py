@@ -5,8 +5,8 @@ from ._batch_transfer import (
     assign_scattered as assign_scattered,
     gather as gather,
 )
-from ._data_parallel import DataParallel as DataParallel
 from ._data_parallel_core import (
+    DataParallel as DataParallel,
     DataParallelCore as DataParallelCore,
     update_metric as update_metric,
 )

@@ -51,21 +51,15 @@ def scatter(
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
         return [convert_for(value, target[0], where).value]
-    dtype = target.dtype if isinstance(target, ReplicatedArray) else target[0].storage.dtype
-    host = _on_host(value, dtype)
-    if isinstance(target, ReplicatedArray):
-        if host is not None:
-            return target.replicas.scatter_host(_with_device_axis(host, whole.axis, len(slices)))
-        return target.replicas.scatter(
-            _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), target.contexts)
-        )
-    contexts = [a.context for a in target]
-    if host is None:
-        return _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), contexts)
-    return [
-        to_device(np.ascontiguousarray(_host_rows(host, rows, whole.axis)), c.device)
-        for rows, c in zip(slices, contexts, strict=True)
-    ]
+    if isinstance(target, list):
+        dtype = target[0].storage.dtype
+        return _cut(value, slices, whole.axis, dtype, [a.context for a in target])
+    host = _on_host(value, target.dtype)
+    if host is not None:
+        return target.replicas.scatter_host(_with_device_axis(host, whole.axis, len(slices)))
+    return target.replicas.scatter(
+        _cut_on_device(value, slices, whole.axis, target.dtype, target.contexts)
+    )
 
 
 def assign_scattered(target: PerDevice, value: Any) -> None:
@@ -90,14 +84,7 @@ def slice_array(
         raise BatchError(where, f"shape {array.shape}, expected {last} rows")
     if isinstance(array, NDArray) and _is_whole(array, slices, axis, contexts):
         return [array]
-    host = _on_host(array, dtype)
-    if host is None:
-        parts = _copy_to_devices(_slice_on_device(array, slices, axis, dtype), contexts)
-    else:
-        parts = [
-            to_device(np.ascontiguousarray(_host_rows(host, rows, axis)), c.device)
-            for rows, c in zip(slices, contexts, strict=True)
-        ]
+    parts = _cut(array, slices, axis, dtype, contexts)
     return [NDArray.from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
 
 
@@ -107,11 +94,7 @@ def gather(arrays: PerDevice, axis: int) -> NDArray:
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
-    if isinstance(arrays, ReplicatedArray):
-        parts = arrays.replicas.gather(arrays.value, context.device)
-    else:
-        parts = jax.device_put([a.value for a in arrays], context.device)
-    value = _concatenate(tuple(parts), axis, isinstance(arrays, ReplicatedArray))
+    value = _concatenate(_on_device(arrays, context), axis, isinstance(arrays, ReplicatedArray))
     return NDArray.from_jax(value, context, shared=False)
 
 
@@ -121,11 +104,14 @@ def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
     if len(arrays) == 1 and isinstance(arrays, list):
         (only,) = arrays
         return jax.device_put(only.value, target.device, may_alias=False)
+    return _mean(_on_device(arrays, target), isinstance(arrays, ReplicatedArray))
+
+
+def _on_device(arrays: PerDevice, context: Context) -> tuple[jax.Array, ...]:
+    """The arrays of all devices on one; those of a replicated array with a leading axis each."""
     if isinstance(arrays, ReplicatedArray):
-        parts = arrays.replicas.gather(arrays.value, target.device)
-    else:
-        parts = jax.device_put([a.value for a in arrays], target.device)
-    return _mean(tuple(parts), isinstance(arrays, ReplicatedArray))
+        return tuple(arrays.replicas.gather(arrays.value, context.device))
+    return tuple(jax.device_put([a.value for a in arrays], context.device))
 
 
 def _check(value: Any, whole: BatchInput, where: str) -> None:
@@ -167,8 +153,27 @@ def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return host if host.dtype == dtype else host_array(host, dtype, "batch")
 
 
-def _host_rows(host: np.ndarray, rows: slice, axis: int) -> np.ndarray:
-    return host if axis < 0 else host[(slice(None),) * axis + (rows,)]
+def _cut(
+    value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype, contexts: Sequence[Context]
+) -> list[jax.Array]:
+    """The parts of an array, each on its device."""
+    host = _on_host(value, dtype)
+    if host is None:
+        return _cut_on_device(value, slices, axis, dtype, contexts)
+    before = (slice(None),) * axis
+    parts = [host if axis < 0 else host[(*before, rows)] for rows in slices]
+    return [
+        to_device(np.ascontiguousarray(part), c.device)
+        for part, c in zip(parts, contexts, strict=True)
+    ]
+
+
+def _cut_on_device(
+    value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype, contexts: Sequence[Context]
+) -> list[jax.Array]:
+    bounds = tuple((s.start, s.stop) for s in slices)
+    parts = _slices_of(value.value, bounds, axis, dtype.name)
+    return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
 
 
 def _with_device_axis(host: np.ndarray, axis: int, count: int) -> np.ndarray:
@@ -178,17 +183,6 @@ def _with_device_axis(host: np.ndarray, axis: int, count: int) -> np.ndarray:
     shape = host.shape
     split = host.reshape(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
     return np.moveaxis(split, axis, 0)
-
-
-def _slice_on_device(
-    value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype
-) -> tuple[jax.Array, ...]:
-    bounds = tuple((s.start, s.stop) for s in slices)
-    return _slices_of(value.value, bounds, axis, dtype.name)
-
-
-def _copy_to_devices(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:
-    return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
 
 
 @small_jit(static_argnums=(1, 2, 3))

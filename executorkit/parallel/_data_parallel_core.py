@@ -24,10 +24,23 @@ from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
 from ._replica_arrays import ContextGroups, GroupArrays, ReplicaArrayFactory, SharedArrays
-from ._replicated_array import PerDevice, ReplicatedArray
+from ._replicated_array import PerDevice, ReplicatedArray, shapes_of
 
 #: Maximum number of contexts in a repr.
 _MAX_LISTED_CONTEXTS = 8
+
+
+class DataParallel:
+    """An executor group, a manager of groups, or a module: slices of a batch on several devices.
+
+    core
+        the arrays and programs of all devices, as they are bound now.
+    output_layouts
+        the batch axis of each output, -1 without one; None: the first axis of each.
+    """
+
+    core: DataParallelCore
+    output_layouts: Sequence[int] | None = None
 
 
 class DataParallelCore:
@@ -307,11 +320,7 @@ class DataParallelCore:
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
         """The shape that the arrays of all devices have together."""
-        shapes = (
-            [arrays.shape] * len(arrays)
-            if isinstance(arrays, ReplicatedArray)
-            else [a.shape for a in arrays]
-        )
+        shapes = shapes_of(arrays)
         first = shapes[0]
         if axis < 0 or axis >= len(first):
             return first

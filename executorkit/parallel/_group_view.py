@@ -30,8 +30,7 @@ from ..symbol.symbol_view import graph_parts
 from ._data_parallel_core import DataParallelCore
 from ._pmap_program import replicated_statistics_rows
 from ._replicas import Replicas
-from ._replicated_array import PerDevice, ReplicatedArray
-from ._slicing import part_of
+from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 #: Maximum number of parameters listed because they differ between devices.
 _MAX_LISTED_PARAMETERS = 4
@@ -47,7 +46,7 @@ def group_parts(core: DataParallelCore) -> list[Part]:
     sections = _sections(core)
     reader = _GroupStatisticsReader(core, sections)
     arrays = section_views(sections, reader)
-    first = [_representative(a) for a in (*core.arg_arrays, *core.aux_arrays)]
+    first = [first_of(a) for a in (*core.arg_arrays, *core.aux_arrays)]
     shapes = value_shapes(core.graph, first)
     order = topological_order(core.symbol.heads)
     each = "each device has " if len(core.contexts) > 1 else ""
@@ -94,7 +93,7 @@ def _devices(core: DataParallelCore) -> Table:
         [
             str(context), str(context.device), f"{rows.start} to {rows.stop}",
             count(rows.stop - rows.start),
-            *(shape(part_of(i.shape, i.axis, rows)) for i, _ in inputs),
+            *(shape(i.part(rows)) for i, _ in inputs),
         ]
         for context, rows in zip(core.contexts, core.slices, strict=True)
     ]  # fmt: skip
@@ -108,8 +107,12 @@ def _sections(core: DataParallelCore) -> list[Section]:
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
     parameters = [(n, a, r) for n, a, r in arguments if n not in inputs]
     gradients = [
-        (n, a) for n, a in zip(core.arg_names, core.grad_arrays, strict=True) if a is not None
+        _entry(core, n, a)
+        for n, a in zip(core.arg_names, core.grad_arrays, strict=True)
+        if a is not None
     ]
+    if core.steps_taken:
+        gradients = [entry._replace(contents=NOT_STORED) for entry in gradients]
     states = zip(core.aux_names, core.aux_arrays, strict=True)
     outputs = zip(core.output_names, core.outputs, strict=True)
     columns, with_request = ("shape", "dtype"), ("shape", "dtype", "grad_req")
@@ -117,7 +120,7 @@ def _sections(core: DataParallelCore) -> list[Section]:
         Section("inputs", with_request, [_entry(core, n, a, r) for n, a, r in loaded]),
         Section("parameters", with_request, [_entry(core, n, a, r) for n, a, r in parameters]),
         Section("auxiliary states", columns, [_entry(core, n, a) for n, a in states]),
-        Section("gradients", columns, [_gradient_entry(core, n, a) for n, a in gradients]),
+        Section("gradients", columns, gradients),
         Section("outputs", columns, [_entry(core, n, a) for n, a in outputs]),
     ]
 
@@ -127,19 +130,9 @@ _PARAMETER_SECTION = 1
 
 
 def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
-    sizes = [array.shape] if isinstance(array, ReplicatedArray) else [a.shape for a in array]
-    shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
-    columns = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
+    shapes = " ".join(shape(s) for s in dict.fromkeys(shapes_of(array)))
+    columns = [shapes, jax.numpy.dtype(first_of(array).dtype).name, *request]
     return SectionEntry(name, columns, _value_or_status(core, array))
-
-
-def _gradient_entry(core: DataParallelCore, name: str, array: PerDevice) -> SectionEntry:
-    entry = _entry(core, name, array)
-    return entry._replace(contents=NOT_STORED) if core.steps_taken else entry
-
-
-def _representative(array: PerDevice) -> Any:
-    return array if isinstance(array, ReplicatedArray) else array[0]
 
 
 def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:

@@ -89,10 +89,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         """One executor per device, created on first access."""
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
-    def _existing_execs(self) -> list[ReplicaExecutor]:
-        """The executors of the devices; none before they have been asked for."""
-        return self.__dict__.get("execs", [])
-
     def run_separately(self) -> None:
         """Notes that a device has run its own program."""
         self.runs_separately = True
@@ -110,11 +106,9 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         return self.replicas.keys(self.contexts)
 
     def key_aval(self) -> jax.ShapeDtypeStruct:
-        """The shape and dtype of the keys' data."""
         return self._aval((2,), "uint32")
 
     def filled_like(self, array: ReplicatedArray, number: float) -> jax.Array:
-        """New contents for an array: one number everywhere."""
         return self.replicas.filled(array.shape, array.dtype, number)
 
     def device_key(self, key_data: Any, k: int) -> Any:
@@ -137,7 +131,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 
     def forward(self, is_train: bool) -> None:
         """Defers the outputs on all devices."""
-        execs = self._existing_execs()
+        execs = self.__dict__.get("execs", ())  # none before they have been asked for
         self.runs_separately = any(e.is_monitored for e in execs)
         if self.runs_separately:
             for executor in execs:

@@ -164,37 +164,30 @@ class PmapProgram(BaseProgram):
         return function
 
     def train_steps(self, train: bool) -> list[PmapFunction]:
-        """The training steps of a mode, in the order in which they were first asked for."""
         return [step for (mode, _), step in self._train_steps.items() if mode == train]
 
     @property
     def functions(self) -> tuple[PmapFunction, ...]:
-        """Every pmapped function of this program."""
         return (
             *self.infer, *self.forward, *self.forward_backward, self._backward,
             *self._train_steps.values(),
         )  # fmt: skip
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
-        """For every output, whether a head gradient can change a computed gradient."""
         shards = [[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs] for xs in (args, aux)]
         prng_key = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
         return self.program.needs_head_gradient(tuple(shards[0]), tuple(shards[1]), prng_key)
 
     def analyse(self) -> Analysis:
-        """See :meth:`Program.analyse`."""
         return self.program.analyse()
 
     def hlo(self, function: str | None = None, optimized: bool = True) -> str:
-        """See :meth:`Program.hlo`."""
         return self.program.hlo(function, optimized)
 
     def cost(self, function: str | None = None) -> Cost:
-        """See :meth:`Program.cost`."""
         return self.program.cost(function)
 
     def explain(self) -> History:
-        """See :meth:`Program.explain`."""
         return self.program.explain()
 
 

@@ -11,7 +11,7 @@ from ..context import Context
 from ..errors import MXNetError, ShapeError
 from ..executor import is_input_name, lazy_zeros
 from ..lowering import Graph, InferenceResult, placements
-from ._replicated_array import PerDevice, ReplicatedArray
+from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 ContextGroups = Mapping[str, Context]
 
@@ -144,7 +144,7 @@ class ReplicaArrayFactory:
             hint = "share with the group of the largest bucket, whose symbol has them all"
             raise MXNetError(where, problem, hint=hint)
         if not _has_shapes(arrays, shapes, dtype):
-            first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
+            first = first_of(arrays)
             actual = f"{first.shape} {jax.numpy.dtype(first.dtype).name}"
             names, sizes = self._graph.arg_names, self._inferred[0].arg_shapes
             raise ShapeError(
@@ -160,13 +160,9 @@ class ReplicaArrayFactory:
 
 
 def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
-    first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
-    actual = (
-        [arrays.shape] * len(arrays)
-        if isinstance(arrays, ReplicatedArray)
-        else [a.shape for a in arrays]
+    return shapes_of(arrays) == list(shapes) and (
+        jax.numpy.dtype(first_of(arrays).dtype).name == dtype
     )
-    return actual == list(shapes) and jax.numpy.dtype(first.dtype).name == dtype
 
 
 def _find_by_name(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:

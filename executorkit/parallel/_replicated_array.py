@@ -195,3 +195,15 @@ class _MemberProducer:
 
 #: The per-device arrays of one parameter: replicated, or each by itself.
 PerDevice = ReplicatedArray | list[NDArray]
+
+
+def shapes_of(arrays: PerDevice) -> list[Shape]:
+    """The shape of each device's array."""
+    if isinstance(arrays, ReplicatedArray):
+        return [arrays.shape] * len(arrays)
+    return [a.shape for a in arrays]
+
+
+def first_of(arrays: PerDevice) -> Any:
+    """Any of the devices' arrays, for its shape and dtype: a replicated array makes no member."""
+    return arrays if isinstance(arrays, ReplicatedArray) else arrays[0]

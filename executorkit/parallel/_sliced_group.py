@@ -15,8 +15,7 @@ from ..ndarray import NDArray
 from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered
-from ._data_parallel import DataParallel
-from ._data_parallel_core import DataParallelCore, update_metric
+from ._data_parallel_core import DataParallel, DataParallelCore, update_metric
 from ._group_snapshots import check_group_finite
 from ._group_view import group_label, group_parts
 from ._replicated_array import PerDevice
