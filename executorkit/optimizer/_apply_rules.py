@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -159,7 +159,7 @@ def apply_rules(
 
     def prepare(rollback: Rollback) -> UpdateCall:
         rollback.add(undo)
-        return plan_update(rules, count()).call(tuple(states), weights[0].context, undo, age)
+        return plan_update(rules, count(), tuple(states), weights[0].context, undo, age)
 
     apply_update(weights, grads, prepare)
 
@@ -256,34 +256,31 @@ def _on_device(value: Array, source: Device, target: Device) -> Array:
     return value if source == target else jax.device_put(value, target)
 
 
-class PlannedUpdate(NamedTuple):
-    """One step for several parameters: the update, and the hyperparameters of all of them."""
+def plan_update(
+    rules: Sequence[Rule],
+    hyperparams: Sequence[Sequence[float]],
+    state: Any,
+    context: Context,
+    undo: Callable[[], object],
+    age: int | None,
+) -> UpdateCall:
+    """One step for several parameters by a rule for each, with its hyperparameters and its state.
 
-    update: CombinedUpdate
-    hyperparams: list[float]
-
-    def call(
-        self, state: Any, context: Context, undo: Callable[[], object], age: int | None
-    ) -> UpdateCall:
-        """The step with its states; each random rule draws a key from the context's stream, as one
-        call of a random operator does."""
-        random = sum(rule.uses_rng for rule in self.update.rules)
-        if not random:
-            return UpdateCall(self.update, state, self.hyperparams, None, undo, age)
-        keys = StreamPositions()
-
-        def undo_and_rewind() -> None:
-            undo()
-            keys.rewind()
-
-        key_data = np.stack([next_key_data(context) for _ in range(random)])
-        return UpdateCall(self.update, state, self.hyperparams, key_data, undo_and_rewind, age)
-
-
-def plan_update(rules: Sequence[Rule], hyperparams: Sequence[Sequence[float]]) -> PlannedUpdate:
-    """A step by rules for each parameter, with the hyperparameters of each."""
+    Each random rule draws a key from the context's stream, as one call of a random operator does.
+    """
     update = CombinedUpdate(tuple(rules), tuple(map(len, hyperparams)))
-    return PlannedUpdate(update, [x for numbers in hyperparams for x in numbers])
+    numbers = [x for each in hyperparams for x in each]
+    random = sum(rule.uses_rng for rule in update.rules)
+    if not random:
+        return UpdateCall(update, state, numbers, None, undo, age)
+    keys = StreamPositions()
+
+    def undo_and_rewind() -> None:
+        undo()
+        keys.rewind()
+
+    key_data = np.stack([next_key_data(context) for _ in range(random)])
+    return UpdateCall(update, state, numbers, key_data, undo_and_rewind, age)
 
 
 def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import pickletools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
 from ..errors import FileFormatError, shorten
@@ -75,8 +75,7 @@ class RestrictedUnpickler:
     # The stack
 
     def _pop(self) -> Any:
-        if len(self._stack) <= (self._marks[-1] if self._marks else 0):
-            raise ValueError("the stack is empty")
+        self._top()
         return self._stack.pop()
 
     def _pop_to_mark(self) -> list[Any]:
@@ -92,51 +91,25 @@ class RestrictedUnpickler:
             raise ValueError("the stack is empty")
         return self._stack[-1]
 
-    def _duplicate(self, _: Any) -> None:
-        self._stack.append(self._top())
-
-    def _drop(self, _: Any) -> None:
-        self._pop()
-
-    def _mark(self, _: Any) -> None:
-        self._marks.append(len(self._stack))
-
-    def _drop_to_mark(self, _: Any) -> None:
-        self._pop_to_mark()
-
-    def _nothing(self, _: Any) -> None:
-        pass
-
-    # The memo
-
     def _put(self, index: int) -> None:
         self._memo[index] = self._top()
 
-    def _memoize(self, _: Any) -> None:
-        self._memo[len(self._memo)] = self._top()
-
-    def _get(self, index: int) -> None:
-        self._stack.append(self._memo[index])
-
     # Plain data
 
-    def _tuple(self, values: Iterable[Any]) -> None:
-        self._stack.append(tuple(values))
-
     def _pop_tuple(self, size: int) -> None:
-        self._tuple(reversed([self._pop() for _ in range(size)]))
+        self._stack.append(tuple([self._pop() for _ in range(size)][::-1]))
+
+    def _top_of(self, kind: type) -> Any:
+        target = self._top()
+        if type(target) is not kind:
+            raise TypeError(f"a {type(target).__name__} takes no items")
+        return target
 
     def _append(self, values: list[Any]) -> None:
-        target = self._top()
-        if type(target) is not list:
-            raise TypeError(f"a {type(target).__name__} takes no items")
-        target.extend(values)
+        self._top_of(list).extend(values)
 
     def _add(self, values: list[Any]) -> None:
-        target = self._top()
-        if type(target) is not set:
-            raise TypeError(f"a {type(target).__name__} takes no items")
-        target.update(map(plain_key, values))
+        self._top_of(set).update(map(plain_key, values))
 
     def _set_items(self, values: list[Any]) -> None:
         target = self._top()
@@ -146,13 +119,6 @@ class RestrictedUnpickler:
             raise ValueError("a key has no value")
         for key, value in zip(values[::2], values[1::2], strict=True):
             target[plain_key(key)] = value
-
-    def _append_popped(self, _: Any) -> None:
-        self._append([self._pop()])
-
-    def _set_popped(self, _: Any) -> None:
-        value, key = self._pop(), self._pop()
-        self._set_items([key, value])
 
     def _dict(self, values: list[Any]) -> None:
         self._stack.append({})
@@ -170,29 +136,28 @@ class RestrictedUnpickler:
             raise TypeError("a name is no text")
         self._stack.append(self._vocabulary.find(module, name))
 
-    def _call(self, _: Any) -> None:
+    def _apply(self, method: Callable[[Any, tuple[Any, ...]], Any]) -> None:
         arguments, function = self._pop(), self._pop()
-        self._stack.append(self._vocabulary.call(function, _arguments(arguments)))
-
-    def _create(self, _: Any) -> None:
-        arguments, klass = self._pop(), self._pop()
-        self._stack.append(self._vocabulary.create(klass, _arguments(arguments)))
+        if type(arguments) is not tuple:
+            raise TypeError("the arguments of a call are no tuple")
+        self._stack.append(method(function, arguments))
 
     def _set_state(self, _: Any) -> None:
         state = self._pop()
         self._vocabulary.set_state(self._top(), state)
 
     _INSTRUCTIONS: ClassVar[dict[str, Callable[[Any, Any], None]]] = {
-        "PROTO": _nothing,
-        "FRAME": _nothing,
-        "STOP": _nothing,
-        "POP": _drop,
-        "POP_MARK": _drop_to_mark,
-        "DUP": _duplicate,
-        "MARK": _mark,
+        **dict.fromkeys(("PROTO", "FRAME", "STOP"), lambda self, _: None),
+        "POP": lambda self, _: self._pop(),
+        "POP_MARK": lambda self, _: self._pop_to_mark(),
+        "DUP": lambda self, _: self._stack.append(self._top()),
+        "MARK": lambda self, _: self._marks.append(len(self._stack)),
         **dict.fromkeys(("PUT", "BINPUT", "LONG_BINPUT"), _put),
-        **dict.fromkeys(("GET", "BINGET", "LONG_BINGET"), _get),
-        "MEMOIZE": _memoize,
+        **dict.fromkeys(
+            ("GET", "BINGET", "LONG_BINGET"),
+            lambda self, index: self._stack.append(self._memo[index]),
+        ),
+        "MEMOIZE": lambda self, _: self._put(len(self._memo)),
         "NONE": lambda self, _: self._stack.append(None),
         "NEWTRUE": lambda self, _: self._stack.append(True),
         "NEWFALSE": lambda self, _: self._stack.append(False),
@@ -202,22 +167,22 @@ class RestrictedUnpickler:
         "EMPTY_TUPLE": lambda self, _: self._stack.append(()),
         "LIST": lambda self, _: self._stack.append(self._pop_to_mark()),
         "DICT": lambda self, _: self._dict(self._pop_to_mark()),
-        "TUPLE": lambda self, _: self._tuple(self._pop_to_mark()),
+        "TUPLE": lambda self, _: self._stack.append(tuple(self._pop_to_mark())),
         "TUPLE1": lambda self, _: self._pop_tuple(1),
         "TUPLE2": lambda self, _: self._pop_tuple(2),
         "TUPLE3": lambda self, _: self._pop_tuple(3),
         "FROZENSET": lambda self, _: self._stack.append(
             frozenset(map(plain_key, self._pop_to_mark()))
         ),
-        "APPEND": _append_popped,
+        "APPEND": lambda self, _: self._append([self._pop()]),
         "APPENDS": lambda self, _: self._append(self._pop_to_mark()),
-        "SETITEM": _set_popped,
+        "SETITEM": lambda self, _: self._set_items([self._pop(), self._pop()][::-1]),
         "SETITEMS": lambda self, _: self._set_items(self._pop_to_mark()),
         "ADDITEMS": lambda self, _: self._add(self._pop_to_mark()),
         "GLOBAL": _global,
         "STACK_GLOBAL": _stack_global,
-        "REDUCE": _call,
-        "NEWOBJ": _create,
+        "REDUCE": lambda self, _: self._apply(self._vocabulary.call),
+        "NEWOBJ": lambda self, _: self._apply(self._vocabulary.create),
         "BUILD": _set_state,
     }
 
@@ -248,12 +213,6 @@ def plain_key(key: Any) -> Any:
         if type(part) not in _PLAIN_KEYS or (type(part) is int and part.bit_length() > 64):
             raise TypeError(f"a {type(part).__name__} as a key")
     return key
-
-
-def _arguments(value: Any) -> tuple[Any, ...]:
-    if type(value) is not tuple:
-        raise TypeError("the arguments of a call are no tuple")
-    return value
 
 
 def refused_name(where: str, module: str, name: str) -> FileFormatError:

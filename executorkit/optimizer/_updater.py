@@ -185,7 +185,7 @@ class Updater:
             rollback.add(undo)
             self.n_updates += 1
             hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
-            return plan_update(rules, hyperparams).call(states, context, undo, age)
+            return plan_update(rules, hyperparams, states, context, undo, age)
 
         return attach_update(weights, grads, prepare)
 

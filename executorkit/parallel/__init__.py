@@ -10,15 +10,12 @@ from ._data_parallel_core import (
     DataParallelCore as DataParallelCore,
     update_metric as update_metric,
 )
-from ._group_parameters import (
-    all_reduce as all_reduce,
-    mean_parameters as mean_parameters,
-    set_parameters as set_parameters,
-)
 from ._group_snapshots import check_group_finite as check_group_finite
 from ._group_update import (
-    GroupUpdater as GroupUpdater,
+    all_reduce as all_reduce,
     attach_replicated as attach_replicated,
+    mean_parameters as mean_parameters,
+    set_parameters as set_parameters,
     update_by_sum as update_by_sum,
 )
 from ._group_view import group_label as group_label, group_parts as group_parts

@@ -19,7 +19,6 @@ from ..ndarray.values import host_array, to_device
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
 from ._replicated_array import PerDevice, ReplicatedArray
-from ._slicing import part_of
 
 Bounds = tuple[tuple[int, int], ...]
 
@@ -36,7 +35,10 @@ class BatchInput:
 
     def part(self, rows: slice) -> tuple[int, ...]:
         """The shape of one device's part."""
-        return part_of(self.shape, self.axis, rows)
+        shape, axis = self.shape, self.axis
+        if axis < 0:
+            return shape
+        return (*shape[:axis], rows.stop - rows.start, *shape[axis + 1 :])
 
 
 def scatter(

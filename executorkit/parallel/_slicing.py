@@ -59,10 +59,3 @@ def _check(batch_size: int, loads: Sequence[float]) -> None:
     else:
         return
     raise SliceError("slicing", problem, given_by=request, hint=hint)
-
-
-def part_of(shape: Sequence[int], axis: int, rows: slice) -> tuple[int, ...]:
-    """The shape of a slice of an array of this shape."""
-    if axis < 0:
-        return tuple(shape)
-    return (*shape[:axis], rows.stop - rows.start, *shape[axis + 1 :])

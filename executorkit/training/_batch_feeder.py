@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..errors import ModuleUsageError, StepError, UnknownArgumentError
-from ..executor import Executor
-from ..lowering import Graph
+from ..executor import Executor, is_input_name
 from ..parallel import DataParallel, DataParallelCore, assign_scattered, set_parameters
-from ..program import Options
-from ..symbol import Symbol
 from ._backends import Backend, ExecutorBackend, GroupBackend
 
 
@@ -40,25 +37,42 @@ class BatchFeeder:
         self.axes = [0] * len(core.outputs) if layouts is None else list(layouts)
 
     @property
-    def _bound(self) -> Executor | DataParallelCore:
+    def bound(self) -> Executor | DataParallelCore:
+        """The executor or the group, with the graph, the symbol and the options that are bound."""
         bound = self.executor or self.core
         assert bound is not None
         return bound
 
-    @property
-    def graph(self) -> Graph:
-        """The graph that is bound."""
-        return self._bound.graph
-
-    @property
-    def options(self) -> Options:
-        """The options that it was bound with."""
-        return self._bound.options
-
-    @property
-    def symbol(self) -> Symbol:
-        """The symbol that is bound."""
-        return self._bound.symbol
+    def parameter_indices(self, inputs: Iterable[str] | None) -> tuple[int, ...]:
+        """Numbers of the arguments that a step trains; ``inputs`` as in :class:`Step`."""
+        names = self.bound.graph.arg_names
+        if inputs is None:
+            loaded = self.core.inputs if self.core else ()  # those of an executor are not known
+            fixed = {n for n in names if is_input_name(n)} | {i.name for i in loaded}
+        else:
+            fixed = set(inputs)
+            unknown = sorted(fixed - set(names))
+            if unknown:
+                raise StepError(
+                    "Step: inputs",
+                    f"no argument is called {', '.join(map(repr, unknown))}",
+                    hint="one of: " + ", ".join(names),
+                )
+        executor = self.executor
+        requests = executor.effective_grad_req if executor is not None else self.bound.grad_req
+        indices = tuple(
+            i
+            for i, (name, request) in enumerate(zip(names, requests, strict=True))
+            if request != "null" and name not in fixed
+        )
+        if not indices:
+            raise StepError(
+                "Step",
+                "there is no parameter to train",
+                because="parameters are arguments with a gradient that are no inputs",
+                hint="bind with gradients: simple_bind(grad_req='write', ...)",
+            )
+        return indices
 
     def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
         """Copies parameters by name to all devices, all of them checked first."""
@@ -72,19 +86,6 @@ class BatchFeeder:
         for target in (self.core, self.executor):
             if target is not None:
                 target.count_step()
-
-    @property
-    def inputs(self) -> list[str]:
-        """Arguments that a group loads with batches; none are known of an executor."""
-        return [i.name for i in self.core.inputs] if self.core else []
-
-    @property
-    def grad_req(self) -> list[str]:
-        """The gradient request of each argument."""
-        if self.executor is not None:
-            return self.executor.effective_grad_req
-        assert self.core is not None
-        return self.core.grad_req
 
     def backend(self, argnums: tuple[int, ...]) -> Backend:
         """The backend of a step that trains these arguments."""

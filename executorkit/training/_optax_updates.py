@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from ..errors import StepError
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback
@@ -180,3 +181,32 @@ class OptaxUpdater:
         call = UpdateCall(self._update, state_of(0), (), None, undo=undo, age=training.age)
         training.set_updates(training.updates + 1)
         return call
+
+
+def build_transformation(
+    optimizer: Any, clip_global_norm: float | None, accumulate: int
+) -> optax.GradientTransformation:
+    """The transformation after clipping of gradients, and within their accumulation."""
+    if not isinstance(optimizer, optax.GradientTransformation):
+        raise StepError(
+            "Step: optimizer",
+            f"a {type(optimizer).__name__}, expected an optax.GradientTransformation, an "
+            "Optimizer or the name of one",
+            hint="optax.adam(1e-3)",
+        )
+    if clip_global_norm is not None:
+        optimizer = optax.chain(optax.clip_by_global_norm(clip_global_norm), optimizer)
+    if accumulate > 1:
+        optimizer = optax.MultiSteps(optimizer, accumulate).gradient_transformation()
+    return optimizer
+
+
+def reject_options(**options: Any) -> None:
+    """StepError if an option is set that belongs to optax transformations."""
+    named = [name for name, is_set in options.items() if is_set]
+    if named:
+        raise StepError(
+            "Step",
+            f"{', '.join(named)} cannot be combined with MXNet's optimizers",
+            hint="optimizer.to_optax(names), or the optimizer's own rescale_grad",
+        )

@@ -13,14 +13,17 @@ from ..errors import StepError
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
-from ..program import (
-    Analysis,
-    options_from_arguments,
-)
+from ..program import Analysis, options_from_arguments
 from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
-from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate, OptaxUpdater
-from ._step_arguments import build_transformation, parameter_indices, reject_options
+from ._optax_updates import (
+    LossScale,
+    LossScaledUpdate,
+    OptaxUpdate,
+    OptaxUpdater,
+    build_transformation,
+    reject_options,
+)
 from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 
 
@@ -93,10 +96,11 @@ class Step(Viewed):
         remat: Any = None,
     ) -> None:
         self._feeder = BatchFeeder(target)
-        graph = self._feeder.graph
-        self._argnums = parameter_indices(graph.arg_names, self._feeder, inputs)
+        bound = self._feeder.bound
+        graph = bound.graph
+        self._argnums = self._feeder.parameter_indices(inputs)
         self.names = tuple(graph.arg_names[i] for i in self._argnums)
-        with options_from_arguments(compute_dtype, remat, self._feeder.options):
+        with options_from_arguments(compute_dtype, remat, bound.options):
             self._backend = self._feeder.backend(self._argnums)
         self._out_grads = out_grads
         self._output_names = graph.output_names
@@ -122,7 +126,7 @@ class Step(Viewed):
         kind = "optax" if self.optimizer is None else repr(self.optimizer)
         parameters = many(len(self.names), "parameter")
         return brief(
-            self, f"of {self._feeder.symbol.name or 'a group of symbols'}",
+            self, f"of {self._feeder.bound.symbol.name or 'a group of symbols'}",
             [kind, parameters, many(self.traces, "compilation")],
         )  # fmt: skip
 
@@ -235,8 +239,8 @@ class Step(Viewed):
         """
         args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
         aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
-        aux_params = dict(zip(self._feeder.graph.aux_names, aux, strict=True))
-        write_step(prefix, epoch, self._feeder.symbol, args, aux_params, self._state)
+        aux_params = dict(zip(self._feeder.bound.graph.aux_names, aux, strict=True))
+        write_step(prefix, epoch, self._feeder.bound.symbol, args, aux_params, self._state)
 
     @property
     def _state(self) -> opt.Updater | OptaxState:

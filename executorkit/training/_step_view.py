@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 
 from ..display import Fold, Line, Part, View, many, scaled, shape, view_of
@@ -25,9 +23,12 @@ def step_view(step: Step) -> View:
             f"peak memory {peak}"
         ),
     ]
+    # On the first device.
+    leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
+    states = [(path, x.value) for path, x in leaves]
     state = [
         SectionEntry(jax.tree_util.keystr(path), [shape(x.shape), x.dtype.name], x)
-        for path, x in _state_arrays(step)
+        for path, x in states
     ]
     parts += section_views([Section("optimizer state", ["shape", "dtype"], state, open=False)])
     target: list[Part] = []
@@ -35,11 +36,5 @@ def step_view(step: Step) -> View:
         target = group_parts(feeder.core)
     elif feeder.executor is not None:
         target = executor_parts(feeder.executor)
-    title = f"Step of {feeder.symbol.name or 'a group of symbols'}: {kind}"
+    title = f"Step of {feeder.bound.symbol.name or 'a group of symbols'}: {kind}"
     return View(title, [*parts, Fold("what it trains", target, open=True)])
-
-
-def _state_arrays(step: Step) -> list[tuple[Any, jax.Array]]:
-    """The arrays of the optimizer's state, on the first device, with their paths in it."""
-    leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
-    return [(path, x.value) for path, x in leaves]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from executorkit.errors import SliceError
-from executorkit.parallel._slicing import part_of, split_input_slice
+from executorkit.parallel import BatchInput
+from executorkit.parallel._slicing import split_input_slice
 from tests._golden import GOLDEN
 
 pytestmark = pytest.mark.smoke
@@ -82,6 +83,6 @@ def test_no_device_is_explained():
 
 
 def test_parts_are_cut_along_the_batch_axis():
-    assert part_of((8, 5), 0, slice(2, 5)) == (3, 5)
-    assert part_of((7, 8, 5), 1, slice(2, 5)) == (7, 3, 5)
-    assert part_of((1, 5), -1, slice(2, 5)) == (1, 5)
+    assert BatchInput("x", (8, 5), axis=0).part(slice(2, 5)) == (3, 5)
+    assert BatchInput("x", (7, 8, 5), axis=1).part(slice(2, 5)) == (7, 3, 5)
+    assert BatchInput("x", (1, 5), axis=-1).part(slice(2, 5)) == (1, 5)
