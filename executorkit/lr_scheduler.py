@@ -57,17 +57,10 @@ class LRScheduler(CheckedKeywords):
         self.warmup_final_lr = base_lr
         self.warmup_begin_lr = warmup_begin_lr
         self.warmup_mode = warmup_mode
-        _check(
-            self,
-            warmup_begin_lr <= base_lr,
-            f"warmup_begin_lr is {warmup_begin_lr}, expected at most base_lr, {base_lr}",
-        )
+        problem = f"warmup_begin_lr is {warmup_begin_lr}, expected at most base_lr, {base_lr}"
+        _check(self, warmup_begin_lr <= base_lr, problem)
         _check(self, warmup_steps >= 0, f"warmup_steps is {warmup_steps}, expected 0 or more")
-        _check(
-            self,
-            warmup_mode in ("linear", "constant"),
-            f"warmup_mode is {warmup_mode!r}, expected 'linear' or 'constant'",
-        )
+        _check_mode(self)
 
     def __repr__(self) -> str:
         return brief(self, None, [f"rate {self.base_lr:.4g}", *changed_values(self, {"base_lr"})])
@@ -81,13 +74,9 @@ class LRScheduler(CheckedKeywords):
         return self._warmup(num_update)
 
     def _warmup(self, n: Any) -> Any:
+        _check_mode(self)
         if self.warmup_mode == "constant":
             return self.warmup_begin_lr
-        _check(
-            self,
-            self.warmup_mode == "linear",
-            f"warmup_mode is {self.warmup_mode!r}, expected 'linear' or 'constant'",
-        )
         rise = self.warmup_final_lr - self.warmup_begin_lr
         return self.warmup_begin_lr + rise * n / self.warmup_steps
 
@@ -109,11 +98,9 @@ class LRScheduler(CheckedKeywords):
         def schedule(count: Any) -> Array:
             update = jnp.asarray(count) + begin
             after = rate_after_warmup(update)
-            return (
-                jnp.where(update < warmup_steps, warmup(update), after)
-                if warmup_steps
-                else jnp.asarray(after)
-            )
+            if not warmup_steps:
+                return jnp.asarray(after)
+            return jnp.where(update < warmup_steps, warmup(update), after)
 
         return schedule
 
@@ -206,11 +193,10 @@ class MultiFactorScheduler(LRScheduler):
         if not isinstance(step, list) or not step:
             problem = f"step is {step!r}, expected a list of numbers"
             raise InputTypeError(type(self).__name__, problem)
-        _check(
-            self,
-            step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)),
-            f"step is {step}, expected numbers of updates, from 1 on, each greater than the last",
+        problem = (
+            f"step is {step}, expected numbers of updates, from 1 on, each greater than the last"
         )
+        _check(self, step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)), problem)
         _check_factor(self, factor)
         self.step = step
         self.cur_step_ind = 0
@@ -342,6 +328,12 @@ def _power(factor: float, exponent: Array) -> Array:
 def _check(scheduler: LRScheduler, valid: bool, problem: str) -> None:
     if not valid:
         raise ArgumentValueError(type(scheduler).__name__, problem)
+
+
+def _check_mode(scheduler: LRScheduler) -> None:
+    mode = scheduler.warmup_mode
+    problem = f"warmup_mode is {mode!r}, expected 'linear' or 'constant'"
+    _check(scheduler, mode in ("linear", "constant"), problem)
 
 
 def _check_factor(scheduler: LRScheduler, factor: float) -> None:

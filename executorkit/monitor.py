@@ -145,7 +145,7 @@ class Monitor(Viewed, CheckedKeywords):
         fetched = jax.device_get([[s.value for s in arrays] for arrays in statistics])
         self._record([name for _, name, _ in queue], fetched)
         return [
-            (step, name, "".join(f"{_shown(v)}\t" for v in values))
+            (step, name, "".join(str(v[0] if v.shape == (1,) else v) + "\t" for v in values))
             for (step, name, _), values in zip(queue, fetched, strict=True)
         ]
 
@@ -190,7 +190,7 @@ class Monitor(Viewed, CheckedKeywords):
             finite = [abs(v) for v in present if math.isfinite(v)]
             ends = [shown(min(finite)), shown(max(finite))] if finite else ["", ""]
             n_nonfinite = len(present) - len(finite)
-            course = Sparkline([abs(v) for v in _latest(present) if math.isfinite(v)])
+            course = Sparkline([abs(v) for v in present[-_MAX_BARS:] if math.isfinite(v)])
             bad: Cell = Emphasis(str(n_nonfinite)) if n_nonfinite else "0"
             rows.append(
                 [clipped(name, 60), shown(present[0]), shown(present[-1]), *ends, bad, course]
@@ -233,11 +233,6 @@ def _title(steps: Sequence[int]) -> str:
     return f"{len(steps)} batches collected, {steps[0]} to {steps[-1]}"
 
 
-def _latest(values: Sequence[float]) -> Sequence[float]:
-    """The last values, as many as are drawn in a cell."""
-    return values[-_MAX_BARS:]
-
-
 def root_mean_square(array: NDArray) -> NDArray:
     """sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
     value = _root_mean_square(array.value)
@@ -260,7 +255,3 @@ def _listed(name: str, statistic: Any) -> list[NDArray]:
             "expected an NDArray or a list of them",
         )
     return arrays
-
-
-def _shown(value: Any) -> str:
-    return str(value[0] if value.shape == (1,) else value)

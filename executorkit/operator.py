@@ -100,15 +100,8 @@ class CustomOp:
             raise ValueError(f"req is {req!r}, expected 'null', 'write', 'inplace' or 'add'")
 
 
-class CustomOpProp:
-    """Description of a custom operator for the graph: names, shapes, types, and its creation.
-
-    The constructor of a subclass gets the symbol's attributes as text, by keyword.
-    ``need_top_grad=False`` makes it a loss: ``backward`` of an executor needs no head gradient.
-    """
-
-    def __init__(self, need_top_grad: bool = True) -> None:
-        self.need_top_grad_ = need_top_grad
+class _Names:
+    """Names of an operator's arrays."""
 
     def list_arguments(self) -> list[str]:
         """Names of the inputs."""
@@ -117,6 +110,17 @@ class CustomOpProp:
     def list_outputs(self) -> list[str]:
         """Names of the outputs."""
         return ["output"]
+
+
+class CustomOpProp(_Names):
+    """Description of a custom operator for the graph: names, shapes, types, and its creation.
+
+    The constructor of a subclass gets the symbol's attributes as text, by keyword.
+    ``need_top_grad=False`` makes it a loss: ``backward`` of an executor needs no head gradient.
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
 
     def list_auxiliary_states(self) -> list[str]:
         """Names of the auxiliary states."""
@@ -151,15 +155,28 @@ class CustomOpProp:
         return CustomOp()
 
 
-class _NumpyOperator:
-    """A :class:`CustomOp` for the callbacks: NumPy in, NDArrays for the user, NumPy out."""
+class _CustomKernel:
+    """A :class:`CustomOp` for the callbacks."""
 
     def __init__(self, op: CustomOp) -> None:
         self._op = op
 
+    def forward(self, train: bool, inputs: Any, outputs: Any, states: Any) -> None:
+        self._op.forward(train, ["write"] * len(outputs), inputs, outputs, states)
+
+    def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
+        self._op.backward(["write"] * len(grads), heads, inputs, outputs, grads, states)
+
+
+class _NDArrayKernel:
+    """A kernel on NDArrays for the callbacks: NumPy in, NDArrays for the user, NumPy out."""
+
+    def __init__(self, kernel: _CustomKernel | _NumpyKernel) -> None:
+        self._kernel = kernel
+
     def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
         data, out, aux = map(_wrap, (inputs, outputs, states))
-        self._op.forward(train, ["write"] * len(out), data, out, aux)
+        self._kernel.forward(train, data, out, aux)
         _store(out, outputs)
         _store(aux, states)
 
@@ -167,7 +184,7 @@ class _NumpyOperator:
         self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
     ) -> None:
         head, data, out, grad, aux = map(_wrap, (heads, inputs, outputs, grads, states))
-        self._op.backward(["write"] * len(grad), head, data, out, grad, aux)
+        self._kernel.backward(head, data, out, grad, aux)
         _store(grad, grads)
 
 
@@ -230,9 +247,10 @@ class _CheckedProp:
         )
         return ins, outs, states
 
-    def create(self, shapes: list[Shape], dtypes: list[str]) -> _NumpyOperator:
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
         numbers = [DTYPE_NUMBERS[name] for name in dtypes]
-        return _NumpyOperator(self._prop.create_operator(cpu(), [list(s) for s in shapes], numbers))
+        op = self._prop.create_operator(cpu(), [list(s) for s in shapes], numbers)
+        return _NDArrayKernel(_CustomKernel(op))
 
 
 def _tuples(shapes: Iterable[Iterable[int]]) -> list[Shape]:
@@ -269,7 +287,7 @@ def register(reg_name: str) -> Callable[[P], P]:
 # MXNet's former classes of operators in Python
 
 
-class PythonOp:
+class PythonOp(_Names):
     """Base of :class:`NumpyOp` and :class:`NDArrayOp`; derive from one of these.
 
     An object is an operator: calling it with symbols gives a symbol of it, and its ``forward`` and
@@ -317,14 +335,6 @@ class PythonOp:
     def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], list[Any]]:
         """Shapes of inputs and outputs; by default the output has that of the first input."""
         return in_shape, [in_shape[0]]
-
-    def list_outputs(self) -> list[str]:
-        """Names of the outputs."""
-        return ["output"]
-
-    def list_arguments(self) -> list[str]:
-        """Names of the inputs."""
-        return ["data"]
 
     def need_top_grad(self) -> bool:
         """True if ``backward`` reads head gradients."""
@@ -384,38 +394,15 @@ class _NumpyKernel:
         self._needs_head = needs_head
 
     def forward(self, train: bool, inputs: Any, outputs: Any, states: Any) -> None:
-        """Calls the operator's ``forward``."""
         self._op.forward(in_data=inputs, out_data=outputs)
 
     def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
-        """Calls the operator's ``backward``."""
         self._op.backward(
             out_grad=heads if self._needs_head else [],
             in_data=inputs,
             out_data=outputs,
             in_grad=grads,
         )
-
-
-class _NDArrayKernel:
-    """A kernel whose arrays are NDArrays."""
-
-    def __init__(self, kernel: _NumpyKernel) -> None:
-        self._kernel = kernel
-
-    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
-        """Runs the kernel's ``forward`` on NDArrays."""
-        data, out = map(_wrap, (inputs, outputs))
-        self._kernel.forward(train, data, out, [])
-        _store(out, outputs)
-
-    def backward(
-        self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
-    ) -> None:
-        """Runs the kernel's ``backward`` on NDArrays."""
-        head, data, out, grad = map(_wrap, (heads, inputs, outputs, grads))
-        self._kernel.backward(head, data, out, grad, [])
-        _store(grad, grads)
 
 
 class _ObjectInfo:

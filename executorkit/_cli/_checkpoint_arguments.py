@@ -14,6 +14,8 @@ from ..model import checkpoint_epochs, params_path
 
 Shape = tuple[int, ...]
 
+#: Endings of files of parameters.
+_PARAMETERS = (".params", ".safetensors", ".npz")
 #: Maximum number of epochs that an error names.
 _EPOCHS = 10
 
@@ -66,7 +68,8 @@ def checkpoint_files(
     params: str | None = None
     prefixes: list[str] = []
     for text in texts:
-        if not os.path.isfile(text) and not _looks_like_a_file(text):
+        # The absence of a name that no prefix has is reported.
+        if not os.path.isfile(text) and not text.endswith((".json", *_PARAMETERS)):
             prefixes.append(text)
         elif _is_params(text):
             params = _once(params, text, "parameter")
@@ -86,13 +89,8 @@ def checkpoint_files(
     return CheckpointFiles(symbol, params)
 
 
-def _looks_like_a_file(text: str) -> bool:
-    """True for a name that no prefix has: its absence is then reported."""
-    return text.endswith((".json", ".params", ".safetensors", ".npz"))
-
-
 def _is_params(path: str) -> bool:
-    if path.endswith((".params", ".safetensors", ".npz")):
+    if path.endswith(_PARAMETERS):
         return True
     with open_to_read(path) as file:
         return recognise(file.peek(HEAD)[:HEAD]) is PARAMS

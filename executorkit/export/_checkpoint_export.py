@@ -80,7 +80,8 @@ def export_checkpoint(
     check_platforms(platforms)
     if batch != "free" and batch < 1:
         raise ArgumentValueError("export", f"batch={batch}, expected 'free' or a number")
-    path = os.fspath(output) if output is not None else _default_path(os.fspath(params), form)
+    stem = re.sub(r"\.(params|safetensors|npz)$", "", os.fspath(params))
+    path = os.fspath(output) if output is not None else stem + ENDINGS[form]
     _check_output(path, symbol, params)
     arrays = read_parameters(params)
     if form not in NETWORK_FORMS:
@@ -113,10 +114,6 @@ def _export_onnx(
     return Comparison.of(
         "output", network.run(inputs), dict(zip(network.output_names, results, strict=True))
     )
-
-
-def _default_path(params: str, form: str) -> str:
-    return re.sub(r"\.(params|safetensors|npz)$", "", params) + ENDINGS[form]
 
 
 def _check_output(path: str, *sources: Any) -> None:

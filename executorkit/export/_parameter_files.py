@@ -6,6 +6,7 @@ one after the other from where they are: a file of any size needs no second copy
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import zipfile
@@ -84,7 +85,8 @@ def save_safetensors(
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
     parts = [len(text).to_bytes(8, "little"), text]
-    write_atomically(path, _chain(parts, (_bytes_of(hosts[name]) for name in order)))
+    contents = (hosts[name].reshape(-1).view(np.uint8).data for name in order)
+    write_atomically(path, itertools.chain(parts, contents))
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:
@@ -229,15 +231,6 @@ def write_parameters(path: str | os.PathLike[str], arrays: Arrays, form: str) ->
 
 
 PARAMS_FORM = "params"
-
-
-def _bytes_of(array: np.ndarray) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
-
-
-def _chain(parts: list[bytes], rest: Iterator[memoryview]) -> Iterator[Any]:
-    yield from parts
-    yield from rest
 
 
 def _check_kind(path: str | os.PathLike[str], expected: str) -> None:

@@ -19,6 +19,10 @@ def _run(name: str, arrays: Arrays, attrs: dict[str, Any], out: Any) -> Any:
     return invoke(op, NDArray, arrays, attrs, out)
 
 
+def _adamw(name: str, arrays: Arrays, rescale_grad: Any, out: Any, **attrs: Any) -> Any:
+    return _run(name, [*arrays, _scale(rescale_grad, arrays[0])], attrs, out)
+
+
 def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
     """The scale of gradients as the array (1,) that the operators take; 0 or not finite: skip."""
     if isinstance(rescale_grad, NDArray):
@@ -36,12 +40,10 @@ def adamw_update(
     weight, grad, mean and var are of one shape and dtype; mean and var change in place. Returns the
     new weight, into ``out`` if it is given. ``name`` has no effect.
     """
-    arrays = [weight, grad, mean, var, _scale(rescale_grad, weight)]
-    attrs = {
-        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
-        "clip_gradient": clip_gradient,
-    }  # fmt: skip
-    return _run("_adamw_update", arrays, attrs, out)
+    return _adamw(
+        "_adamw_update", [weight, grad, mean, var], rescale_grad, out, lr=lr, eta=eta, beta1=beta1,
+        beta2=beta2, epsilon=epsilon, wd=wd, clip_gradient=clip_gradient,
+    )  # fmt: skip
 
 
 def mp_adamw_update(
@@ -51,12 +53,10 @@ def mp_adamw_update(
     name: str | None = None,
 ) -> Any:  # fmt: skip
     """:func:`adamw_update` of a float16 weight with its float32 copy ``weight32``."""
-    arrays = [weight, grad, mean, var, weight32, _scale(rescale_grad, weight)]
-    attrs = {
-        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
-        "clip_gradient": clip_gradient,
-    }  # fmt: skip
-    return _run("_mp_adamw_update", arrays, attrs, out)
+    return _adamw(
+        "_mp_adamw_update", [weight, grad, mean, var, weight32], rescale_grad, out, lr=lr, eta=eta,
+        beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, clip_gradient=clip_gradient,
+    )  # fmt: skip
 
 
 def _interleaved(*lists: Arrays) -> list[NDArray]:
@@ -70,9 +70,9 @@ def multi_adamw_update(
     name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
     """:func:`adamw_update` of several weights at once, with a number of each list for each."""
-    arrays = [*_interleaved(weights, grads, mean, var), _scale(rescale_grad, weights[0])]
+    arrays = _interleaved(weights, grads, mean, var)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
-    return _run("_multi_adamw_update", arrays, attrs, out)
+    return _adamw("_multi_adamw_update", arrays, rescale_grad, out, **attrs)
 
 
 def multi_mp_adamw_update(
@@ -81,10 +81,9 @@ def multi_mp_adamw_update(
     out: Any = None, name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
     """:func:`multi_adamw_update` of float16 weights with their float32 copies."""
-    scale = _scale(rescale_grad, weights[0])
-    arrays = [*_interleaved(weights, grads, mean, var, weights32), scale]
+    arrays = _interleaved(weights, grads, mean, var, weights32)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
-    return _run("_multi_mp_adamw_update", arrays, attrs, out)
+    return _adamw("_multi_mp_adamw_update", arrays, rescale_grad, out, **attrs)
 
 
 def multi_lamb_update(

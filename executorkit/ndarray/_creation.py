@@ -131,14 +131,10 @@ def from_dlpack(dlpack: Any) -> NDArray:
         copied = jax.dlpack.from_dlpack(dlpack, copy=True)
         (device,) = copied.devices()
         return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
-    if not _is_unused_capsule(dlpack):
+    if type(dlpack).__name__ != "PyCapsule" or '"dltensor' not in repr(dlpack):
         problem = f"{dlpack!r} is no unused DLPack capsule"
         raise InputTypeError("from_dlpack", problem, because="a capsule can be read once")
     return from_numpy(np.from_dlpack(_Capsule(dlpack)), zero_copy=False)
-
-
-def _is_unused_capsule(value: Any) -> bool:
-    return type(value).__name__ == "PyCapsule" and '"dltensor' in repr(value)
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:

@@ -19,21 +19,23 @@ def checked_symbol(function: str, symbol: Any) -> Symbol:
 
 def output_shapes(function: str, symbol: Symbol, known: Any) -> dict[str, tuple[int, ...]]:
     """The shape of every output in the graph, by name, from those of some variables."""
-    internals = symbol.get_internals()
-    _, shapes, _ = internals.infer_shape(**known)
-    if shapes is None:
-        hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
-        raise ShapeError(function, f"not all shapes follow from {known!r}", hint=hint)
-    return dict(zip(internals.list_outputs(), shapes, strict=True))
+    hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
+    return _inferred(function, symbol, "shape", known, hint)
 
 
 def output_types(function: str, symbol: Symbol, known: Any) -> dict[str, Any]:
     """The element type of every output in the graph, by name, from those of some variables."""
+    return _inferred(function, symbol, "type", known)
+
+
+def _inferred(
+    function: str, symbol: Symbol, kind: str, known: Any, hint: str | None = None
+) -> dict[str, Any]:
     internals = symbol.get_internals()
-    _, types, _ = internals.infer_type(**known)
-    if types is None:
-        raise ShapeError(function, f"not all types follow from {known!r}")
-    return dict(zip(internals.list_outputs(), types, strict=True))
+    _, facts, _ = getattr(internals, f"infer_{kind}")(**known)
+    if facts is None:
+        raise ShapeError(function, f"not all {kind}s follow from {known!r}", hint=hint)
+    return dict(zip(internals.list_outputs(), facts, strict=True))
 
 
 def size_text(sizes: Any) -> str:
