@@ -118,19 +118,12 @@ class PmapProgram(BaseProgram):
 
     def __init__(self, program: Program, replicas: Replicas) -> None:
         self.program = program
-        self.graph = program.graph
-        self.options = program.options
-        self.argnums = program.argnums
-        self.constant_inputs = program.constant_inputs
-        self.forward_state_indices = program.forward_state_indices
-        self.backward_state_indices = program.backward_state_indices
-        self.may_need_head_gradient = program.may_need_head_gradient
+        self._take_facts(program)
         self._devices = devices = replicas.devices
         self._train_steps: dict[tuple[bool, StepSpec], PmapFunction] = {}
-        self.infer = tuple(_taking_key_data(f, devices) for f in program.infer)
-        self.forward = tuple(_taking_key_data(f, devices) for f in program.forward)
-        self.forward_backward = tuple(
-            _taking_key_data(f, devices) for f in program.forward_backward
+        self.infer, self.forward, self.forward_backward = (
+            tuple(_taking_key_data(function, devices) for function in pair)
+            for pair in (program.infer, program.forward, program.forward_backward)
         )
         self._backward = PmapFunction(program.backward.function, "backward", devices)
         self.backward = self._backward

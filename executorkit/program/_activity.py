@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -18,14 +18,23 @@ from ..ops.schema.traits import STOPS_GRADIENT
 
 def active_values(graph: Graph, argnums: Sequence[int]) -> list[bool]:
     """For every value, whether it depends on an argument whose gradient is computed."""
-    active = [False] * graph.n_values
-    for i in argnums:
-        active[graph.arg_values[i]] = True
-    for step in graph.steps:
-        if any(active[i] for i in step.inputs):
-            for i in step.outputs:
-                active[i] = True
-    return active
+    edges = ((step.inputs, step.outputs) for step in graph.steps)
+    return _reached(graph, [graph.arg_values[i] for i in argnums], edges)
+
+
+def _reached(
+    graph: Graph, start: Iterable[int], edges: Iterable[tuple[Sequence[int], Sequence[int]]]
+) -> list[bool]:
+    """For every value, whether it is one to start from, or a target of an edge of which a source is
+    reached; edges come in the order in which they are followed."""
+    reached = [False] * graph.n_values
+    for i in start:
+        reached[i] = True
+    for sources, targets in edges:
+        if any(reached[i] for i in sources):
+            for i in targets:
+                reached[i] = True
+    return reached
 
 
 def on_active_path(step: GraphStep, active: Sequence[bool]) -> bool:
@@ -36,25 +45,15 @@ def on_active_path(step: GraphStep, active: Sequence[bool]) -> bool:
 def may_need_head_gradient(graph: Graph, active: Sequence[bool]) -> tuple[bool, ...]:
     """For every output, whether it depends on an active argument by a path on which no operator is
     known to ignore the gradient that comes to it."""
-    flows = [False] * graph.n_values
-    for i in graph.arg_values:
-        flows[i] = active[i]
-    for step in graph.steps:
-        if any(flows[i] for i in step.inputs) and not step.op.loss(step.params):
-            for i in step.outputs:
-                flows[i] = True
+    edges = ((s.inputs, s.outputs) for s in graph.steps if not s.op.loss(s.params))
+    flows = _reached(graph, [i for i in graph.arg_values if active[i]], edges)
     return tuple(flows[i] for i in graph.heads)
 
 
 def reached_arguments(graph: Graph) -> tuple[bool, ...]:
     """For every argument, whether a gradient flows to it: False below operators that stop it."""
-    reached = [False] * graph.n_values
-    for i in graph.heads:
-        reached[i] = True
-    for step in reversed(graph.steps):
-        if any(reached[i] for i in step.outputs) and STOPS_GRADIENT not in step.op.traits:
-            for i in step.inputs:
-                reached[i] = True
+    steps = (s for s in reversed(graph.steps) if STOPS_GRADIENT not in s.op.traits)
+    reached = _reached(graph, graph.heads, ((s.outputs, s.inputs) for s in steps))
     return tuple(reached[i] for i in graph.arg_values)
 
 

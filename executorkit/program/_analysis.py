@@ -13,19 +13,16 @@ class Analysis:
     memory
         bytes: ``arguments``, ``outputs``, ``temporaries``, ``aliased``, ``code``, and ``peak``
         (arguments + outputs + temporaries - aliased); None if the backend does not say.
+    function
+        its name; None if nothing has been compiled.
     flops, bytes_moved
         floating-point operations, and bytes read and written; None if the backend does not say.
     """
 
-    function: str | None
-    memory: dict[str, int] | None
-    flops: float | None
-    bytes_moved: float | None
-
-    @classmethod
-    def unknown(cls) -> Analysis:
-        """The analysis of a program that has not been compiled."""
-        return cls(None, None, None, None)
+    function: str | None = None
+    memory: dict[str, int] | None = None
+    flops: float | None = None
+    bytes_moved: float | None = None
 
     @classmethod
     def of(cls, function: str, compiled: Any) -> Analysis:
@@ -50,17 +47,13 @@ class Analysis:
 def summed(name: str, analyses: list[Analysis]) -> Analysis:
     """The sum of several analyses; unknown if one of them is, figure by figure."""
     if any(analysis.function is None for analysis in analyses):
-        return Analysis.unknown()
-    memories = [a.memory for a in analyses if a.memory is not None]
-    complete = len(memories) == len(analyses)
+        return Analysis()
+    memories: list[Any] = [analysis.memory for analysis in analyses]
+    flops: list[Any] = [analysis.flops for analysis in analyses]
+    moved: list[Any] = [analysis.bytes_moved for analysis in analyses]
     return Analysis(
-        function=name,
-        memory={k: sum(m[k] for m in memories) for k in memories[0]} if complete else None,
-        flops=_total([a.flops for a in analyses]),
-        bytes_moved=_total([a.bytes_moved for a in analyses]),
+        name,
+        None if None in memories else {k: sum(m[k] for m in memories) for k in memories[0]},
+        None if None in flops else sum(flops),
+        None if None in moved else sum(moved),
     )
-
-
-def _total(figures: list[float | None]) -> float | None:
-    numbers = [figure for figure in figures if figure is not None]
-    return sum(numbers) if len(numbers) == len(figures) else None

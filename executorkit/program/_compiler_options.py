@@ -63,8 +63,7 @@ def compiler_options(
         (_BARRIERS_ON_CPU, convolves or has_barriers),
         (_PIECES_ON_CPU, split_temp_buffers),
     )
-    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
-    takes_all = compiler_accepts(tuple(every.items()))
+    takes_all = compiler_accepts(tuple(EVERY_OPTION.items()))
     accepted: dict[str, Any] = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
@@ -117,9 +116,8 @@ def _all_fit(graph: Graph, inferred: InferenceResult) -> bool:
     dtypes = (*inferred.arg_dtypes, *inferred.out_dtypes)
     itemsize = 8 if any(dtype in ("float64", "int64") for dtype in dtypes) else 4
     limit = _MAX_PIECE // itemsize
-    if not all(
-        math.prod(shape) <= limit for shape in inferred.values if shape and is_fully_known(shape)
-    ):
+    known = (shape for shape in inferred.values if shape and is_fully_known(shape))
+    if not all(math.prod(shape) <= limit for shape in known):
         return False
     if _convolves(graph):
         return True
@@ -141,9 +139,8 @@ def _convolves(graph: Graph) -> bool:
 @lru_cache(maxsize=16)
 def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
     """True if the compiler of this process takes these options: they change between versions."""
-    if jaxlib.version.__version__ in _VERSIONS_THAT_TAKE_ALL and EVERY_OPTION.items() >= set(
-        options
-    ):
+    takes_all = jaxlib.version.__version__ in _VERSIONS_THAT_TAKE_ALL
+    if takes_all and EVERY_OPTION.items() >= set(options):
         return True
     return cached_answer((options, jax.default_backend()), lambda: _compiles_with(options))
 

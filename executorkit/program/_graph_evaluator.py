@@ -90,14 +90,10 @@ class GraphEvaluator:
             observers.append(save_all_but(self._mirrored, self._graph))
         if scale is not None:
             observers.append(scale_losses(scale))
-        if not observers and self._rerolled:
+        if not observers and (self._rerolled or not self._by_segments):
             wrap_body = partial(jax.checkpoint, prevent_cse=False) if self._by_segments else None
             return self._with_casts(
                 args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body), True
-            )
-        if not observers and not self._by_segments:
-            return self._with_casts(
-                args, aux, key, lambda cast: self._run(cast, aux, key, train), True
             )
 
         def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
@@ -129,8 +125,11 @@ class GraphEvaluator:
         """The arguments in the dtypes that they are computed in."""
         if self._options.compute_dtype is None:
             return tuple(args)
-        targets = self._cast_targets(args, aux, key)
-        return tuple(x if t is None else x.astype(t) for x, t in zip(args, targets, strict=True))
+        dtypes = tuple(x.dtype for x in (*args, *aux))
+        if dtypes not in self._casts:
+            self._casts[dtypes] = self._cast_targets(args, aux, key)
+        pairs = zip(args, self._casts[dtypes], strict=True)
+        return tuple(x if target is None else x.astype(target) for x, target in pairs)
 
     def _with_casts(
         self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any], training: bool
@@ -152,12 +151,6 @@ class GraphEvaluator:
 
     def _cast_targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
         """The dtype that each argument is computed in; None for its own."""
-        dtypes = tuple(x.dtype for x in (*args, *aux))
-        if dtypes not in self._casts:
-            self._casts[dtypes] = self._find_cast_targets(args, aux, key)
-        return self._casts[dtypes]
-
-    def _find_cast_targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
         graph, dtype = self._graph, self._options.compute_dtype
         assert dtype is not None
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]

@@ -182,7 +182,6 @@ def integer_gradients(
         return None
     shapes = infer(graph, {name: tuple(x.shape) for name, x in arrays.items()}).values
     reached = set(graph.heads)
-    carried: dict[int, str] = {}
     for step in reversed(graph.steps):
         if reached.isdisjoint(step.outputs):
             continue

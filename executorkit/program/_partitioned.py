@@ -42,13 +42,8 @@ class PartitionedProgram(BaseProgram):
         unpartitioned = Program(graph, argnums)
         contexts = placements(graph, ctx, group2ctx)
         self._unpartitioned = unpartitioned
-        self.graph = graph
+        self._take_facts(unpartitioned)
         self.options = current_options()
-        self.argnums = argnums
-        self.may_need_head_gradient = unpartitioned.may_need_head_gradient
-        self.constant_inputs = unpartitioned.constant_inputs
-        self.forward_state_indices = unpartitioned.forward_state_indices
-        self.backward_state_indices = unpartitioned.backward_state_indices
         active = unpartitioned.active
         self.segments = []
         for segment in device_segments(graph, contexts):
@@ -57,19 +52,10 @@ class PartitionedProgram(BaseProgram):
             part.add_user(self)
             self.segments.append((segment, part))
         self._context_of = {i: s.context for s, _ in self.segments for i in s.outputs}
-        self._context_of.update(
-            (i, contexts[n])
-            for n, i in zip(
-                (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
-            )
-        )
-        self.infer = (_SegmentedFunction(self._infer, False), _SegmentedFunction(self._infer, True))
-        self.forward = (
-            _SegmentedFunction(self._forward, False), _SegmentedFunction(self._forward, True),
-        )  # fmt: skip
-        self.forward_backward = (
-            _SegmentedFunction(self._forward_backward, False),
-            _SegmentedFunction(self._forward_backward, True),
+        self._context_of.update((i, contexts[n]) for n, i in graph.variables)
+        self.infer, self.forward, self.forward_backward = (
+            (_SegmentedFunction(method, False), _SegmentedFunction(method, True))
+            for method in (self._infer, self._forward, self._forward_backward)
         )
         self.backward = _SegmentedFunction(lambda _, *args: self._backward(*args), True)
 
@@ -141,9 +127,7 @@ class PartitionedProgram(BaseProgram):
 
     def _inputs(self, args: Arrays, aux: Arrays) -> tuple[dict[int, Any], dict[int, Any]]:
         """Values by their number in the graph, and auxiliary states by their position."""
-        values = dict(zip(self.graph.arg_values, args, strict=True))
-        values.update(zip(self.graph.aux_values, aux, strict=True))
-        return values, dict(enumerate(aux))
+        return dict(self.graph.numbered(args, aux)), dict(enumerate(aux))
 
     def _segment_inputs(
         self, segment: DeviceSegment, part: Program, values: Mapping[int, Any], aux: Arrays,
@@ -202,7 +186,6 @@ class PartitionedProgram(BaseProgram):
 
     @property
     def functions(self) -> list[CompiledFunction]:
-        """Every jitted function of the segments' programs."""
         programs = self._unpartitioned, *(part for _, part in self.segments)
         return [f for program in programs for f in program.functions]
 

@@ -234,9 +234,7 @@ class Program(BaseProgram):
         self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays
     ) -> tuple[Any, ...]:
         """Gradients of every operator's inputs: of zeros that are added to them."""
-        values = jax.eval_shape(
-            lambda: tuple(evaluate(self.graph, args, aux, key, train)[0]),
-        )
+        values = jax.eval_shape(lambda: tuple(evaluate(self.graph, args, aux, key, train)[0]))
         zeros = {
             (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)
             for s in reversed(self._active_steps)
@@ -312,25 +310,13 @@ class Program(BaseProgram):
     def add_user(self, user: object) -> None:
         self._users.add(user)
 
-    @property
-    def code_bytes(self) -> int:
-        return sum(function.code_bytes for function in self.all_functions)
-
     def clear(self) -> None:
         self._prefetched.clear()
-        for function in self.all_functions:
-            function.clear()
+        super().clear()
 
     # -- questions -------------------------------------------------------------------------------
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
-        """For every output, whether ``backward`` needs a head gradient for it.
-
-        That is, whether one can change a computed gradient. ``args`` and ``aux`` may be arrays, or
-        shapes and dtypes. Where the graph alone cannot tell (an output that is no loss, on a path
-        to an active argument), forward and backward are traced once: comparisons, argmax, index
-        inputs and so on have no gradient wherever they stand, as their derivatives say themselves.
-        """
         if not any(self.may_need_head_gradient):
             return self.may_need_head_gradient
         dtypes = tuple(x.dtype for x in (*args, *aux))
@@ -369,7 +355,6 @@ class Program(BaseProgram):
 
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
-        """Every jitted function of this program; those of derived forms not included."""
         prepared = () if self.prepared is None else self.prepared.functions
         return (
             *self.infer, *prepared, *self.forward, *self.forward_backward, self.backward,
@@ -378,13 +363,12 @@ class Program(BaseProgram):
 
     @property
     def all_functions(self) -> tuple[CompiledFunction, ...]:
-        """Every jitted function of this program and of its derived forms."""
         return (*self.functions, *(f for form in self._derived.values() for f in form.functions))
 
     def analyse(self) -> Analysis:
         function = compiled_function(self.all_functions, None, "analyse")
         if function is None or function.avals is None:
-            return Analysis.unknown()
+            return Analysis()
         return Analysis.of(function.name, function.compile(*function.avals))
 
     def hlo(self, function: str | None = None, optimized: bool = True) -> str:
@@ -418,10 +402,6 @@ def program_for(
         signature_of(graph), argnums, options, mirrored_steps(graph), passes,
         split_temp_buffers,
     )  # fmt: skip
-
-    def make() -> Program:
-        return Program(graph, argnums, options, split_temp_buffers)
-
-    program = cached_program(key, make)
+    program = cached_program(key, lambda: Program(graph, argnums, options, split_temp_buffers))
     assert isinstance(program, Program)
     return program

@@ -77,18 +77,13 @@ def set_cache_limit(
 
     Raises ValueError for a number below 1, or below 0 for ``prepared_bytes``.
     """
-    if prepared_bytes is not None and prepared_bytes < 0:
-        raise ArgumentValueError(
-            "set_cache_limit: prepared_bytes", f"{prepared_bytes}, expected at least 0"
-        )
-    for name, limit in (("programs", programs), ("bytes", bytes)):
-        if limit is not None and limit < 1:
-            raise ArgumentValueError(
-                f"set_cache_limit: {name}",
-                f"the program cache needs room for at least one program, not {limit}"
-                if name == "programs"
-                else f"{limit}, expected at least 1",
-            )
+    limits = (("prepared_bytes", prepared_bytes, 0), ("programs", programs, 1), ("bytes", bytes, 1))
+    for name, limit, least in limits:
+        if limit is not None and limit < least:
+            problem = f"{limit}, expected at least {least}"
+            if name == "programs":
+                problem = f"the program cache needs room for at least one program, not {limit}"
+            raise ArgumentValueError(f"set_cache_limit: {name}", problem)
     if programs is not None:
         _programs.limit = programs
     if bytes is not None:

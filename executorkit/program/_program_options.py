@@ -78,28 +78,19 @@ class Options:
     winograd: str = field(default_factory=winograd_default)
 
     def __post_init__(self) -> None:
-        if self.compute_dtype not in (None, "bfloat16", "float16"):
-            raise ArgumentValueError(
-                "options: compute_dtype",
-                f"{self.compute_dtype!r}, expected 'bfloat16', 'float16' or None",
-            )
-        if not (self.remat in (None, "mirror", "full") or callable(self.remat)):
-            raise ArgumentValueError(
-                "options: remat",
-                f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
-                hint="policies are in jax.checkpoint_policies",
-            )
-        if self.winograd not in WINOGRAD_SETTINGS:
-            raise ArgumentValueError(
-                "options: winograd",
-                f"{self.winograd!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
-            )
-        for name in ("interpret", "prepare"):
-            value = getattr(self, name)
-            if value not in (None, False, True):
-                raise ArgumentValueError(
-                    f"options: {name}", f"{value!r}, expected True, False or None"
-                )
+        choices = (None, False, True)
+        for name, allowed, expected in (
+            ("compute_dtype", (None, "bfloat16", "float16"), "'bfloat16', 'float16' or None"),
+            ("remat", (None, "mirror", "full"), "'mirror', 'full', a policy or None"),
+            ("winograd", WINOGRAD_SETTINGS, ", ".join(map(repr, WINOGRAD_SETTINGS))),
+            ("interpret", choices, "True, False or None"),
+            ("prepare", choices, "True, False or None"),
+        ):
+            value, is_remat = getattr(self, name), name == "remat"
+            if value not in allowed and not (is_remat and callable(value)):
+                hint = "policies are in jax.checkpoint_policies" if is_remat else None
+                problem = f"{value!r}, expected {expected}"
+                raise ArgumentValueError(f"options: {name}", problem, hint=hint)
 
 
 _current: ContextVar[Options | None] = ContextVar("executorkit_options", default=None)
@@ -160,13 +151,11 @@ def options_from_arguments(
 @lru_cache(maxsize=512)
 def mirrored_steps(graph: Graph) -> frozenset[int]:
     """Indices of the steps that ask to be computed again in backward: ``force_mirroring``."""
-    mirrored = set()
-    for step in graph.steps:
-        attrs = step.node.attrs
-        text = attrs.get("__force_mirroring__", attrs.get("force_mirroring", "")).lower()
-        if text in ("true", "1"):
-            mirrored.add(step.index)
-    return frozenset(mirrored)
+    attrs = {step.index: step.node.attrs for step in graph.steps}
+    texts = {
+        i: a.get("__force_mirroring__", a.get("force_mirroring", "")) for i, a in attrs.items()
+    }
+    return frozenset(i for i, text in texts.items() if text.lower() in ("true", "1"))
 
 
 def checkpoint_policy(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:

@@ -33,13 +33,11 @@ def program_parts(program: Program | PartitionedProgram) -> list[Part]:
 
 @view_of.register
 def _program_view(program: Program) -> View:
-    traces, seconds = 0, 0.0
-    for function in program.all_functions:
-        if function.traces:
-            traces += function.traces
-            seconds += function.seconds
-    title = f"Program of {many(len(program.graph.steps), 'operator')}: "
-    return View(f"{title}{many(traces, 'compilation')} in {seconds:.2f} s", program_parts(program))
+    functions = [function for function in program.all_functions if function.traces]
+    traces = many(sum(function.traces for function in functions), "compilation")
+    title = f"Program of {many(len(program.graph.steps), 'operator')}: {traces}"
+    seconds = sum(function.seconds for function in functions)
+    return View(f"{title} in {seconds:.2f} s", program_parts(program))
 
 
 @view_of.register

@@ -92,6 +92,14 @@ class BaseProgram(Viewed, ABC):
     backward_state_indices: tuple[int, ...]
     may_need_head_gradient: tuple[bool, ...]
 
+    def _take_facts(self, program: BaseProgram) -> None:
+        """Takes over the attributes above from a program of the same graph and gradients."""
+        self.graph, self.options, self.argnums = program.graph, program.options, program.argnums
+        self.constant_inputs = program.constant_inputs
+        self.forward_state_indices = program.forward_state_indices
+        self.backward_state_indices = program.backward_state_indices
+        self.may_need_head_gradient = program.may_need_head_gradient
+
     infer: Sequence[ProgramFunction]
     forward: Sequence[ProgramFunction]
     backward: ProgramFunction
@@ -101,7 +109,10 @@ class BaseProgram(Viewed, ABC):
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
         """For every output, whether a head gradient can change a computed gradient.
 
-        ``args`` and ``aux`` may be arrays, or shapes and dtypes.
+        ``args`` and ``aux`` may be arrays, or shapes and dtypes. Where the graph alone cannot tell
+        (an output that is no loss, on a path to an active argument), forward and backward are
+        traced once: comparisons, argmax, index inputs and so on have no gradient wherever they
+        stand, as their derivatives say themselves.
         """
 
     #: Inference in two stages; None where it cannot gain anything.
@@ -134,11 +145,11 @@ class BaseProgram(Viewed, ABC):
     @property
     def code_bytes(self) -> int:
         """The estimated memory of the compiled code, in bytes."""
-        return sum(function.code_bytes for function in self.functions)
+        return sum(function.code_bytes for function in self.all_functions)
 
     def clear(self) -> None:
         """Frees the compiled code of this program; it is compiled again where it is called."""
-        for function in self.functions:
+        for function in self.all_functions:
             function.clear()
 
     # -- training steps: forward, backward and updates as one function ---------------------------
@@ -169,7 +180,12 @@ class BaseProgram(Viewed, ABC):
     @property
     @abstractmethod
     def functions(self) -> Sequence[CompiledFunction]:
-        """Every jitted function of this program."""
+        """Every jitted function of this program; those of derived forms not included."""
+
+    @property
+    def all_functions(self) -> Sequence[CompiledFunction]:
+        """Every jitted function of this program and of its derived forms."""
+        return self.functions
 
     @property
     def traces(self) -> int:
