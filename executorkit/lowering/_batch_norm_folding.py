@@ -21,7 +21,7 @@ from ..symbol.node import Entry, Node, topological_order
 from ._graph import Graph
 from ._lower import lower
 from ._numbering import graph_of
-from ._passes import Heads, disabled_passes, rebuild
+from ._passes import Heads, disabled_passes, rebuild, with_inputs
 
 _RECTIFIED = "_contrib_BatchNormWithReLU"
 
@@ -39,9 +39,7 @@ def fold_batch_norms(heads: Heads) -> Heads:
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
         if _normalizes(node) and node.inputs[0] in foldable:
             return _folded(node, inputs)
-        if inputs == node.inputs:
-            return node
-        return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
+        return with_inputs(node, inputs)
 
     foldable = {
         node.inputs[0]
@@ -75,34 +73,21 @@ def _channel_axis(p: Params) -> int | None:
     return layout.index("C") if layout else 1
 
 
-def _filters_first(p: Params) -> tuple[int, ...]:
-    return (-1, *(1 for _ in p.kernel), 1) if "kernel" in p else (-1, 1)
-
-
-def _filters_second(p: Params) -> tuple[int, ...] | None:
-    """Of a transposed convolution, whose weight is (channels, filters, kernel...), or channels last
-    (channels, kernel..., filters); the filters of several groups share an index."""
-    if p.num_group > 1:
-        return None
-    ones = tuple(1 for _ in p.kernel)
-    return (1, *ones, -1) if p.layout and p.layout[-1] == "C" else (1, -1, *ones)
-
-
-#: For layers with a trait, the shape in which a vector over their filters scales their weight.
-_WEIGHT_SHAPES: dict[str, Callable[[Params], tuple[int, ...] | None]] = {
-    FILTERS_FIRST: _filters_first,
-    FILTERS_SECOND: _filters_second,
-}
-
-
 def _scale_shape(layer: Node) -> tuple[int, ...] | None:
-    """The shape in which a vector over a layer's filters scales its weight; None for others."""
-    if layer.op is None or layer.params is None:
+    """The shape in which a vector over a layer's filters scales its weight; None for others.
+
+    The weight of a transposed convolution is (channels, filters, kernel...), or channels last
+    (channels, kernel..., filters); the filters of several groups share an index.
+    """
+    p = layer.params
+    if layer.op is None or p is None:
         return None
-    for trait, shape_of in _WEIGHT_SHAPES.items():
-        if trait in layer.op.traits:
-            return shape_of(layer.params)
-    return None
+    ones = tuple(1 for _ in p.get("kernel", ()))
+    if FILTERS_FIRST in layer.op.traits:
+        return (-1, *ones, 1)
+    if FILTERS_SECOND not in layer.op.traits or p.num_group > 1:
+        return None
+    return (1, *ones, -1) if p.layout and p.layout[-1] == "C" else (1, -1, *ones)
 
 
 def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:

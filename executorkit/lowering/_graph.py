@@ -215,14 +215,9 @@ def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
         else:
             names, inputs = step.names[:1], step.inputs[:1]
             steps.append(replace(step, op=step.op.unlabeled, names=names, inputs=inputs))
-    remaining = [(node, number) for node, number in arguments if number not in gone]
-    return replace(
-        graph,
-        steps=tuple(steps),
-        args=tuple(node for node, _ in remaining),
-        arg_values=tuple(number for _, number in remaining),
-        memo={},
-    )
+    remaining = {node: number for node, number in arguments if number not in gone}
+    args, arg_values = tuple(remaining), tuple(remaining.values())
+    return replace(graph, steps=tuple(steps), args=args, arg_values=arg_values, memo={})
 
 
 # -- memos -----------------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ def _declared_dtype(text: str | None) -> str | None:
 def _settle(
     graph: Graph,
     values: list[Any],
-    visit: _Visitor,
+    visit: _TypeVisitor,
     given_facts: Mapping[str, Any],
     bound: bool,
 ) -> list[Any]:
@@ -298,37 +298,23 @@ def _facts(kind: type[Facts], step: GraphStep, values: list[Any]) -> Any:
     return kind(step.op.name, facts)
 
 
-class _Visitor(Protocol):
-    """Deduces facts around one step from its operator, its attributes, the known facts of its
-    inputs and outputs, and its ``context``."""
+class _TypeVisitor:
+    """Deduces the types around one step from its operator, its attributes, and the known types of
+    its inputs and outputs."""
 
     def context(self, step: GraphStep) -> Hashable:
         """The facts of another kind that the result depends on, besides inputs and outputs."""
-        ...
-
-    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
-        """The facts, and whether they are complete."""
-        ...
-
-
-class _TypeVisitor:
-    """Deduces the types around one step."""
-
-    __slots__ = ()
-
-    def context(self, step: GraphStep) -> Hashable:
         return None
 
     def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
+        """The facts, and whether they are complete."""
         facts = _facts(TypeFacts, step, values)
         step.op.infer_type(facts, step.params)
         return facts, None not in facts.values()
 
 
-class _ShapeVisitor:
+class _ShapeVisitor(_TypeVisitor):
     """Deduces the shapes around one step, given the types of all values."""
-
-    __slots__ = ("types",)
 
     def __init__(self, types: Sequence[str | None]) -> None:
         self.types = types
@@ -443,9 +429,8 @@ def _fail(
         child, _ = step.node.inputs[step.names.index(name)]
         expected = str(problem).rpartition("expected ")[2]
         if child.op is None and bound:
-            given_by = (
-                f"{'aux_states' if child.name in graph.aux_names else 'args'}[{child.name!r}]"
-            )
+            kind = "aux_states" if child.name in graph.aux_names else "args"
+            given_by = f"{kind}[{child.name!r}]"
             hint = f"an array of {expected}"
         elif child.op is None:
             if child.name in given_facts:

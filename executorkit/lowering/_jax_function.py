@@ -137,18 +137,17 @@ class JaxFunction:
         return memoize(self._runs, absent, (graph, lower(graph)))
 
     def _check_names(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
-        for what, arrays in (("args", args), ("aux", aux)):
-            if not isinstance(arrays, Mapping):
-                problem = f"{what} is a {type(arrays).__name__}, expected a dict of arrays by name"
-                raise InputTypeError(_WHERE, problem)
         groups = (
             ("args", "argument", args, self.arguments, self.auxiliary_states, "aux"),
             ("aux", "auxiliary state", aux, self.auxiliary_states, self.arguments, "args"),
         )
-        absent = [
-            (kind, [n for n in names if n not in arrays and n not in self.optional])
-            for _, kind, arrays, names, _, _ in groups
-        ]
+        absent = []
+        for what, kind, arrays, names, _, _ in groups:
+            if not isinstance(arrays, Mapping):
+                problem = f"{what} is a {type(arrays).__name__}, expected a dict of arrays by name"
+                raise InputTypeError(_WHERE, problem)
+            known = {*arrays, *self.optional}
+            absent.append((kind, [n for n in names if n not in known]))
         missing = "; ".join(f"missing {kind}s: {', '.join(ns)}" for kind, ns in absent if ns)
         for what, kind, arrays, names, others, other in groups:
             unknown = [n for n in arrays if n not in names]
@@ -201,9 +200,8 @@ class JaxFunction:
             if shapes:
                 raise
             # Declarations of variables that contradict each other: a caller's shapes win over them.
-            return tuple(
-                [None] * len(g) for g in (self.arguments, self.auxiliary_states, self.outputs)
-            )
+            groups = (self.arguments, self.auxiliary_states, self.outputs)
+            return tuple([None] * len(group) for group in groups)
         return inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes
 
 

@@ -37,7 +37,8 @@ def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | N
     return tuple(rebuilt[e] for e in heads)
 
 
-def _with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
+def with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
+    """A node that reads other inputs; itself if they are its own."""
     if inputs == node.inputs:
         return node
     return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
@@ -50,7 +51,7 @@ def drop_identities(heads: Heads) -> Heads:
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
         if node.op is not None and IDENTITY in node.op.traits and node not in head_nodes:
             return inputs[0]
-        return _with_inputs(node, inputs)
+        return with_inputs(node, inputs)
 
     return rebuild(heads, replace)
 
@@ -66,10 +67,10 @@ def _merged(heads: Heads, kept: Set[Node]) -> Heads:
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
         if node.op is None or node.params is None or not _is_pure(node) or node in kept:
-            return _with_inputs(node, inputs)
+            return with_inputs(node, inputs)
         key = (node.op, node.params.key, inputs, node.attrs.get("__ctx_group__"))
         if key not in first_equal:
-            first_equal[key] = _with_inputs(node, inputs)
+            first_equal[key] = with_inputs(node, inputs)
         return first_equal[key]
 
     return rebuild(heads, replace)

@@ -97,9 +97,8 @@ def _device_segment(
         inputs = []
         for child, k in node.inputs:
             if (child, k) not in copies:
-                variable = Node(
-                    None, child.output_names[k], child.attrs if child.op is None else {}
-                )
+                attrs = child.attrs if child.op is None else {}
+                variable = Node(None, child.output_names[k], attrs)
                 origin[variable] = number[child] + k
                 copies[child, k] = (variable, 0)
             inputs.append(copies[child, k])
@@ -173,9 +172,8 @@ def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
     change = [0] * (len(graph.steps) + 2)
     for at, step in enumerate(graph.steps):
         for i in step.outputs:
-            last = last_use.get(i, at)
             change[at + 1] += 1
-            change[last + 1] -= 1
+            change[last_use.get(i, at) + 1] -= 1
     return list(accumulate(change))
 
 

@@ -45,9 +45,7 @@ def infer_shape_partial(
     """The known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
     dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
     inferred = _infer_shapes(symbol, args, kwargs)
-    shown = _numpy_shape if numpy_shapes() else (lambda s: () if s is None else s)
-    arguments, outputs, states = (list(map(shown, part)) for part in inferred)
-    return arguments, outputs, states
+    return _mapped(_numpy_shape if numpy_shapes() else (lambda s: () if s is None else s), inferred)
 
 
 def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
@@ -64,10 +62,7 @@ def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, 
 def infer_type_partial(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
     """The known part of :meth:`infer_type`: None for an unknown type."""
     inferred = graph_types(graph_of(symbol.heads), _known_types(symbol, args, kwargs))
-    arguments, outputs, states = (
-        [None if t is None else np.dtype(t).type for t in part] for part in inferred
-    )
-    return arguments, outputs, states
+    return _mapped(lambda t: None if t is None else np.dtype(t).type, inferred)
 
 
 def summary(
@@ -144,6 +139,11 @@ def _infer_shapes(
     result = infer(graph, _known_shapes(symbol, args, kwargs))
     outputs = reported_output_shapes(graph, result)
     return list(result.arg_shapes), outputs, list(result.aux_shapes)
+
+
+def _mapped(function: Callable[[Any], Any], inferred: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    arguments, outputs, states = (list(map(function, part)) for part in inferred)
+    return arguments, outputs, states
 
 
 def _by_name(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
