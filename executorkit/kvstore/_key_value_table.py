@@ -231,15 +231,13 @@ class KeyValueTable:
         for key, arrays in arrays_by_key.items():
             self._check_type(key, where)
             if key not in self._entries:
-                raise KVStoreError(
-                    where, f"the key {key!r} is not there", hint=f"init({key!r}, value)"
-                )
+                hint = f"init({key!r}, value)"
+                raise KVStoreError(where, f"the key {key!r} is not there", hint=hint)
             shape = self._entries[key].array.shape
             for array in [arrays] if isinstance(arrays, ReplicatedArray) else arrays:
                 if array.shape != shape:
-                    raise ShapeError(
-                        f"{where}: key {key!r}", f"shape {array.shape}, expected {shape}"
-                    )
+                    problem = f"shape {array.shape}, expected {shape}"
+                    raise ShapeError(f"{where}: key {key!r}", problem)
 
     def _check_type(self, key: Key, where: str) -> None:
         first_key = next(iter(self._entries), key)

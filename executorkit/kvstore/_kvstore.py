@@ -139,9 +139,8 @@ class KVStore(KVStoreBase):
         """Not served: MXNetError, as in MXNet for arrays that are not row_sparse."""
         if out is None or row_ids is None:
             raise InputTypeError("row_sparse_pull", "out or row_ids is None")
-        raise KVStoreError(
-            "row_sparse_pull", "sparse storage is not served", hint="pull(key, out=...)"
-        )
+        problem, hint = "sparse storage is not served", "pull(key, out=...)"
+        raise KVStoreError("row_sparse_pull", problem, hint=hint)
 
     def set_updater(self, updater: Callable[..., Any]) -> None:
         """Makes ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray.
@@ -205,9 +204,8 @@ class KVStore(KVStoreBase):
 
     def _with_states(self, where: str) -> Any:
         if self._updater is None:
-            raise InputTypeError(
-                where, "there is no optimizer", hint="set_optimizer(optimizer) first"
-            )
+            hint = "set_optimizer(optimizer) first"
+            raise InputTypeError(where, "there is no optimizer", hint=hint)
         return self._updater
 
 

@@ -86,9 +86,8 @@ class FeedForward:
             stacklevel=2,
         )
         if not isinstance(symbol, Symbol) and not callable(symbol):
-            raise FeedForwardError(
-                "FeedForward", f"a {type(symbol).__name__}, expected a Symbol or function"
-            )
+            problem = f"a {type(symbol).__name__}, expected a Symbol or function"
+            raise FeedForwardError("FeedForward", problem)
         self.symbol = symbol if isinstance(symbol, Symbol) else None
         self.argument_checked = self.symbol is not None
         self.sym_gen = None if isinstance(symbol, Symbol) else symbol
@@ -231,9 +230,8 @@ class FeedForward:
         Rows that only fill the last batch count, as in MXNet. A metric that is given as an object
         goes on from its present value.
         """
-        metric = eval_metric
-        if not isinstance(metric, metrics.EvalMetric):
-            metric = metrics.create(metric)
+        is_metric = isinstance(eval_metric, metrics.EvalMetric)
+        metric = eval_metric if is_metric else metrics.create(eval_metric)
         data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
         for number, (batch, outputs) in enumerate(self._predicted(data, reset)):
             if number == num_batch:
@@ -250,10 +248,8 @@ class FeedForward:
         if epoch is None or self.arg_params is None:
             missing = "epoch" if epoch is None else "arg_params"
             raise FeedForwardError("save", f"{missing} is None")
-        symbol = self._symbol("save")
-        save_checkpoint(
-            prefix, epoch, symbol, self.arg_params, self.aux_params or {}, remove_amp_cast
-        )
+        symbol, aux_params = self._symbol("save"), self.aux_params or {}
+        save_checkpoint(prefix, epoch, symbol, self.arg_params, aux_params, remove_amp_cast)
 
     @staticmethod
     def load(prefix: Any, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
@@ -394,9 +390,8 @@ class FeedForward:
             options = {"rescale_grad": 1.0 / rows, **self.kwargs}
             return opt.create(optimizer, sym=self.symbol, param_idx2name=index_names, **options)
         if not isinstance(optimizer, opt.Optimizer):
-            raise FeedForwardError(
-                "fit: optimizer", f"{optimizer!r}, expected a name or an Optimizer"
-            )
+            problem = f"{optimizer!r}, expected a name or an Optimizer"
+            raise FeedForwardError("fit: optimizer", problem)
         if not optimizer.idx2name:
             optimizer.idx2name = index_names
         return optimizer

@@ -12,11 +12,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ...context import Context
-from ...errors import (
-    ArgumentValueError,
-    DataArgumentError,
-    MissingParameterError,
-)
+from ...errors import ArgumentValueError, DataArgumentError, MissingParameterError
 from ...io import DataIter
 from ...ndarray import NDArray
 from ...symbol import Group, Symbol

@@ -10,11 +10,7 @@ import numpy as np
 
 from ... import ndarray as nd
 from ...context import Context, cpu
-from ...errors import (
-    ArgumentValueError,
-    MissingParameterError,
-    NotSupportedError,
-)
+from ...errors import ArgumentValueError, MissingParameterError, NotSupportedError
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from ._calibration import (
@@ -109,13 +105,11 @@ def quantize_model(
     Raises AttributeValueError for other values and ArgumentValueError for unsuitable arguments;
     both are a ValueError, as in MXNet.
     """
-    where, ctx = "quantize_model", ctx or cpu()
+    where, ctx, calib_mode = "quantize_model", ctx or cpu(), calib_mode or "none"
     _check_options(where, ctx, quantized_dtype, quantize_granularity)
-    calib_mode = calib_mode or "none"
     check_choice(where, "calib_mode", calib_mode, CALIBRATIONS)
     if calib_mode != "none" and calib_data is None:
-        problem = f"calib_mode={calib_mode!r} needs calib_data"
-        raise ArgumentValueError(where, problem)
+        raise ArgumentValueError(where, f"calib_mode={calib_mode!r} needs calib_data")
     if logger:
         logger.info("Quantizing the symbol")
     qsym, layers = quantize_symbol(
@@ -170,13 +164,11 @@ def quantize_graph(
     ``calib_mode="none"``; ``calib_mode="customize"`` returns ``LayerOutputCollector``.
     ``calib_graph`` takes the filled collector.
     """
-    where = "quantize_graph"
+    where, calib_mode = "quantize_graph", calib_mode or "none"
     _check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
-    calib_mode = calib_mode or "none"
     check_choice(where, "calib_mode", calib_mode, (*CALIBRATIONS, "customize"))
     if calib_mode == "customize" and LayerOutputCollector is None:
-        problem = "calib_mode='customize' needs LayerOutputCollector"
-        raise ArgumentValueError(where, problem)
+        raise ArgumentValueError(where, "calib_mode='customize' needs LayerOutputCollector")
     qsym, layers = quantize_symbol(
         sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
         check_names(where, "excluded_op_names", excluded_op_names), offline_params=list(arg_params),

@@ -94,8 +94,7 @@ def check_names(where: str, name: str, value: Any) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list):
-        problem = f"{name} is {value!r}, expected a list of names"
-        raise ArgumentValueError(where, problem)
+        raise ArgumentValueError(where, f"{name} is {value!r}, expected a list of names")
     return value
 
 

@@ -15,12 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import data_dir
-from ...errors import (
-    ArgumentValueError,
-    FileAccessError,
-    FileFormatError,
-    UnknownNameError,
-)
+from ...errors import ArgumentValueError, FileAccessError, FileFormatError, UnknownNameError
 from ...ndarray import NDArray, array, zeros
 from ...registry import get_create_func, get_register_func
 from .vocab import Vocabulary
@@ -79,10 +74,9 @@ class _TokenEmbedding(Vocabulary):
 
     def _build_embedding_for_vocabulary(self, vocabulary: Vocabulary | None) -> None:
         """Keeps the vectors of a vocabulary's tokens only, if one is given."""
-        if vocabulary is None:
-            return
-        _check_vocabulary(vocabulary)
-        self._set_idx_to_vec_by_embeddings([self], vocabulary)
+        if vocabulary is not None:
+            _check_vocabulary(vocabulary)
+            self._set_idx_to_vec_by_embeddings([self], vocabulary)
 
     def _set_idx_to_vec_by_embeddings(
         self, token_embeddings: list[_TokenEmbedding], vocabulary: Vocabulary
@@ -120,18 +114,14 @@ class _TokenEmbedding(Vocabulary):
         if not isinstance(new_vectors, NDArray):
             raise ArgumentValueError(where, "new_vectors is no NDArray")
         shape = new_vectors.shape if new_vectors.ndim == 2 else (1, *new_vectors.shape)
-        if shape != (len(names), self.vec_len):
-            expected = (len(names), self.vec_len)
-            raise ArgumentValueError(
-                where, f"new_vectors is {new_vectors.shape}, expected {expected}"
-            )
+        expected = (len(names), self.vec_len)
+        if shape != expected:
+            problem = f"new_vectors is {new_vectors.shape}, expected {expected}"
+            raise ArgumentValueError(where, problem)
         for name in names:
             if name not in self.token_to_idx:
-                raise ArgumentValueError(
-                    where,
-                    f"token {name!r} is unknown",
-                    hint=f"{self.unknown_token!r}, the token of all unknown ones",
-                )
+                hint = f"{self.unknown_token!r}, the token of all unknown ones"
+                raise ArgumentValueError(where, f"token {name!r} is unknown", hint=hint)
         table = self._idx_to_vec.asnumpy()
         table[[self.token_to_idx[name] for name in names]] = new_vectors.asnumpy().reshape(shape)
         self._idx_to_vec = array(table)
