@@ -4,7 +4,6 @@
 """
 
 from . import _symbol_methods as _symbol_methods  # attaches methods to Symbol
-from ._backward_order import shared_state_updates as shared_state_updates
 from ._batch_norm_folding import lower_for_inference as lower_for_inference
 from ._graph import (
     Graph as Graph,
@@ -26,7 +25,11 @@ from ._infer import (
 )
 from ._interpreter import evaluate as evaluate, node_key as node_key, walk as walk
 from ._jax_function import JaxFunction as JaxFunction
-from ._lower import channels_last_allowed as channels_last_allowed, lower as lower
+from ._lower import (
+    channels_last_allowed as channels_last_allowed,
+    lower as lower,
+    shared_state_updates as shared_state_updates,
+)
 from ._numbering import LoweredBody as LoweredBody, graph_of as graph_of
 from ._passes import (
     LOWERING_PASSES as LOWERING_PASSES,

@@ -13,9 +13,8 @@ import jax
 
 from ..._support.garbage_collection import paused_collection
 from ...jaxprs import flat_program
-from .pointwise_products import convolve_pointwise
+from .cpu_forms import convolve_pointwise, pack_weights
 from .split import Stages as Stages, split, static_values
-from .weight_packing import pack_weights
 
 
 def two_stages(
