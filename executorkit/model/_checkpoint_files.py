@@ -140,27 +140,26 @@ def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
 
 def checkpoint_epochs(prefix: Any) -> list[int]:
     """The epochs of which there are parameters ``<prefix>-<epoch>.params``, in order."""
-    folder, name = os.path.split(str(prefix))
-    pattern = re.compile(re.escape(name) + r"-(-?\d{3,})\.params")
+    name = re.escape(os.path.basename(str(prefix)))
+    pattern = re.compile(name + r"-(-?\d{3,})\.params")
+    matches = map(pattern.fullmatch, _entries_beside(prefix))
+    return sorted(int(match[1]) for match in matches if match)
+
+
+def _entries_beside(prefix: Any) -> list[str]:
+    """The names in the folder of a prefix; none if it cannot be read."""
     try:
-        entries = os.listdir(folder or ".")
+        return os.listdir(os.path.dirname(str(prefix)) or ".")
     except OSError:
         return []
-    return sorted(int(match[1]) for match in map(pattern.fullmatch, entries) if match)
 
 
 def _prefixes_hint(prefix: Any) -> str | None:
     """The prefixes of symbol files in the same folder, if there are few."""
     folder = os.path.dirname(str(prefix))
-    try:
-        entries = os.listdir(folder or ".")
-    except OSError:
-        return None
-    prefixes = sorted(
-        os.path.join(folder, entry.removesuffix("-symbol.json"))
-        for entry in entries
-        if entry.endswith("-symbol.json")
-    )
+    ending = "-symbol.json"
+    names = [e.removesuffix(ending) for e in _entries_beside(prefix) if e.endswith(ending)]
+    prefixes = sorted(os.path.join(folder, name) for name in names)
     return f"one of the prefixes there: {', '.join(prefixes)}" if 0 < len(prefixes) < 10 else None
 
 

@@ -100,12 +100,8 @@ class Precompilation:
     @property
     def errors(self) -> list[tuple[Any, BaseException]]:
         """The requests that could not be compiled so far, each with its error."""
-        return [
-            (request, task.error)
-            for request, parts in self.tasks.items()
-            for task in parts
-            if task.error is not None
-        ]
+        tasks = ((request, task) for request, parts in self.tasks.items() for task in parts)
+        return [(request, task.error) for request, task in tasks if task.error is not None]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for all compilations. True when they have ended, False if ``timeout`` seconds did

@@ -88,11 +88,8 @@ class IntegerGradients:
         stops = STOPS_INTEGER_GRADIENT in step.op.traits
 
         def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-            argnums = [
-                k
-                for k, x in enumerate(residuals)
-                if _is_floating(x) and not (stops and step.inputs[k] in self.carried)
-            ]
+            stopped = {k for k, i in enumerate(step.inputs) if stops and i in self.carried}
+            argnums = [k for k, x in enumerate(residuals) if _is_floating(x) and k not in stopped]
             computed = _gradients(smooth, residuals, argnums, cotangents)
             gradients: list[Any] = [None] * len(residuals)
             for k, gradient in zip(argnums, computed, strict=True):
@@ -173,11 +170,7 @@ def integer_gradients(
     arrays = dict(zip((*graph.arg_names, *graph.aux_names), (*args, *aux), strict=True))
     dtypes = value_dtypes(graph, {name: x.dtype.name for name, x in arrays.items()})
     active = active_values(graph, argnums)
-    integers = {
-        i: dtype
-        for i, dtype in enumerate(dtypes)
-        if dtype is not None and active[i] and _is_integer(dtype)
-    }
+    integers = {i: t for i, t in enumerate(dtypes) if t and active[i] and _is_integer(t)}
     if not integers:
         return None
     shapes = infer(graph, {name: tuple(x.shape) for name, x in arrays.items()}).values

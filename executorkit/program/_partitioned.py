@@ -110,10 +110,7 @@ class PartitionedProgram(BaseProgram):
             reversed(self.segments), reversed(residuals.segments), strict=True
         ):
             device = segment.context.device
-            incoming = tuple(
-                None if i not in gradients else jax.device_put(gradients[i], device)
-                for i in segment.outputs
-            )
+            incoming = tuple(jax.device_put(gradients.get(i), device) for i in segment.outputs)
             computed = part.backward(part_residuals, incoming)
             for k, gradient in zip(part.argnums, computed, strict=True):
                 self._add_gradient(gradients, segment.inputs[k], gradient)

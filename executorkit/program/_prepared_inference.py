@@ -264,9 +264,8 @@ class PreparedInference:
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, fed)
         with self._lock:
-            split = None
-            if fed and layout.n_bytes >= self._min_bytes:
-                split = self._split(layout)
+            gains = fed and layout.n_bytes >= self._min_bytes
+            split = self._split(layout) if gains else None
         if split is None:
             return []
         stages, sharding = split.stages, arrays[0].sharding
@@ -274,10 +273,8 @@ class PreparedInference:
             jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=sharding)
             for v in stages.prepare.outputs
         )
-        sources, fed_arrays, held = (
-            [arrays[i] for i in positions]
-            for positions in (stages.sources, stages.fed, stages.held)
-        )
+        groups = stages.sources, stages.fed, stages.held
+        sources, fed_arrays, held = ([arrays[i] for i in positions] for positions in groups)
         return [(split.prepare, (sources,)), (split.run, (fed_arrays, held, prepared))]
 
     def _layout(self, arrays: Arrays, fed: frozenset[int]) -> _Layout:
@@ -339,11 +336,8 @@ class PreparedInference:
         if not stages.prepare.outputs:
             return None
         facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])
-        equal = (
-            split.prepare
-            for split in self._splits.values()
-            if split is not None and split.stages.preparation == stages.preparation
-        )
+        splits = (split for split in self._splits.values() if split is not None)
+        equal = (s.prepare for s in splits if s.stages.preparation == stages.preparation)
         prepare = next(equal, None)
         if prepare is None:
             prepare = self._jit(lambda sources: stages.prepare(*sources), "prepare", facts)

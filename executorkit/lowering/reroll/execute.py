@@ -159,9 +159,7 @@ class _PlanExecution:
             self._unrolled(loop.packs)
             return
         tracer = LoopBodyTracer(loop, self.runner.train)
-        init = [
-            [self.store[v] for v in values[:distance]] for _, distance, values in tracer.carries
-        ]
+        init = [[self.store[v] for v in values[:n]] for _, n, values in tracer.carries]
         reverse = sum(self.store.row_direction(values) for values in stacked) > 0
 
         def in_scan_order(items: Sequence[Any]) -> tuple[Any, ...]:
@@ -198,6 +196,5 @@ def _preserves_carry(body: Callable[..., Any], init: Any, xs: Any) -> bool:
     """True if an iteration returns a carry of the shapes and dtypes that it takes."""
     row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
     carry, _ = jax.eval_shape(body, init, row)
-    return jax.tree.all(
-        jax.tree.map(lambda a, b: a.shape == b.shape and a.dtype == b.dtype, carry, init)
-    )
+    equal = jax.tree.map(lambda a, b: (a.shape, a.dtype) == (b.shape, b.dtype), carry, init)
+    return jax.tree.all(equal)

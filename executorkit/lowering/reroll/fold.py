@@ -157,9 +157,8 @@ def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
     batched convolutions slower.
     """
     steps = [use_def.steps[s] for s in pack]
-    varying = [
-        values for values in zip(*(s.inputs for s in steps), strict=True) if len(set(values)) > 1
-    ]
+    rows = zip(*(step.inputs for step in steps), strict=True)
+    varying = [values for values in rows if len(set(values)) > 1]
     if not varying:
         return steps[0].op.key_name is not None
     if not multiplies_matrices(steps[0]) or len(varying) == 1:
@@ -192,10 +191,8 @@ def _loop_of(
         return None
     if min(distances) < 0:
         packs = [pack[::-1] for pack in packs]
-        operands = [
-            [PackedOperand(x.values[::-1], x.producer, -x.distance) for x in row]
-            for row in operands
-        ]
+        for row in operands:
+            row[:] = [PackedOperand(x.values[::-1], x.producer, -x.distance) for x in row]
     return _with_outputs(use_def, packs, operands) if _pays(use_def, packs, operands) else None
 
 
@@ -243,12 +240,8 @@ def _with_outputs(
                 final_only += [(p, k)] * read_outside[-1]
             elif any(read_outside):
                 outputs.append((p, k))
-    return RerolledLoop(
-        packs=tuple(map(tuple, packs)),
-        operands=tuple(map(tuple, operands)),
-        outputs=tuple(outputs),
-        final_only=tuple(final_only),
-    )
+    rows = tuple(map(tuple, packs)), tuple(map(tuple, operands))
+    return RerolledLoop(*rows, tuple(outputs), tuple(final_only))
 
 
 def _pays(

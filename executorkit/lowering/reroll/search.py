@@ -90,24 +90,17 @@ class UseDef:
     def _labels(self) -> list[int | None]:
         calls = [(s.op, s.params.key) if self._may_repeat(s) else None for s in self.steps]
         shared: Counter[Any] = Counter(
-            (call, position, value)
+            (call, read)
             for step, call in zip(self.steps, calls, strict=True)
-            for position, value in enumerate(step.inputs)
-            if self.producer[value] is None
+            for read in enumerate(step.inputs)
+            if self.producer[read[1]] is None
         )
         numbers: dict[Any, int] = {}
         labels: list[int | None] = []
         for step, call in zip(self.steps, calls, strict=True):
-            if call is None:
-                labels.append(None)
-                continue
-            shared_inputs = tuple(
-                (position, value)
-                for position, value in enumerate(step.inputs)
-                if shared[call, position, value] >= MIN_REPEATS
-            )
-            key = (call, len(step.inputs), shared_inputs)
-            labels.append(numbers.setdefault(key, len(numbers)))
+            reads = [r for r in enumerate(step.inputs) if shared[call, r] >= MIN_REPEATS]
+            key = (call, len(step.inputs), tuple(reads))
+            labels.append(None if call is None else numbers.setdefault(key, len(numbers)))
         return labels
 
     def _may_repeat(self, step: GraphStep) -> bool:

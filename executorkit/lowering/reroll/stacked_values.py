@@ -49,15 +49,10 @@ class StackedArrays:
         else:
             size = array.shape[self.axis] // self.count
             array = _slice(array, low * size, (high + 1) * size, self.axis)
-            shape = array.shape
+            before, after = array.shape[: self.axis], array.shape[self.axis + 1 :]
             part_shape = () if self.squeeze else (size,)
-            array = jnp.moveaxis(
-                array.reshape(
-                    *shape[: self.axis], high + 1 - low, *part_shape, *shape[self.axis + 1 :]
-                ),
-                self.axis,
-                0,
-            )
+            array = array.reshape(*before, high + 1 - low, *part_shape, *after)
+            array = jnp.moveaxis(array, self.axis, 0)
         if abs(stride) > 1:
             array = lax.slice_in_dim(array, 0, None, abs(stride), 0)
         return lax.rev(array, (0,)) if stride < 0 else array

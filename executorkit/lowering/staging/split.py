@@ -85,15 +85,9 @@ def split(program: FlatProgram, staying: Sequence[bool]) -> Stages:
     sources = positions(True, FlatProgram(inputs, first, prepared).used_inputs)
     needed = FlatProgram((*inputs, *prepared), second, program.outputs).used_inputs
     fed, held = positions(False, needed), positions(True, needed)
-    return Stages(
-        FlatProgram([inputs[i] for i in sources], first, prepared),
-        FlatProgram(
-            [*(inputs[i] for i in (*fed, *held)), *prepared], second, program.outputs
-        ),
-        sources,
-        fed,
-        held,
-    )  # fmt: skip
+    prepare = FlatProgram([inputs[i] for i in sources], first, prepared)
+    run_inputs = [*(inputs[i] for i in (*fed, *held)), *prepared]
+    return Stages(prepare, FlatProgram(run_inputs, second, program.outputs), sources, fed, held)
 
 
 def _crossing(

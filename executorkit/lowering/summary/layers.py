@@ -115,9 +115,7 @@ def _work(
 ) -> OperationCount | None:
     """The work of one operator, from the cache if it was counted before. None where shapes are
     missing."""
-    if not all(is_fully_known(shape) for shape in shapes):
-        return None
-    if op.open_shape(params) is not None:
+    if not all(is_fully_known(shape) for shape in shapes) or op.open_shape(params) is not None:
         return None
     key = (op, params.key, tuple(shapes), dtypes)
     if key not in _COUNTS:

@@ -104,8 +104,8 @@ class Summary(Viewed, Sequence[Layer]):
         }
         rows = layers(symbol, shapes, parameters, dtypes)
         name = "" if symbol.name is None else f" {clipped(symbol.name, 80)}"
-        words = f"{len(rows):,} operator{'' if len(rows) == 1 else 's'}"
-        return cls(f"Symbol{name}: {words}", rows, inputs, states, _blocks(graph, rows))
+        title = f"Symbol{name}: {many(len(rows), 'operator')}"
+        return cls(title, rows, inputs, states, _blocks(graph, rows))
 
     def __len__(self) -> int:
         return len(self._layers)
@@ -180,13 +180,10 @@ class Summary(Viewed, Sequence[Layer]):
         if folded:
             labels = Counter(block.label for block in self.blocks)
             rows = [
-                self._block_cells(block, labels[block.label] > 1)
-                if block.parts
-                else rows[block.start]
-                for block in self.blocks
+                self._block_cells(b, labels[b.label] > 1) if b.parts else rows[b.start]
+                for b in self.blocks
             ]
-        footer = ["sum", "", "", *_sums(self._layers)]
-        header = self.columns
+        footer, header = ["sum", "", "", *_sums(self._layers)], self.columns
         if width is not None:
             rows = _fitted([header, *rows, footer], width)[1:-1]
         return Table(header, rows, _RIGHT, footer).text()
@@ -216,8 +213,8 @@ def _fitted(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     # `clipped` leaves names that are one character longer than its limit as they are.
     return [
         [
-            clipped(c, (widths[i] - 1) // 2 * 2) if len(c) > widths[i] else c
-            for i, c in enumerate(row)
+            clipped(c, (w - 1) // 2 * 2) if len(c) > w else c
+            for c, w in zip(row, widths, strict=True)
         ]
         for row in rows
     ]
@@ -278,15 +275,11 @@ class _Layers:
     summary: Summary
 
     def text(self) -> str:
-        rows = [_cells(row) for row in self.summary]
-        return Table(self.summary.columns, rows, _RIGHT, self._footer()).text()
+        return self.summary.table()
 
     def html(self) -> str:
-        parts = self._parts(self.summary.blocks, self._footer())
+        parts = self._parts(self.summary.blocks, ["sum", "", "", *_sums(self.summary)])
         return "".join(part.html() for part in parts)
-
-    def _footer(self) -> list[str]:
-        return ["sum", "", "", *_sums(self.summary)]
 
     def _parts(self, tree: Sequence[Block], footer: Sequence[str] | None = None) -> Iterator[Part]:
         """Tables of single layers, and folds of blocks between them; a last table of the sums."""
