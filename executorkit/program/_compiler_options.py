@@ -63,7 +63,8 @@ def compiler_options(
         (_BARRIERS_ON_CPU, convolves or has_barriers),
         (_PIECES_ON_CPU, split_temp_buffers),
     )
-    takes_all = compiler_accepts(tuple(EVERY_OPTION.items()))
+    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
+    takes_all = compiler_accepts(tuple(every.items()))
     accepted: dict[str, Any] = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
