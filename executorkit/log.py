@@ -11,16 +11,7 @@ import sys
 import warnings
 from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 
-__all__ = [
-    "CRITICAL",
-    "DEBUG",
-    "ERROR",
-    "INFO",
-    "NOTSET",
-    "WARNING",
-    "getLogger",
-    "get_logger",
-]
+__all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "getLogger", "get_logger"]
 
 #: First letters of lines by level.
 _LETTERS = {DEBUG: "D", INFO: "I", WARNING: "W", ERROR: "E", CRITICAL: "C"}

@@ -16,13 +16,7 @@ from ..errors import (
     check_names,
     listed,
 )
-from ..inspection import (
-    check_parameters,
-    deduce_inputs,
-    example_shapes,
-    label_names,
-    plain_name,
-)
+from ..inspection import check_parameters, deduce_inputs, example_shapes, label_names, plain_name
 from ..lowering import graph_of, infer, value_dtypes
 from ..ndarray.comparison import host_arrays, random_inputs
 from ..onnx import run_symbol

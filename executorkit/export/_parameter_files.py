@@ -18,19 +18,8 @@ from typing import Any, BinaryIO
 import jax.numpy as jnp
 import numpy as np
 
-from .._files import (
-    HEAD,
-    describe_misfit,
-    open_to_read,
-    recognise,
-    write_atomically,
-)
-from ..errors import (
-    DTypeError,
-    FileFormatError,
-    MissingDependencyError,
-    MXNetError,
-)
+from .._files import HEAD, describe_misfit, open_to_read, recognise, write_atomically
+from ..errors import DTypeError, FileFormatError, MissingDependencyError, MXNetError
 from ..ndarray import NDArray, save as save_params
 from ..ndarray.comparison import as_ndarray, host_arrays
 from ..ndarray.params_file import ParamsHeaders

@@ -120,7 +120,8 @@ def _exported(
         return dict(zip(names, outputs, strict=True))
 
     with jax.enable_x64(True):
-        specs = {n: _spec(_stored(array)) for n, array in network.parameters.items()}
+        stored = {n: _stored(array) for n, array in network.parameters.items()}
+        specs = {n: jax.ShapeDtypeStruct(x.shape, x.dtype) for n, x in stored.items()}
         inputs = _input_specs(network, batch)
         try:
             return jax_export.export(jax.jit(program), platforms=platforms)(specs, inputs)
@@ -144,10 +145,6 @@ def _input_specs(
         name: jax.ShapeDtypeStruct(shape, jnp.dtype(network.dtypes[name]))
         for name, shape in network.sizes(size).items()
     }
-
-
-def _spec(array: np.ndarray) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(array.shape, array.dtype)
 
 
 def _stored(array: np.ndarray) -> np.ndarray:

@@ -18,14 +18,7 @@ from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError
 from ..ndarray import NDArray
 from ._augmenter_list import colour_augmenters, normalization
-from ._augmenters import (
-    Augmenter,
-    CastAug,
-    Described,
-    ForceResizeAug,
-    ResizeAug,
-    flip_columns,
-)
+from ._augmenters import Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, flip_columns
 from ._image_functions import fixed_crop
 from ._image_operators import copy_make_border
 
@@ -358,15 +351,10 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     Each argument is a value for all of them, or a list with a value for each. AssertionError for
     lists of different lengths.
     """
-    arguments = [
-        min_object_covered,
-        aspect_ratio_range,
-        area_range,
-        min_eject_coverage,
-        max_attempts,
-    ]
+    ranges = (aspect_ratio_range, area_range)
+    arguments = (min_object_covered, *ranges, min_eject_coverage, max_attempts)
     lists = [value if isinstance(value, list) else [value] for value in arguments]
-    count = max(len(values) for values in lists)
+    count = max(map(len, lists))
     for values in lists:
         if len(values) not in (1, count):
             problem = f"{values} has {len(values)} entries, another list has {count}"
@@ -421,15 +409,9 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     if resize > 0:
         augmenters.append(DetBorrowAug(ResizeAug(resize, inter_method)))
     if rand_crop > 0:
-        crops = CreateMultiRandCropAugmenter(
-            min_object_covered,
-            aspect_ratio_range,
-            area_range,
-            min_eject_coverage,
-            max_attempts,
-            skip_prob=1 - rand_crop,
-        )
-        augmenters.append(crops)
+        ranges = (aspect_ratio_range, area_range)
+        limits = (min_object_covered, *ranges, min_eject_coverage, max_attempts)
+        augmenters.append(CreateMultiRandCropAugmenter(*limits, skip_prob=1 - rand_crop))
     if rand_mirror > 0:
         augmenters.append(DetHorizontalFlipAug(0.5))
     if rand_pad > 0:

@@ -9,12 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import (
-    ArgumentValueError,
-    FileFormatError,
-    MissingDependencyError,
-    NotSupportedError,
-)
+from ..errors import ArgumentValueError, FileFormatError, MissingDependencyError, NotSupportedError
 from ..ndarray import NDArray
 from ..opencv import require_opencv
 from ._augmenter_list import IMAGENET_MEAN, IMAGENET_STD, statistics

@@ -25,13 +25,7 @@ from ._input_shapes import (
     label_names,
     required_names,
 )
-from ._parameter_check import (
-    NotFinite,
-    ParameterCheck,
-    check_parameters,
-    not_finite,
-    plain_name,
-)
+from ._parameter_check import NotFinite, ParameterCheck, check_parameters, not_finite, plain_name
 
 #: Maximum number of names that a line mentions.
 _NAMES = 5
@@ -166,10 +160,7 @@ def diagnose(
 
 
 def _with_image_size(
-    symbol: Symbol,
-    stored: Shapes,
-    inputs: dict[str, Shape | None],
-    check: ParameterCheck,
+    symbol: Symbol, stored: Shapes, inputs: dict[str, Shape | None], check: ParameterCheck
 ) -> tuple[ParameterCheck, dict[str, Shape | None]]:
     """The check, with the parameter that no size of images fits; and the inputs, with the size if
     it follows from the parameters."""

@@ -90,10 +90,7 @@ def deduce_inputs(
 
 
 def _ranked(
-    symbol: Symbol,
-    names: Sequence[str],
-    weights: Shapes,
-    known: Shapes,
+    symbol: Symbol, names: Sequence[str], weights: Shapes, known: Shapes
 ) -> Iterator[dict[str, Shape]]:
     """Shapes of the inputs with which something follows from the parameters: from all of them; from
     one of the first, if not all fit together; at last, from the symbol alone."""

@@ -44,11 +44,7 @@ class RecordImageIter(MXDataIter):
     _numbered = True
 
     def __init__(
-        self,
-        options: RecordOptions,
-        files: RecordFiles,
-        decoder: ExampleDecoder,
-        dtype: str,
+        self, options: RecordOptions, files: RecordFiles, decoder: ExampleDecoder, dtype: str
     ) -> None:
         super().__init__(
             options.batch_size, options.data_shape, decoder.label_shape, dtype,

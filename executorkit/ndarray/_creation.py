@@ -19,13 +19,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import (
-    ArgumentValueError,
-    InputTypeError,
-    MXNetError,
-    NotSupportedError,
-    ShapeError,
-)
+from ..errors import ArgumentValueError, InputTypeError, MXNetError, NotSupportedError, ShapeError
 from ..ops import lookup
 from ._eager import call, invoke
 from ._ndarray import NDArray, element_type

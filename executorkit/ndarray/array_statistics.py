@@ -84,23 +84,14 @@ def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
     finite = jnp.isfinite(x)
     shifted = jnp.where(finite, x - shift, 0)
     low, high = jnp.where(finite, x, jnp.inf), jnp.where(finite, x, -jnp.inf)
-    return (
-        shifted,
-        shifted * shifted,
-        low,
-        high,
-        jnp.isnan(x).astype(x.dtype),
-        jnp.isinf(x).astype(x.dtype),
-    )
+    counted = (jnp.isnan(x).astype(x.dtype), jnp.isinf(x).astype(x.dtype))
+    return shifted, shifted * shifted, low, high, *counted
 
 
 def _reduced(terms: Sequence[jax.Array], axis: int) -> tuple[jax.Array, ...]:
     """The six sums along an axis."""
-    total, squares, low, high, nans, infs = terms
-    return (
-        total.sum(axis), squares.sum(axis), low.min(axis), high.max(axis), nans.sum(axis),
-        infs.sum(axis),
-    )  # fmt: skip
+    reductions = ("sum", "sum", "min", "max", "sum", "sum")
+    return tuple(getattr(x, how)(axis) for x, how in zip(terms, reductions, strict=True))
 
 
 def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:

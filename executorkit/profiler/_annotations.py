@@ -19,14 +19,18 @@ _KIND = "executorkit"
 _SCOPES = ("global", "process", "thread", "task", "marker")
 
 
-class Domain:
-    """A group of tasks, frames, counters and markers: their category in tables and traces."""
+class _Named:
+    """An object whose text is its name."""
 
     def __init__(self, name: str) -> None:
         self.name = str(name)
 
     def __str__(self) -> str:
         return self.name
+
+
+class Domain(_Named):
+    """A group of tasks, frames, counters and markers: their category in tables and traces."""
 
     def new_task(self, name: str) -> Task:
         """A :class:`Task` of this domain."""
@@ -45,16 +49,13 @@ class Domain:
         return Marker(self, name)
 
 
-class _TimeSpan:
+class _TimeSpan(_Named):
     """A time span between ``start`` and ``stop``, in one thread."""
 
     def __init__(self, name: str, category: str) -> None:
-        self.name = str(name)
+        super().__init__(name)
         self._category = category
         self._running: TraceAnnotation | None = None
-
-    def __str__(self) -> str:
-        return self.name
 
     def start(self) -> None:
         """Starts the time span, again if it is running."""
@@ -92,7 +93,7 @@ class Event(_TimeSpan):
         super().__init__(name, "event")
 
 
-class Counter:
+class Counter(_Named):
     """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too.
 
     value
@@ -100,14 +101,11 @@ class Counter:
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
+        super().__init__(name)
         self.domain = domain
-        self.name = str(name)
         self._value = 0
         if value is not None:
             self.set_value(value)
-
-    def __str__(self) -> str:
-        return self.name
 
     def set_value(self, value: int) -> None:
         """Sets and records the number."""

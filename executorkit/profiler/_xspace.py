@@ -50,15 +50,10 @@ class Recording:
             for line in plane.lines:
                 for event in line.events:
                     details = dict(event.stats)
-                    name, category, kind = self._described(event.name, details)
-                    begin = (int(start) + event.start_ns) / 1000
-                    duration = event.duration_ns / 1000
                     yield Record(
-                        name,
-                        category,
-                        kind,
-                        begin,
-                        duration=duration,
+                        *self._described(event.name, details),
+                        begin=(int(start) + event.start_ns) / 1000,
+                        duration=event.duration_ns / 1000,
                         process=plane.name,
                         thread=line.name,
                         details=details,

@@ -151,10 +151,7 @@ class PythonOperators:
         return self._call("squeeze", "squeeze", (self, axis), kwargs)
 
     def split_v2(
-        self,
-        indices_or_sections: int | Sequence[int],
-        axis: int = 0,
-        squeeze_axis: bool = False,
+        self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> Self:
         """``mx.sym.split_v2`` of this symbol."""
         attrs = split_attrs(indices_or_sections, axis, squeeze_axis)

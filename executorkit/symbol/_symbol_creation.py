@@ -178,10 +178,7 @@ def _or_float32(dtype: Any) -> Any:
 
 
 def split_v2(
-    ary: Symbol,
-    indices_or_sections: int | Sequence[int],
-    axis: int = 0,
-    squeeze_axis: bool = False,
+    ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
     """Parts of ``ary`` along ``axis``: a number of equal ones, or cut before each of the indices.
 

@@ -15,14 +15,7 @@ from ._symbol import Symbol
 from ._symbol_functions import symbol_module
 from .random import uniform
 
-__all__ = [
-    "adamw_update",
-    "cond",
-    "foreach",
-    "mp_adamw_update",
-    "rand_zipfian",
-    "while_loop",
-]
+__all__ = ["adamw_update", "cond", "foreach", "mp_adamw_update", "rand_zipfian", "while_loop"]
 
 __getattr__, __dir__ = symbol_module(globals(), "contrib")
 

@@ -92,11 +92,7 @@ DISTRIBUTIONS = {
 
 
 def sampler(
-    name: str,
-    module: str,
-    options: Parameters,
-    option_docs: str,
-    draw: Callable[..., Any],
+    name: str, module: str, options: Parameters, option_docs: str, draw: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The function of a distribution: its parameters, then ``options``, then further keywords.
 
