@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import optax
-from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
-from ._descent import RATE_NAMES, or_negative
-from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Rule, State, StepRule, clipped, operator_rule
+from ._descent import attribute_rule, or_negative
+from ._optimizer import Optimizer, register, zero_states, zeros_like
+from ._rule import Rule, State, StepRule, clipped
 
 
 @dataclass(frozen=True)
@@ -20,9 +19,7 @@ class _AdaGradRule(StepRule):
     epsilon: float
     limit: float | None
 
-    def step(
-        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
-    ) -> tuple[Array, State]:
+    def step(self, weight, grad, state, lr, wd, rescale_grad):
         scaled: Any
         new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
@@ -43,8 +40,7 @@ class AdaGrad(Optimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight)
+    create_state = zero_states(1)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _AdaGradRule(self.float_stable_eps, self.clip_gradient)
@@ -81,16 +77,9 @@ class RMSProp(Optimizer):
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        constants = {
-            "gamma1": float(self.gamma1),
-            "epsilon": float(self.epsilon),
-            "clip_gradient": or_negative(self.clip_gradient),
-            "clip_weights": or_negative(self.clip_weights),
-        }
-        if self.centered:
-            update = adaptive.RMSPROP_ALEX
-            return operator_rule(update, RATE_NAMES, gamma2=float(self.gamma2), **constants)
-        return operator_rule(adaptive.RMSPROP, RATE_NAMES, **constants)
+        update = adaptive.RMSPROP_ALEX if self.centered else adaptive.RMSPROP
+        names = ("gamma1", "gamma2", "epsilon") if self.centered else ("gamma1", "epsilon")
+        return attribute_rule(self, update, *names, clip_weights=or_negative(self.clip_weights))
 
 
 @dataclass(frozen=True)
@@ -99,9 +88,7 @@ class _AdaDeltaRule(StepRule):
     epsilon: float
     limit: float | None
 
-    def step(
-        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
-    ) -> tuple[Array, State]:
+    def step(self, weight, grad, state, lr, wd, rescale_grad):
         delta: Any
         new: Any
         delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(
@@ -125,8 +112,7 @@ class AdaDelta(Optimizer):
         self.rho = rho
         self.epsilon = epsilon
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _AdaDeltaRule(self.rho, self.epsilon, self.clip_gradient)
@@ -149,14 +135,7 @@ class Ftrl(Optimizer):
         self.beta = beta
         self.lr = learning_rate
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return operator_rule(
-            adaptive.FTRL,
-            RATE_NAMES,
-            lamda1=float(self.lamda1),
-            beta=float(self.beta),
-            clip_gradient=or_negative(self.clip_gradient),
-        )
+        return attribute_rule(self, adaptive.FTRL, "lamda1", "beta")

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
-from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
-from ._descent import RATE_NAMES, or_negative
-from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Hyperparams, Rule, State, StepRule, clipped, operator_rule
+from ._descent import attribute_rule, or_negative
+from ._optimizer import Optimizer, register, zero_states
+from ._rule import Hyperparams, Rule, StepRule, clipped
 
 
 @register
@@ -46,22 +45,14 @@ class Adam(Optimizer):
         self.epsilon = epsilon
         self.lazy_update = lazy_update
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         rate = lr * (1.0 - self.beta2**t) ** 0.5 / (1.0 - self.beta1**t)
         return (rate, wd, self.rescale_grad), shared_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return operator_rule(
-            adaptive.ADAM,
-            RATE_NAMES,
-            beta1=float(self.beta1),
-            beta2=float(self.beta2),
-            epsilon=float(self.epsilon),
-            clip_gradient=or_negative(self.clip_gradient),
-        )
+        return attribute_rule(self, adaptive.ADAM, "beta1", "beta2", "epsilon")
 
 
 @register
@@ -82,21 +73,15 @@ class FTML(Optimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(3)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         return (lr, wd, self.rescale_grad, t), shared_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return operator_rule(
-            adaptive.FTML,
-            (*RATE_NAMES, "t"),
-            beta1=float(self.beta1),
-            beta2=float(self.beta2),
-            epsilon=float(self.epsilon),
-            clip_grad=or_negative(self.clip_gradient),
-        )
+        limit = or_negative(self.clip_gradient)
+        betas = ("beta1", "beta2", "epsilon")
+        return attribute_rule(self, adaptive.FTML, *betas, more=("t",), clip_grad=limit)
 
 
 @dataclass(frozen=True)
@@ -105,9 +90,7 @@ class _AdamaxRule(StepRule):
     beta2: float
     limit: float | None
 
-    def step(
-        self, weight: Array, grad: Array, state: State, rate: Array, wd: Array, rescale_grad: Array
-    ) -> tuple[Array, State]:
+    def step(self, weight, grad, state, rate, wd, rescale_grad):
         mean, norm = state
         g = clipped(grad * rescale_grad + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
@@ -131,8 +114,7 @@ class Adamax(Optimizer):
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), shared_state
@@ -148,18 +130,8 @@ class _NadamRule(StepRule):
     epsilon: float
     limit: float | None
 
-    def step(
-        self,
-        weight: Array,
-        grad: Array,
-        state: State,
-        lr: Array,
-        wd: Array,
-        rescale_grad: Array,
-        grad_factor: Array,
-        mean_factor: Array,
-        unbias: Array,
-    ) -> tuple[Array, State]:
+    def step(self, weight, grad, state, *hyperparams):
+        lr, wd, rescale_grad, grad_factor, mean_factor, unbias = hyperparams
         mean, var = state
         g = clipped(grad * rescale_grad + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
@@ -195,8 +167,7 @@ class Nadam(Optimizer):
         self.schedule_decay = schedule_decay
         self.m_schedule = 1.0
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     @property
     def shared_state(self) -> Any:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import sgd_updates as sgd
+from ..ops.optimizer_updates.update_common import UpdateRule
 from ..ops.random.sampling_functions import sampling_dtype
-from ._optimizer import Optimizer, register, zeros_like
+from ._optimizer import Optimizer, momentum_state, register, zero_states, zeros_like
 from ._rule import Rule, State, StepRule, clipped, operator_rule
 
 RATE_NAMES = ("lr", "wd", "rescale_grad")
@@ -33,14 +33,24 @@ def or_negative(limit: float | None) -> float:
 @lru_cache(maxsize=64)
 def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
     """Gradient descent, with momentum if that is positive."""
+    limit = or_negative(clip_gradient)
     if momentum > 0:
-        return operator_rule(
-            sgd.SGD_MOMENTUM,
-            RATE_NAMES,
-            momentum=float(momentum),
-            clip_gradient=or_negative(clip_gradient),
-        )
-    return operator_rule(sgd.SGD, RATE_NAMES, clip_gradient=or_negative(clip_gradient))
+        momentum = float(momentum)
+        return operator_rule(sgd.SGD_MOMENTUM, RATE_NAMES, momentum=momentum, clip_gradient=limit)
+    return operator_rule(sgd.SGD, RATE_NAMES, clip_gradient=limit)
+
+
+def attribute_rule(
+    optimizer: Any, update: UpdateRule, *constants: str, more: tuple[str, ...] = (), **others: Any
+) -> Rule:
+    """The rule of an update operator whose constants are attributes of an optimizer, and others.
+
+    ``more`` are names of hyperparameters besides the rates.
+    """
+    others |= {n: float(getattr(optimizer, n)) for n in constants}
+    if "clip_grad" not in others:
+        others["clip_gradient"] = or_negative(optimizer.clip_gradient)
+    return operator_rule(update, (*RATE_NAMES, *more), **others)
 
 
 @register
@@ -68,8 +78,7 @@ class SGD(Optimizer):
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation_size(4)
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight) if self.momentum != 0.0 else None
+    create_state = momentum_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return sgd_rule(self.momentum, self.clip_gradient)
@@ -100,19 +109,14 @@ class NAG(Optimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight) if self.momentum != 0.0 else None
+    create_state = momentum_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
             return sgd_rule(0.0, self.clip_gradient)
-        return operator_rule(
-            # MXNet's operator overwrites the weight before it computes the new momentum.
-            sgd.NESTEROV_OUT_OF_PLACE,
-            RATE_NAMES,
-            momentum=max(float(self.momentum), 0.0),
-            clip_gradient=or_negative(self.clip_gradient),
-        )
+        # MXNet's operator overwrites the weight before it computes the new momentum.
+        momentum = max(float(self.momentum), 0.0)
+        return attribute_rule(self, sgd.NESTEROV_OUT_OF_PLACE, momentum=momentum)
 
 
 @register
@@ -131,19 +135,13 @@ class Signum(Optimizer):
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight) if self.momentum != 0.0 else None
+    create_state = momentum_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
             return operator_rule(sgd.SIGN_SGD, RATE_NAMES)
-        return operator_rule(
-            sgd.SIGNUM,
-            RATE_NAMES,
-            momentum=max(float(self.momentum), 0.0),
-            clip_gradient=or_negative(self.clip_gradient),
-            wd_lh=float(self.wd_lh or 0.0),
-        )
+        momentum, wd_lh = max(float(self.momentum), 0.0), float(self.wd_lh or 0.0)
+        return attribute_rule(self, sgd.SIGNUM, momentum=momentum, wd_lh=wd_lh)
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,7 @@ class _DelayCompensatedRule(StepRule):
     lamda: float
     limit: float | None
 
-    def step(
-        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
-    ) -> tuple[Array, State]:
+    def step(self, weight, grad, state, lr, wd, rescale_grad):
         mom, previous = state
         g = clipped(grad * rescale_grad, self.limit)
         step = -lr * (g + wd * weight + self.lamda * jnp.square(g) * (weight - previous))
@@ -192,9 +188,7 @@ class _LangevinRule(Rule):
     limit: float | None
     uses_rng: ClassVar[bool] = True
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         assert key is not None
         lr, wd, rescale_grad = hyperparams.astype(weight.dtype)
         g = clipped(grad * rescale_grad, self.limit)
@@ -223,9 +217,7 @@ class SGLD(Optimizer):
 
 @dataclass(frozen=True)
 class _AdditionRule(Rule):
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         new = weight + grad * hyperparams[2].astype(weight.dtype)
         return new, new
 
@@ -239,8 +231,7 @@ class Test(Optimizer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight)
+    create_state = zero_states(1)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _AdditionRule()

@@ -15,9 +15,9 @@ from jax import Array
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import layerwise_updates as lamb
 from ..ops.optimizer_updates.sgd_updates import SGD_MOMENTUM
-from ._descent import RATE_NAMES, aggregation_size, or_negative, sgd_rule
-from ._optimizer import Hyperparams, Optimizer, register, zeros_like
-from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half, operator_rule
+from ._descent import aggregation_size, attribute_rule, or_negative, sgd_rule
+from ._optimizer import Hyperparams, Optimizer, momentum_state, register, zero_states, zeros_like
+from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half
 
 
 def _sum_of_squares(x: Array) -> Array:
@@ -35,9 +35,7 @@ class _LayerRateRule(Rule):
     eta: float
     epsilon: float
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         rate = lamb.multi_lars(
             hyperparams[0],
             _sum_of_squares(weight).astype(hyperparams.dtype),
@@ -86,8 +84,7 @@ class LARS(Optimizer):
         self.last_lr: float | None = None
         self.cur_lr: float | None = None
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight) if self.momentum != 0.0 else None
+    create_state = momentum_state
 
     def _decays(self, name: str) -> bool:
         return name.endswith("_weight")
@@ -119,9 +116,7 @@ class LARS(Optimizer):
     def _descent(self) -> Rule:
         if self.momentum <= 0:
             return sgd_rule(0.0, self.clip_gradient)
-        return operator_rule(
-            SGD_MOMENTUM, (*RATE_NAMES, "momentum"), clip_gradient=or_negative(self.clip_gradient)
-        )
+        return attribute_rule(self, SGD_MOMENTUM, more=("momentum",))
 
     def _at_layer_rate(self, index: Any, rule: Rule) -> Rule:
         name = self.idx2name.get(index, str(index))
@@ -169,24 +164,15 @@ class LAMB(Optimizer):
         self.bias_correction = bias_correction
         self.aggregate_num = max(1, min(45, aggregation_size(45)))
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
-        return zeros_like(weight), zeros_like(weight)
+    create_state = zero_states(2)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         return (lr, wd, self.rescale_grad, t), shared_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return operator_rule(
-            lamb.LAMB,
-            (*RATE_NAMES, "t"),
-            beta1=float(self.beta1),
-            beta2=float(self.beta2),
-            epsilon=float(self.epsilon),
-            lower_bound=or_negative(self.lower_bound),
-            upper_bound=or_negative(self.upper_bound),
-            bias_correction=bool(self.bias_correction),
-            clip_gradient=or_negative(self.clip_gradient),
-        )
+        bounds = {n: or_negative(getattr(self, n)) for n in ("lower_bound", "upper_bound")}
+        bounds["bias_correction"] = bool(self.bias_correction)
+        return attribute_rule(self, lamb.LAMB, "beta1", "beta2", "epsilon", more=("t",), **bounds)
 
 
 @dataclass(frozen=True)
@@ -198,9 +184,7 @@ class _LargeBatchRule(Rule):
     scale: int
     adaptive: bool
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         inner, total = (state, grad) if self.scale == 1 else (state[0], state[1] + grad)
         mean = total / self.scale
         if self.adaptive:

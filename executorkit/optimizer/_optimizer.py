@@ -485,5 +485,20 @@ def zeros_like(weight: NDArray) -> NDArray:
     return zeros(weight.shape, weight.context, dtype=weight.dtype)
 
 
+def zero_states(count: int) -> Callable[[Any, Any, NDArray], State]:
+    """A method ``create_state`` of optimizers whose states are ``count`` arrays of zeros."""
+
+    def create_state(self: Any, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if count == 1 else tuple(zeros_like(weight) for _ in range(count))
+
+    create_state.__doc__ = Optimizer.create_state.__doc__
+    return create_state
+
+
+def momentum_state(self: Any, index: Any, weight: NDArray) -> State:
+    """The state of a parameter: its momentum as zeros, or None if ``momentum`` is 0."""
+    return zeros_like(weight) if self.momentum != 0.0 else None
+
+
 register = Optimizer.register
 create = Optimizer.create_optimizer

@@ -68,9 +68,7 @@ class Rule:
 class StepRule(Rule):
     """A rule defined by :meth:`step`, a function of the single hyperparameters."""
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         return self.step(weight, grad, state, *hyperparams.astype(weight.dtype))
 
     def step(
@@ -99,9 +97,7 @@ class OperatorRule(Rule):
     names: tuple[str, ...]
     constants: tuple[tuple[str, Any], ...]
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         values = hyperparams.astype(weight.dtype)
         p = Params({**dict(self.constants), **dict(zip(self.names, values, strict=True))})
         is_tuple = isinstance(state, tuple | list)
@@ -132,9 +128,7 @@ class MasterWeightRule(Rule):
     def uses_rng(self) -> bool:
         return self.rule.uses_rng
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         inner, master = state if self.master_last else (state[1], state[0])
         master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
         return master.astype(weight.dtype), (
@@ -156,9 +150,7 @@ class Float32Rule(Rule):
     def uses_rng(self) -> bool:
         return self.rule.uses_rng
 
-    def __call__(
-        self, weight: Array, grad: Array, state: State, hyperparams: Array, key: Array | None = None
-    ) -> tuple[Array, State]:
+    def __call__(self, weight, grad, state, hyperparams, key=None):
         wide, wide_grad, inner = jax.tree.map(
             lambda x: x.astype(jnp.float32), (weight, grad, state)
         )
