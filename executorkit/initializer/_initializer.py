@@ -169,17 +169,8 @@ class Initializer(CheckedKeywords):
     def _init_one(self, name: str, arr: NDArray) -> None:
         arr[:] = 1
 
-    def _init_bias(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0
-
-    def _init_quantized_bias(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0
-
-    def _init_gamma(self, name: str, arr: NDArray) -> None:
-        arr[:] = 1
-
-    def _init_beta(self, name: str, arr: NDArray) -> None:
-        arr[:] = 0
+    _init_bias = _init_quantized_bias = _init_beta = _init_zero
+    _init_gamma = _init_one
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         raise NotSupportedError(

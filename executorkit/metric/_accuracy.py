@@ -52,16 +52,14 @@ class Accuracy(DeviceMetric):
         count = pred.size
         if pred.shape != label.shape:
             if not -pred.ndim <= self.axis < pred.ndim:
-                raise MetricShapeError(
-                    f"metric {self.name!r}",
+                raise self._misfit(
                     f"predictions {pred.shape} have no axis {self.axis}",
                     hint="axis=..., the axis of the classes",
                 )
             count = count // max(pred.shape[self.axis], 1)
         if label.size != count:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
-                f"labels {label.shape} for predictions {pred.shape}, expected {count} labels",
+            raise self._misfit(
+                f"labels {label.shape} for predictions {pred.shape}, expected {count} labels"
             )
 
 
@@ -105,16 +103,13 @@ class TopKAccuracy(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
+            raise self._misfit(
                 f"predictions {pred.shape}, expected scores of at least {self.top_k} classes "
-                "for each example, (N, C)",
+                "for each example, (N, C)"
             )
         check_label_shapes(label, pred)
         if label.size != label.shape[0]:
-            raise MetricShapeError(
-                f"metric {self.name!r}", f"labels {label.shape}, expected {label.shape[:1]}"
-            )
+            raise self._misfit(f"labels {label.shape}, expected {label.shape[:1]}")
 
 
 def _top_k(xp: Any, label: Any, pred: Any, *, top_k: int) -> Any:

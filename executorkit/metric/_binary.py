@@ -12,7 +12,6 @@ import numpy as np
 from jax import Array
 
 from ..context import Device
-from ..errors import MetricShapeError
 from ..ndarray.values import to_device
 from ._device_metric import (
     DeviceMetric,
@@ -59,10 +58,7 @@ class _Binary(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
-                f"predictions {pred.shape}, expected scores of two classes, (N, 2)",
-            )
+            raise self._misfit(f"predictions {pred.shape}, expected scores of two classes, (N, 2)")
         check_label_shapes(label, pred)
 
     def update(self, labels: Any, preds: Any) -> None:

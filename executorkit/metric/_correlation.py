@@ -7,7 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import MetricShapeError
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure, value_and_device
 from ._eval_metric import alias, check_label_shapes, register
@@ -145,10 +144,9 @@ class PCC(DeviceMetric):
         if pred.shape == label.shape:
             return
         if pred.ndim < 2 or label.size * pred.shape[1] != pred.size:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
+            raise self._misfit(
                 f"labels {label.shape} for predictions {pred.shape}, "
-                "expected a score for each class, (N, C), or class numbers",
+                "expected a score for each class, (N, C), or class numbers"
             )
 
     def update(self, labels: Any, preds: Any) -> None:

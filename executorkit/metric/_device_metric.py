@@ -22,7 +22,7 @@ import numpy as np
 from jax import Array
 
 from ..context import Device, current_context
-from ..errors import MetricValueError
+from ..errors import MetricShapeError, MetricValueError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ..program import CompiledFunction, cached_code, deferred_errors
@@ -50,6 +50,19 @@ class Measure(NamedTuple):
         arrays = [None if x is None else np.asarray(x) for x in (label, pred)]
         with np.errstate(all="ignore"):
             return np.asarray(self.function(np, *arrays, **dict(self.options)), np.float64)
+
+
+def _tally_entry(all_batches: bool, entry: int, doc: str) -> Any:
+    """A property of metrics: one of the sum and the count."""
+
+    def get(self: DeviceMetric) -> float:
+        number = float(self._read(all_batches)[entry])
+        return int(number) if entry == 1 and number.is_integer() else number
+
+    def write(self: DeviceMetric, value: Any) -> None:
+        self._write(all_batches, entry, value)
+
+    return property(get, write, doc=f"{doc} Reading it fetches it.")
 
 
 class DeviceMetric(EvalMetric):
@@ -92,6 +105,10 @@ class DeviceMetric(EvalMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         """Raises MetricShapeError for shapes that the metric cannot take."""
+
+    def _misfit(self, problem: str, **more: str) -> MetricShapeError:
+        """The error for shapes that the metric cannot take."""
+        return MetricShapeError(f"metric {self.name!r}", problem, **more)
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """The sum of two tallies."""
@@ -201,45 +218,12 @@ class DeviceMetric(EvalMetric):
         self._fetch_tallies()
         (self._global_tally if all_batches else self._local_tally)[entry] = value
 
-    @property
-    def sum_metric(self) -> float:  # type: ignore[override]
-        """The sum over the batches since the last reset. Reading it fetches it."""
-        return float(self._read(all_batches=False)[0])
-
-    @sum_metric.setter
-    def sum_metric(self, value: Any) -> None:
-        self._write(False, 0, value)
-
-    @property
-    def num_inst(self) -> float:  # type: ignore[override]
-        """The count that the sum is divided by. Reading it fetches it."""
-        return _count(self._read(all_batches=False)[1])
-
-    @num_inst.setter
-    def num_inst(self, value: Any) -> None:
-        self._write(False, 1, value)
-
-    @property
-    def global_sum_metric(self) -> float:  # type: ignore[override]
-        """The sum over all batches. Reading it fetches it."""
-        return float(self._read(all_batches=True)[0])
-
-    @global_sum_metric.setter
-    def global_sum_metric(self, value: Any) -> None:
-        self._write(True, 0, value)
-
-    @property
-    def global_num_inst(self) -> float:  # type: ignore[override]
-        """The count that the sum over all batches is divided by. Reading it fetches it."""
-        return _count(self._read(all_batches=True)[1])
-
-    @global_num_inst.setter
-    def global_num_inst(self, value: Any) -> None:
-        self._write(True, 1, value)
-
-
-def _count(number: float) -> float:
-    return int(number) if float(number).is_integer() else float(number)
+    sum_metric = _tally_entry(False, 0, "The sum over the batches since the last reset.")
+    num_inst = _tally_entry(False, 1, "The count that the sum is divided by.")
+    global_sum_metric = _tally_entry(True, 0, "The sum over all batches.")
+    global_num_inst = _tally_entry(
+        True, 1, "The count that the sum over all batches is divided by."
+    )
 
 
 def value_and_device(array: Any) -> tuple[Any, Device]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MetricShapeError
 from ..ops.tensor.indexing import pick
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure
@@ -28,13 +27,11 @@ class _Likelihood(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
-                f"predictions {pred.shape}, expected a probability for each class, (N, C)",
+            raise self._misfit(
+                f"predictions {pred.shape}, expected a probability for each class, (N, C)"
             )
         if label.size != pred.shape[0]:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
+            raise self._misfit(
                 f"{label.size} labels for {pred.shape[0]} predictions",
                 because=f"labels are {label.shape}, predictions {pred.shape}",
             )
@@ -119,8 +116,7 @@ class Perplexity(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or not -2 <= self.axis < 2 or label.size != pred.shape[1 - self.axis % 2]:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
+            raise self._misfit(
                 f"labels {label.shape} for predictions {pred.shape}, expected N labels for "
                 f"predictions of two axes with the classes along axis {self.axis}",
                 hint="reshape predictions to (N, C)",

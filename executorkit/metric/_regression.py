@@ -8,7 +8,6 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import MetricShapeError
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import register
@@ -26,9 +25,8 @@ class _Distance(DeviceMetric):
         try:
             np.broadcast_shapes(_columns(label), _columns(pred))
         except ValueError:
-            raise MetricShapeError(
-                f"metric {self.name!r}",
-                f"labels {label.shape} and predictions {pred.shape} do not broadcast",
+            raise self._misfit(
+                f"labels {label.shape} and predictions {pred.shape} do not broadcast"
             ) from None
 
 

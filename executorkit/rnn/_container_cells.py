@@ -10,7 +10,7 @@ from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
-from ._unrolling import SQUEEZE_AXIS, Sequential, as_steps, time_axis
+from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
 class _Container(BaseRNNCell):
@@ -85,14 +85,7 @@ class SequentialRNNCell(_Container):
             next_states += cell_states
         return inputs, next_states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Sequential,
-        begin_state: States | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         next_states = []
@@ -137,14 +130,7 @@ class BidirectionalCell(_Container):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotSupportedError("BidirectionalCell", "it cannot be stepped", hint="unroll")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Sequential,
-        begin_state: States | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
         self.reset()
         axis = time_axis(layout)
         steps = as_steps(length, inputs, layout)

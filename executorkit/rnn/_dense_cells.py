@@ -11,7 +11,7 @@ from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
 from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
-from ._unrolling import Sequential, merge_or_split
+from ._unrolling import merge_or_split
 
 
 class _DenseCell(BaseRNNCell):
@@ -195,14 +195,7 @@ class DropoutCell(BaseRNNCell):
             inputs = sym.Dropout(data=inputs, p=self.dropout)
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Sequential,
-        begin_state: States | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
         self.reset()
         sequence = merge_or_split(length, inputs, layout, merge_outputs)
         if isinstance(sequence, Symbol):

@@ -15,7 +15,7 @@ from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, pop_parameter
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._dense_cells import DropoutCell, GRUCell, LSTMCell, RNNCell
-from ._unrolling import Sequential, as_symbol, merge_or_split, time_axis
+from ._unrolling import as_symbol, merge_or_split, time_axis
 
 
 class FusedRNNCell(BaseRNNCell):
@@ -104,14 +104,7 @@ class FusedRNNCell(BaseRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotSupportedError("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Sequential,
-        begin_state: States | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
         """Like ``unroll`` of other cells; 'TNC' avoids two transpositions. MXNet warns of 'NTC'."""
         self.reset()
         axis = time_axis(layout)

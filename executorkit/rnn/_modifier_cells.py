@@ -12,7 +12,7 @@ from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
 from ._container_cells import BidirectionalCell
 from ._fused_cell import FusedRNNCell
-from ._unrolling import Sequential, merge_or_split
+from ._unrolling import merge_or_split
 
 
 class ModifierCell(BaseRNNCell):
@@ -107,14 +107,7 @@ class ResidualCell(ModifierCell):
         output, next_states = self.base_cell(inputs, states)
         return _sum(output, inputs), next_states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Sequential,
-        begin_state: States | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
         self.reset()
         with self.base_cell._as_unmodified():
             outputs, states = self.base_cell.unroll(

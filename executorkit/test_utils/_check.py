@@ -49,9 +49,7 @@ def _named(
     named = {}
     for name in names:
         value = arrays[name]
-        keeps_dtype = (
-            isinstance(value, NDArray) or dtype == "asnumpy"
-        )  # MXNet's word for "unchanged"
+        keeps_dtype = isinstance(value, NDArray) or dtype == "asnumpy"  # MXNet's "unchanged"
         named[name] = array(value, ctx, value.dtype if keeps_dtype else dtype)
     return named
 

@@ -23,12 +23,7 @@ Tolerance = float | Mapping[Any, float] | None
 
 def default_rtols() -> dict[np.dtype, float]:
     """Relative tolerance of each element type."""
-    return {
-        np.dtype("float16"): 1e-2,
-        np.dtype("float32"): 1e-4,
-        np.dtype("float64"): 1e-5,
-        **_EXACT,
-    }
+    return {_HALF: 1e-2, _SINGLE: 1e-4, _DOUBLE: 1e-5, **_EXACT}
 
 
 def default_atols() -> dict[np.dtype, float]:
@@ -38,11 +33,7 @@ def default_atols() -> dict[np.dtype, float]:
 
 def default_numeric_eps() -> dict[np.dtype, float]:
     """Step of finite differences for each element type; powers of two, so that x + eps is exact."""
-    return {
-        np.dtype("float16"): 2.0**-6,
-        np.dtype("float32"): 2.0**-9,
-        np.dtype("float64"): 2.0**-14,
-    }
+    return {_HALF: 2.0**-6, _SINGLE: 2.0**-9, _DOUBLE: 2.0**-14}
 
 
 def to_numpy(value: Any) -> np.ndarray:
@@ -158,15 +149,7 @@ def assert_almost_equal(
     """Raises AssertionError, which shows up to ``mismatches[1]`` errors, unless two arrays
     agree."""
     assert_almost_equal_with_err(
-        a,
-        b,
-        rtol,
-        atol,
-        etol=0,
-        names=names,
-        equal_nan=equal_nan,
-        mismatches=mismatches,
-        use_broadcast=use_broadcast,
+        a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast=use_broadcast
     )
 
 

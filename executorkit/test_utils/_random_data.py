@@ -180,36 +180,20 @@ def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     return a.sum(axis=(*range(extra), *stretched)).reshape(shape)
 
 
-def _refuse(name: str) -> NoReturn:
-    raise NotSupportedError(
-        f"test_utils.{name}", "sparse arrays are not served", hint="rand_ndarray"
-    )
+def _refused(name: str, problem: str, hint: str) -> Callable[..., NoReturn]:
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotSupportedError(f"test_utils.{name}", problem, hint=hint)
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = f"Raises NotSupportedError: {problem}."
+    return refused
 
 
-def rand_sparse_ndarray(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotSupportedError: there are no sparse arrays."""
-    _refuse("rand_sparse_ndarray")
-
-
-def create_sparse_array(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotSupportedError: there are no sparse arrays."""
-    _refuse("create_sparse_array")
-
-
-def create_sparse_array_zd(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotSupportedError: there are no sparse arrays."""
-    _refuse("create_sparse_array_zd")
-
-
-def shuffle_csr_column_indices(csr: Any) -> NoReturn:
-    """Raises NotSupportedError: there are no sparse arrays."""
-    _refuse("shuffle_csr_column_indices")
-
-
-def check_gluon_hybridize_consistency(*args: Any, **kwargs: Any) -> NoReturn:
-    """Raises NotSupportedError: there are no blocks of Gluon."""
-    raise NotSupportedError(
-        "test_utils.check_gluon_hybridize_consistency",
-        "Gluon is not served",
-        hint="check_consistency of the symbol",
-    )
+_SPARSE = "sparse arrays are not served", "rand_ndarray"
+rand_sparse_ndarray = _refused("rand_sparse_ndarray", *_SPARSE)
+create_sparse_array = _refused("create_sparse_array", *_SPARSE)
+create_sparse_array_zd = _refused("create_sparse_array_zd", *_SPARSE)
+shuffle_csr_column_indices = _refused("shuffle_csr_column_indices", *_SPARSE)
+check_gluon_hybridize_consistency = _refused(
+    "check_gluon_hybridize_consistency", "Gluon is not served", "check_consistency of the symbol"
+)
