@@ -36,15 +36,10 @@ class _LayerRateRule(Rule):
     epsilon: float
 
     def __call__(self, weight, grad, state, hyperparams, key=None):
-        rate = lamb.multi_lars(
-            hyperparams[0],
-            _sum_of_squares(weight).astype(hyperparams.dtype),
-            _sum_of_squares(grad).astype(hyperparams.dtype),
-            hyperparams[1],
-            eta=self.eta,
-            eps=self.epsilon,
-            rescale_grad=hyperparams[2],  # type: ignore[arg-type]
-        )
+        lr, dtype = hyperparams[0], hyperparams.dtype
+        w, g = (_sum_of_squares(x).astype(dtype) for x in (weight, grad))
+        wd, options = hyperparams[1], {"eta": self.eta, "eps": self.epsilon}
+        rate = lamb.multi_lars(lr, w, g, wd, **options, rescale_grad=hyperparams[2])  # type: ignore[arg-type]
         return self.rule(weight, grad, state, hyperparams.at[0].set(rate), key)
 
 

@@ -103,26 +103,15 @@ def transformation(
             )
         precision = jnp.result_type(float)
         with jax.enable_x64(True):
-            learning_rate = extra.get("learning_rate")
-            deltas, states, shared_state = _step(
-                optimizer,
-                rate
-                if learning_rate is None
-                else lambda _: jnp.asarray(learning_rate, jnp.float64),
-                named_leaves(params),
-                dict(named_leaves(updates)),
-                state,
-            )
+            fixed = extra.get("learning_rate")
+            rate_now = rate if fixed is None else lambda _: jnp.asarray(fixed, jnp.float64)
+            leaves, grads = named_leaves(params), dict(named_leaves(updates))
+            deltas, states, shared_state = _step(optimizer, rate_now, leaves, grads, state)
         flat = [deltas[_name(path)] for path, _ in jax.tree_util.tree_leaves_with_path(params)]
-        return (
-            jax.tree.unflatten(jax.tree.structure(params), flat),
-            OptimizerState(
-                state.count + 1,
-                states,
-                jax.tree.map(lambda x: x.astype(precision), shared_state),
-                state.key,
-            ),
-        )
+        count = state.count + 1
+        shared_state = jax.tree.map(lambda x: x.astype(precision), shared_state)
+        new_state = OptimizerState(count, states, shared_state, state.key)
+        return jax.tree.unflatten(jax.tree.structure(params), flat), new_state
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -87,13 +88,9 @@ class Optimizer(CheckedKeywords):
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None and learning_rate is None:
             learning_rate = 0.01
-        self.lr = learning_rate
-        if (
-            lr_scheduler is not None
-            and learning_rate is not None
-            and lr_scheduler.base_lr != learning_rate
-        ):
+        elif lr_scheduler is not None and learning_rate not in (None, lr_scheduler.base_lr):
             lr_scheduler.base_lr = learning_rate  # MXNet prints that it does so
+        self.lr = learning_rate
         self.wd = wd
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}
@@ -341,11 +338,8 @@ class Optimizer(CheckedKeywords):
     @property
     def _is_pure(self) -> bool:
         """True if no subclass overrides the methods that apply the rules."""
-        methods: list[tuple[Any, Any]] = [
-            (self.update_multi_precision, Optimizer.update_multi_precision)
-        ]
-        if not self._skips_update:
-            methods.append((self.update, Optimizer.update))
+        names = ("update_multi_precision", "update")[: 1 if self._skips_update else 2]
+        methods = ((getattr(self, n), getattr(Optimizer, n)) for n in names)
         return all(getattr(f, "__func__", None) is inherited for f, inherited in methods)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
@@ -434,16 +428,9 @@ class Optimizer(CheckedKeywords):
                 type(self).__name__, "it defines no update(index, weight, grad, state)"
             )
         together = len(indices) if self.aggregate_num else 1
+        count = partial(self._count_step, indices, together)
         undo, age = self._count_undo(indices), self.age_of(indices)
-        apply_rules(
-            rules,
-            weights,
-            grads,
-            states,
-            count=lambda: self._count_step(indices, together),
-            undo=undo,
-            age=age,
-        )
+        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age)
 
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: Array | None = None
@@ -485,7 +472,7 @@ def zeros_like(weight: NDArray) -> NDArray:
     return zeros(weight.shape, weight.context, dtype=weight.dtype)
 
 
-def zero_states(count: int) -> Callable[[Any, Any, NDArray], State]:
+def zero_states(count: int) -> Any:
     """A method ``create_state`` of optimizers whose states are ``count`` arrays of zeros."""
 
     def create_state(self: Any, index: Any, weight: NDArray) -> State:

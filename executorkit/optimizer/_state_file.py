@@ -169,11 +169,8 @@ def _saved_devices(states: Mapping[Any, Any], names: int, count: int) -> int:
         return 1
     if count > 1:
         return count
-    return (
-        len(states) // names
-        if names and len(states) == last + 1 and len(states) % names == 0
-        else 1
-    )
+    complete = names and len(states) == last + 1 and len(states) % names == 0
+    return len(states) // names if complete else 1
 
 
 def _copy(state: Any) -> Any:

@@ -53,14 +53,6 @@ def activation(
     return _ACTIVATIONS[act_type](data)
 
 
-def _leaky_inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "gamma") if p.act_type == "prelu" else ("data",)
-
-
-def _leaky_outputs(p: Params) -> tuple[str, ...]:
-    return ("output", "mask") if p.act_type == "rrelu" else ("output",)
-
-
 def _infer_leaky_relu_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*(n for n in s if n != "gamma"))
     data, gamma = s["data"], s["gamma"]
@@ -127,8 +119,8 @@ def _gelu(x: Array) -> Array:
 
 @register(
     "LeakyReLU",
-    inputs=_leaky_inputs,
-    outputs=_leaky_outputs,
+    inputs=lambda p: ("data", "gamma") if p.act_type == "prelu" else ("data",),
+    outputs=lambda p: ("output", "mask") if p.act_type == "rrelu" else ("output",),
     infer_shape=_infer_leaky_relu_shape,
     output_shapes=_leaky_relu_output_shapes,
     uses_rng=lambda p, train: train and p.act_type == "rrelu",

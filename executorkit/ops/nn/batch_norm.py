@@ -11,16 +11,12 @@ from jax import Array, lax
 from ..schema.attrs import Aux, Shape, Train, Tuning
 from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
-from ..schema.inference import Params, ShapeFacts, TypeFacts, channel_shapes
+from ..schema.inference import Params, TypeFacts, channel_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MOVING_STATISTICS
 from .moments import at_least_float32, batch_normalize, mapped_axis, moving_normalize
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
-
-
-def _infer_shape(s: ShapeFacts, p: Params) -> None:
-    channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL)
 
 
 def _infer_type(t: TypeFacts, p: Params) -> None:
@@ -37,21 +33,13 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     return data, channels, channels
 
 
-def _visible(p: Params) -> int:
-    return 3 if p.output_mean_var else 1
-
-
-def _constant_inputs(p: Params) -> dict[str, float]:
-    return {"gamma": 1.0} if p.fix_gamma else {}
-
-
-_RULES = {
+_RULES: dict[str, Any] = {
     "outputs": ("output", "mean", "var"),
-    "visible": _visible,
-    "infer_shape": _infer_shape,
+    "visible": lambda p: 3 if p.output_mean_var else 1,
+    "infer_shape": lambda s, p: channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL),
     "output_shapes": _output_shapes,
     "infer_type": _infer_type,
-    "constant_inputs": _constant_inputs,
+    "constant_inputs": lambda p: {"gamma": 1.0} if p.fix_gamma else {},
     "traits": (MOVING_STATISTICS,),
 }
 

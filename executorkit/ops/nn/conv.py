@@ -35,6 +35,13 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
     return value
 
 
+def conv_window(p: Params) -> tuple[Shape, Shape, Shape]:
+    """stride, dilate and pad, with an entry for each axis of the kernel."""
+    defaults = {"stride": 1, "pad": 0, "dilate": 1}
+    stride, pad, dilate = (per_axis(n, p[n], len(p.kernel), d) for n, d in defaults.items())
+    return stride, dilate, pad
+
+
 def data_layout(layout: str | None, rank: int) -> str:
     """The letters of the data's axes; channels first unless stated otherwise."""
     if rank not in (1, 2, 3):
@@ -96,9 +103,7 @@ def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
     weight = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
     s.set("weight", weight, because)
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
-    stride = per_axis("stride", p.stride, rank, 1)
-    pad = per_axis("pad", p.pad, rank, 0)
-    dilate = per_axis("dilate", p.dilate, rank, 1)
+    stride, dilate, pad = conv_window(p)
     spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
     axes = spatial_axes(layout)
     for i, axis in enumerate(axes):
@@ -123,8 +128,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     data, weight = shapes[:2]
     rank = len(p.kernel)
     layout = data_layout(p.layout, rank)
-    stride, dilate = per_axis("stride", p.stride, rank, 1), per_axis("dilate", p.dilate, rank, 1)
-    pad = per_axis("pad", p.pad, rank, 0)
+    stride, dilate, pad = conv_window(p)
     channels = data[layout.index("C")] if len(data) == len(layout) else 0
     expected = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
     if min(*stride, *dilate, *p.kernel) < 1 or min(pad) < 0 or weight != expected:
@@ -311,12 +315,9 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
     if data is None:
         return
     channels = data[layout.index("C")]
-    s.set(
-        "weight",
-        shape_in_layout(layout, channels, p.num_filter // p.num_group, p.kernel),
-        because=f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}, "
-        f"num_group={p.num_group}",
-    )
+    because = f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}"
+    weight = shape_in_layout(layout, channels, p.num_filter // p.num_group, p.kernel)
+    s.set("weight", weight, f"{because}, num_group={p.num_group}")
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
     stride = per_axis("stride", p.stride, len(p.kernel), 1)
     sizes = tuple(data[a] for a in spatial_axes(layout))
@@ -372,8 +373,7 @@ def deconvolution(
     """
     rank = len(kernel)
     axes_layout = data_layout(layout, rank)
-    p = Params(kernel=kernel, stride=stride, dilate=dilate, pad=pad, adj=adj,
-               target_shape=target_shape)  # fmt: skip
+    p = Params(locals())
     axes = spatial_axes(axes_layout)
     strides = per_axis("stride", stride, rank, 1)
     sizes = tuple(data.shape[a] for a in axes)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, ShapeFacts, inputs_with, same_dtype_among
 from ..schema.operator_registry import register
 from ..schema.traits import LABEL_FOR_GRADIENT
 from ..tensor.ordering import order
@@ -124,11 +124,6 @@ def _packed(label: Array, keep: Array) -> Array:
     return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
 
-def _ctc_inputs(p: Params) -> tuple[str, ...]:
-    lengths = (("data_lengths", p.use_data_lengths), ("label_lengths", p.use_label_lengths))
-    return ("data", "label", *(name for name, used in lengths if used))
-
-
 def _infer_ctc_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 0), because="scores are (T, N, C)")
@@ -138,14 +133,13 @@ def _infer_ctc_shape(s: ShapeFacts, p: Params) -> None:
     s.set("label_lengths", (batch,), because=f"data is {data}")
 
 
-def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
-    t.same("data", "out0", "out1")
-
-
 @register(
     "CTCLoss", "_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss",
-    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape,
-    infer_type=_infer_ctc_type,
+    inputs=inputs_with(
+        "data", "label", data_lengths="use_data_lengths", label_lengths="use_label_lengths"
+    ),
+    outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape,
+    infer_type=same_dtype_among("data", "out0", "out1"),
 )  # fmt: skip
 def ctc_loss(
     data: Array,
@@ -207,14 +201,9 @@ def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
 
 
-def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
-    t.set("label", "int32")
-    t.same("data", "out0")
-
-
 @register(
-    "WarpCTC", infer_shape=_infer_warp_ctc_shape, infer_type=_infer_warp_ctc_type, loss=True,
-    traits={LABEL_FOR_GRADIENT},
+    "WarpCTC", infer_shape=_infer_warp_ctc_shape, loss=True, traits={LABEL_FOR_GRADIENT},
+    infer_type=same_dtype_among("data", "out0", label="int32"),
 )  # fmt: skip
 def warp_ctc(
     data: Array, label: Array | None = None, *, label_length: int = 0, input_length: int = 0

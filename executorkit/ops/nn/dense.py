@@ -12,10 +12,6 @@ from ..schema.operator_registry import register
 from ..schema.traits import FILTERS_FIRST, MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT
 
 
-def _inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
-
-
 def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("bias", (p.num_hidden,), because=f"num_hidden={p.num_hidden}")
@@ -23,12 +19,9 @@ def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     if data is not None:
         sizes = data[1:] if p.flatten else data[-1:]
         features = math.prod(sizes) if is_fully_known(sizes) else 0
-    s.set(
-        "weight",
-        (p.num_hidden, features),
-        because=f"num_hidden={p.num_hidden} and data is {data}"
-        + (f", flattened to {features}" if p.flatten else ""),
-    )
+    because = f"num_hidden={p.num_hidden} and data is {data}"
+    because += f", flattened to {features}" if p.flatten else ""
+    s.set("weight", (p.num_hidden, features), because)
     weight = s["weight"]
     if data is not None and weight is not None and (not p.flatten or len(data) == 2):
         s.set("data", (*data[:-1], weight[1]))
@@ -46,7 +39,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 @register(
     "FullyConnected",
-    inputs=_inputs,
+    inputs=lambda p: ("data", "weight") if p.no_bias else ("data", "weight", "bias"),
     infer_shape=infer_dense_shape,
     output_shapes=_output_shapes,
     traits={MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, FILTERS_FIRST},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ from jax import Array, lax
 from ...errors import MXNetError
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
-from ..schema.operator_registry import register
+from ..schema.operator_registry import named, register
 from ..schema.traits import IGNORES_UNKNOWN, LABEL_FOR_GRADIENT, NAMED_DATA
 from ..tensor.reverse_rules import with_vjp
 
@@ -80,70 +80,55 @@ def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
     s.set("label", shape, because=f"data is {data}")
 
 
-def _regression(forward, difference, data, label, grad_scale, tangent=None):
-    def gradient(out: Array, label: Array) -> Array:
-        per_sample = label.size // label.shape[0]
-        return difference(out, label.reshape(out.shape)) * (grad_scale / per_sample)
-
-    return loss_head(forward, gradient, data, label, tangent)
-
-
-@register(
-    "LinearRegressionOutput",
-    infer_shape=_infer_regression_shape,
-    loss=True,
-    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
-    kind="loss",
-)
-def linear_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
-    """data itself, with the gradient of half the squared error: ``out - label``, scaled.
-
-    data (N, ...), floating; label of the same shape, or any other of N and as many entries
-    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
-    of outputs per sample - not by N. Returns data's shape and dtype.
-    """
-    return _regression(identity, jnp.subtract, data, label, grad_scale)
+_REGRESSION = """{}, scaled.
+{}
+data (N, ...), floating; label of the same shape, or any other of N and as many entries
+((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
+of outputs per sample - not by N. Returns data's shape and dtype.
+"""
 
 
-@register(
-    "LogisticRegressionOutput",
-    infer_shape=_infer_regression_shape,
-    loss=True,
-    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
-    kind="loss",
-)
-def logistic_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
-    """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
-
-    data (N, ...), floating; label of the same shape, or any other of N and as many entries
-    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
-    of outputs per sample - not by N. Returns data's shape and dtype.
-    """
-    return _regression(
-        jax.nn.sigmoid, jnp.subtract, data, label, grad_scale, lambda out, t: t * out * (1 - out)
-    )
+def _sign_of_difference(out: Array, label: Array) -> Array:
+    return jnp.where(out > label, 1, -1).astype(out.dtype)
 
 
-@register(
-    "MAERegressionOutput",
-    infer_shape=_infer_regression_shape,
-    loss=True,
-    traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT},
-    kind="loss",
-)
-def mae_regression_output(data: Array, label: Array | None = None, *, grad_scale: float = 1.0):
-    """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
+#: Operator name: (function, its gradient's factor, words, remark, tangent).
+_REGRESSIONS: dict[str, tuple[Any, Any, str, str, Any]] = {
+    "LinearRegressionOutput": (
+        identity, jnp.subtract,
+        "data itself, with the gradient of half the squared error: ``out - label``", "", None,
+    ),
+    "LogisticRegressionOutput": (
+        jax.nn.sigmoid, jnp.subtract,
+        "``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``", "",
+        lambda out, t: t * out * (1 - out),
+    ),
+    "MAERegressionOutput": (
+        identity, _sign_of_difference,
+        "data itself, with the gradient of the absolute error: ``sign(out - label)``",
+        "\nWhere both are equal, the sign is -1.", None,
+    ),
+}  # fmt: skip
 
-    Where both are equal, the sign is -1.
-    data (N, ...), floating; label of the same shape, or any other of N and as many entries
-    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
-    of outputs per sample - not by N. Returns data's shape and dtype.
-    """
 
-    def sign(out: Array, label: Array) -> Array:
-        return jnp.where(out > label, 1, -1).astype(out.dtype)
+def _regression_op(
+    name: str, forward: Any, difference: Any, words: str, remark: str, tangent: Any
+) -> Callable[..., Array]:
+    def op(data: Array, label: Array | None = None, *, grad_scale: float = 1.0) -> Array:
+        def gradient(out: Array, label: Array) -> Array:
+            per_sample = label.size // label.shape[0]
+            return difference(out, label.reshape(out.shape)) * (grad_scale / per_sample)
 
-    return _regression(identity, sign, data, label, grad_scale)
+        return loss_head(forward, gradient, data, label, tangent)
+
+    return named(op, name, _REGRESSION.format(words, remark))
+
+
+for _name, _row in _REGRESSIONS.items():
+    register(
+        _name, infer_shape=_infer_regression_shape, loss=True,
+        traits={IGNORES_UNKNOWN, LABEL_FOR_GRADIENT}, kind="loss",
+    )(_regression_op(_name, *_row))  # fmt: skip
 
 
 @register("MakeLoss", infer_shape=same_shapes, loss=True, traits={NAMED_DATA}, kind="loss")

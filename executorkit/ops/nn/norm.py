@@ -20,19 +20,11 @@ from .moments import at_least_float32, standardize
 from .windows import reduce_windows
 
 
-def _infer_layer_norm_shape(s: ShapeFacts, p: Params) -> None:
-    channel_shapes(s, p.axis, "gamma", "beta")
-
-
-def _visible_moments(p: Params) -> int:
-    return 3 if p.output_mean_var else 1
-
-
 @register(
     "LayerNorm",
     outputs=("output", "mean", "std"),
-    visible=_visible_moments,
-    infer_shape=_infer_layer_norm_shape,
+    visible=lambda p: 3 if p.output_mean_var else 1,
+    infer_shape=lambda s, p: channel_shapes(s, p.axis, "gamma", "beta"),
     kind="norm",
 )
 def layer_norm(
@@ -58,10 +50,6 @@ def layer_norm(
     return tuple(a.astype(data.dtype) for a in (out, mean, jnp.sqrt(var + eps)))
 
 
-def _infer_instance_norm_shape(s: ShapeFacts, p: Params) -> None:
-    channel_shapes(s, 1, "gamma", "beta")
-
-
 def _instance_norm_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     rewrite = layout_elementwise(p, shapes[:1])
     return rewrite and rewrite._replace(outputs=3, function=partial(_instance_norm, axis=-1))
@@ -80,8 +68,9 @@ def _instance_norm(
 
 
 @register(
-    "InstanceNorm", outputs=("output", "mean", "var"), visible=1,
-    infer_shape=_infer_instance_norm_shape, layout_rule=_instance_norm_layout, kind="norm",
+    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, kind="norm",
+    infer_shape=lambda s, p: channel_shapes(s, 1, "gamma", "beta"),
+    layout_rule=_instance_norm_layout,
 )  # fmt: skip
 def instance_norm(data: Array, gamma: Array, beta: Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
@@ -110,7 +99,7 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "GroupNorm",
     outputs=("output", "mean", "std"),
-    visible=_visible_moments,
+    visible=lambda p: 3 if p.output_mean_var else 1,
     infer_shape=_infer_group_norm_shape,
     kind="norm",
 )

@@ -226,10 +226,7 @@ def rnn(
     where these are within 1e-9; its float32, lstm and gru agree with these), and it computes the
     relu of float64 in float32.
     """
-    sizes = PackedSizes.of(
-        Params(mode=mode, num_layers=num_layers, bidirectional=bidirectional,
-               state_size=state_size, projection_size=projection_size)
-    )  # fmt: skip
+    sizes = PackedSizes.of(Params(locals()))
     clip = _clip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
     step = {
         "rnn_relu": _plain(jax.nn.relu), "rnn_tanh": _plain(jnp.tanh), "lstm": _lstm(clip),
@@ -265,15 +262,9 @@ def rnn(
             from_input = jnp.einsum("tni,gi->tng", x, first["input"]) + first["input_bias"]
             states = (state,) if state_cell is None else (state, state_cell)
             init = [tuple(s[i] for s in states) for i in numbers]
-            group_masks = valid, [masks[layer] for layer in group[1:]]
+            inner, backward = (valid, [masks[layer] for layer in group[1:]]), direction == 1
             out, end = _run_layers(
-                step,
-                direction == 1,
-                group_cells,
-                from_input,
-                init=init,
-                masks=group_masks,
-                dropout=dropout,
+                step, backward, group_cells, from_input, init=init, masks=inner, dropout=dropout
             )
             outs.append(out)
             last += end

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
 from ..tensor.binary_arithmetic import convert
 from ..tensor.indexing import integer_indices
-
-
-def _inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "sequence_length") if p.use_sequence_length else ("data",)
 
 
 def _infer_lengths_shape(s: ShapeFacts, p: Params) -> None:
@@ -64,13 +62,14 @@ def _lengths(
     return lax.expand_dims(integer_indices(lengths), (axis,))
 
 
-@register(
-    "SequenceLast",
-    inputs=_inputs,
-    infer_shape=_infer_sequence_last_shape,
-    infer_type=_infer_type,
-    traits={NAMED_DATA},
-)
+_RULES: dict[str, Any] = {
+    "inputs": inputs_with("data", sequence_length="use_sequence_length"),
+    "infer_type": _infer_type,
+    "traits": {NAMED_DATA},
+}
+
+
+@register("SequenceLast", **_RULES, infer_shape=_infer_sequence_last_shape)
 def sequence_last(
     data: Array,
     sequence_length: Array | None = None,
@@ -91,13 +90,7 @@ def sequence_last(
     return lax.squeeze(jnp.take_along_axis(data, last, axis, mode="promise_in_bounds"), (axis,))
 
 
-@register(
-    "SequenceMask",
-    inputs=_inputs,
-    infer_shape=_infer_same_shape,
-    infer_type=_infer_type,
-    traits={NAMED_DATA},
-)
+@register("SequenceMask", **_RULES, infer_shape=_infer_same_shape)
 def sequence_mask(
     data: Array,
     sequence_length: Array | None = None,
@@ -119,13 +112,7 @@ def sequence_mask(
     return jnp.where(inside, data, convert(jnp.asarray(value, jnp.float32), data.dtype.name))
 
 
-@register(
-    "SequenceReverse",
-    inputs=_inputs,
-    infer_shape=_infer_same_shape,
-    infer_type=_infer_type,
-    traits={NAMED_DATA},
-)
+@register("SequenceReverse", **_RULES, infer_shape=_infer_same_shape)
 def sequence_reverse(
     data: Array,
     sequence_length: Array | None = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
-from ..schema.inference import Params, ShapeFacts, TypeFacts, normal_axis
+from ..schema.calls import same_signature
+from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with, normal_axis
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.binary_arithmetic import is_floating
@@ -16,10 +17,6 @@ from ..tensor.derivatives import with_jvp
 from .moments import at_least_float32
 
 OutType = Literal["float16", "float32", "float64"]
-
-
-def _inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "length") if p.use_length else ("data",)
 
 
 def _infer_shape(s: ShapeFacts, p: Params) -> None:
@@ -88,13 +85,11 @@ def _log_softmax(x: Array, axis: int) -> Array:
     return lax.sub(shifted, _spread(lax.log(total), x, axis))
 
 
+_RULES: dict[str, Any] = {"infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act"}
+
+
 @register(
-    "softmax",
-    inputs=_inputs,
-    infer_shape=_infer_shape,
-    infer_type=_infer_type,
-    traits={NAMED_DATA},
-    kind="act",
+    "softmax", **_RULES, inputs=inputs_with("data", length="use_length"), infer_shape=_infer_shape
 )
 def softmax(
     data: Array,
@@ -121,13 +116,7 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@register(
-    "log_softmax",
-    infer_shape=_infer_shape_without_length,
-    infer_type=_infer_type,
-    traits={NAMED_DATA},
-    kind="act",
-)
+@register("log_softmax", **_RULES, infer_shape=_infer_shape_without_length)
 def log_softmax(
     data: Array,
     *,
@@ -147,14 +136,8 @@ def log_softmax(
 
 
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
-def softmin(
-    data: Array,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: OutType | None = None,
-    use_length: bool | None = False,
-):
+@same_signature(log_softmax)
+def softmin(data, *, axis, temperature, dtype, use_length):
     """:func:`softmax` of -data along ``axis``.
 
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its

@@ -161,14 +161,11 @@ def _window_sums(x: Array, windows: WindowGrid) -> Array:
     def default(x: Array) -> Array:
         return _reduce_windows(x, False, windows)
 
+    def by_xla(g: Array) -> Array:
+        return jax.linear_transpose(default, varying_struct(shape, g.dtype, g))(g)[0]
+
     def transposed(g: Array) -> Array:
-        return for_platform(
-            g,
-            cpu=lambda g: _add_to_windows(g, shape, windows),
-            default=lambda g: jax.linear_transpose(default, varying_struct(shape, g.dtype, g))(g)[
-                0
-            ],
-        )
+        return for_platform(g, cpu=lambda g: _add_to_windows(g, shape, windows), default=by_xla)
 
     def forward(x: Array) -> Array:
         return for_platform(x, cpu=cpu, default=default)

@@ -11,6 +11,7 @@ from ..schema.operator_registry import register
 from ..schema.traits import MUTATES
 from .update_common import (
     CLIP,
+    COUNT,
     LAZY,
     LR,
     REQUIRED,
@@ -112,8 +113,8 @@ FTML = UpdateRule(
     ("d", "v", "z"),
     {
         **LR,
+        **_BETAS,
         "beta1": (float, 0.6),
-        "beta2": (float, 0.999),
         **_EPSILON,
         "t": (int, REQUIRED),
         **WD,
@@ -153,23 +154,20 @@ register_update("ftml_update", FTML)
 register_update("ftrl_update", FTRL)
 register_update("rmsprop_update", RMSPROP)
 register_update("rmspropalex_update", RMSPROP_ALEX)
+_NUMBERS = (Floats, REQUIRED)
+_MULTI_ADAMW: Attrs = {
+    "lrs": _NUMBERS,
+    **_BETAS,
+    **_EPSILON,
+    "wds": _NUMBERS,
+    "etas": _NUMBERS,
+    **CLIP,
+    **COUNT,
+}
 for _mixed in (False, True):
     _stem = f"{'mp_' if _mixed else ''}adamw_update"
     register_update(f"_{_stem}", ADAMW, mixed=_mixed)
-    register_multi_update(
-        f"_multi_{_stem}",
-        ADAMW,
-        {
-            "lrs": (Floats, REQUIRED),
-            **_BETAS,
-            **_EPSILON,
-            "wds": (Floats, REQUIRED),
-            "etas": (Floats, REQUIRED),
-            **CLIP,
-            "num_weights": (int, 1),
-        },
-        mixed=_mixed,
-    )
+    register_multi_update(f"_multi_{_stem}", ADAMW, _MULTI_ADAMW, mixed=_mixed)
 
 
 def _infer_group_shape(s: ShapeFacts, p: Params) -> None:

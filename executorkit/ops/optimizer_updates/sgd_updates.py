@@ -10,6 +10,7 @@ from jax import Array
 from ..schema.attrs import Floats
 from ..schema.inference import Params
 from .update_common import (
+    COUNT,
     LAZY,
     LR,
     REQUIRED,
@@ -92,10 +93,9 @@ SIGNUM = UpdateRule(
 )
 
 _RATES: Attrs = {"lrs": (Floats, REQUIRED), "wds": (Floats, REQUIRED)}
-_COUNT: Attrs = {"num_weights": (int, 1)}
 
 for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
-    _shared_attrs: Attrs = {**(_MOMENTUM if _update.states else {}), **RESCALE, **_COUNT}
+    _shared_attrs: Attrs = {**(_MOMENTUM if _update.states else {}), **RESCALE, **COUNT}
     for _mixed in (False, True):
         _name = f"{'mp_' if _mixed else ''}{_stem}_update"
         register_update(_name, _update, mixed=_mixed)

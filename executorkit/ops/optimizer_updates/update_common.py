@@ -17,7 +17,7 @@ from jax import Array
 
 from ..schema.attrs import Tuning
 from ..schema.calls import with_signature
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, ShapeFacts, TypeFacts, same_dtype_among, same_shapes_among
 from ..schema.operator_registry import register
 from ..schema.traits import MUTATES
 
@@ -28,6 +28,7 @@ LR: Attrs = {"lr": (float, REQUIRED)}
 WD: Attrs = {"wd": (float, 0.0)}
 CLIP: Attrs = {"clip_gradient": (float, -1.0)}
 RESCALE: Attrs = {"rescale_grad": (float, 1.0), **CLIP}
+COUNT: Attrs = {"num_weights": (int, 1)}
 LAZY: Attrs = {"lazy_update": (Tuning[bool], True)}
 
 #: Attributes of the forms for many weights: their names in the forms for one weight.
@@ -83,24 +84,6 @@ def rescale_and_clip(p: Params, grad: Array) -> Array:
     return clip_to_limit(grad * p.rescale_grad, p.clip_gradient)
 
 
-def _same(names: tuple[str, ...]) -> Callable[[ShapeFacts, Params], None]:
-    def infer_shape(s: ShapeFacts, p: Params) -> None:
-        s.same(*names)
-
-    return infer_shape
-
-
-def _infer_type(mixed: bool, mutated: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
-    def types(t: TypeFacts, p: Params) -> None:
-        if mixed:
-            t.same("weight", "grad", "out0")
-            t.same(*mutated)
-        else:
-            t.same("weight", "grad", *mutated, "out0")
-
-    return types
-
-
 _MIXED = (
     " The weight is the float32 copy ``weight32``, rounded; everything is computed in float32,"
     " which the states are too."
@@ -130,6 +113,10 @@ def register_update(
 
         return with_signature(run, name, doc, (*names, *rule.trailing), rule.attrs, states=mutated)
 
+    def mixed_types(t: TypeFacts, p: Params) -> None:
+        t.same("weight", "grad", "out0")
+        t.same(*mutated)
+
     doc = _ONE.format(
         words=update.words,
         states="".join(f", {n}" for n in mutated),
@@ -139,8 +126,8 @@ def register_update(
     register(
         name,
         traits={MUTATES},
-        infer_shape=_same((*names, "out0")),
-        infer_type=_infer_type(mixed, mutated),
+        infer_shape=same_shapes_among(*names, "out0"),
+        infer_type=mixed_types if mixed else same_dtype_among(*names, "out0"),
         in_place=None if in_place is None else form(in_place),
     )(form(update))
 

@@ -13,19 +13,9 @@ from jax import Array
 
 from ..nn.attention import interleaved_matmul_selfatt_qk, interleaved_matmul_selfatt_valatt
 from ..schema.attrs import Bodies
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, TypeFacts
 from ..schema.operator_registry import register
-from .int8_arithmetic import (
-    STEPS,
-    infer_range_end_shape,
-    max_magnitude,
-    product_range,
-    range_end,
-    round_to_dtype,
-    scale_of,
-    scale_of_array,
-    set_real_ranges,
-)
+from . import int8_arithmetic as int8
 
 
 def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
@@ -39,11 +29,6 @@ def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
     return names
 
 
-def _attention_outputs(p: Params) -> tuple[str, ...]:
-    ranges = p.quantized and not p.enable_float_output
-    return ("output", "min_output", "max_output") if ranges else ("output",)
-
-
 def _calibrated(p: Params) -> bool:
     return p.min_calib_range is not None and p.max_calib_range is not None
 
@@ -53,15 +38,11 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
         t.same()
         return
     arrays = 2 if "attention" in t else 1
-    set_real_ranges(t, arrays)
+    int8.set_real_ranges(t, arrays)
     t.set("queries_keys_values", "int8")
     t.set("attention", t["attention"] or "uint8")
     real, byte_dtype = p.enable_float_output, "int8" if _calibrated(p) else "int32"
     t.set("out0", "float32" if real else byte_dtype)
-
-
-def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
-    infer_range_end_shape(s, p)
 
 
 def _run_attention(
@@ -74,27 +55,36 @@ def _run_attention(
     ends = [arrays[count + 2 * i : count + 2 * i + 2] for i in range(count)]
     if count == 1:  # queries times keys: both are of the same array
         of_bytes, ends = of_bytes * 2, ends * 2
-    scale = scale_of_array(of_bytes[0], *ends[0]) * scale_of_array(of_bytes[1], *ends[1])
+    scale = int8.scale_of_array(of_bytes[0], *ends[0]) * int8.scale_of_array(of_bytes[1], *ends[1])
     total = attend(*(x.astype(jnp.float32) for x in of_bytes[:count]), heads=p.heads)
     if p.enable_float_output:
         return total / scale
     if _calibrated(p):
-        low, high = range_end(p.min_calib_range), range_end(p.max_calib_range)
-        return round_to_dtype(total / scale * scale_of("int8", low, high), "int8"), low, high
-    last = int(STEPS[of_bytes[1].dtype.name])
+        low, high = int8.range_end(p.min_calib_range), int8.range_end(p.max_calib_range)
+        return (
+            int8.round_to_dtype(total / scale * int8.scale_of("int8", low, high), "int8"),
+            low,
+            high,
+        )
+    last = int(int8.STEPS[of_bytes[1].dtype.name])
     if count == 1:
-        magnitude = max_magnitude(*ends[0])
+        magnitude = int8.max_magnitude(*ends[0])
         ends = [(-magnitude, magnitude), (-magnitude, magnitude)]
-    return jnp.round(total).astype(jnp.int32), *product_range(last, *ends[1], *ends[0])
+    return jnp.round(total).astype(jnp.int32), *int8.product_range(last, *ends[1], *ends[0])
 
 
-@register(
-    "_sg_mkldnn_selfatt_qk",
-    inputs=_input_names("queries_keys_values"),
-    outputs=_attention_outputs,
-    infer_shape=_infer_attention_shape,
-    infer_type=_infer_attention_type,
-)
+def _outputs(p: Params) -> tuple[str, ...]:
+    return int8.OUTPUTS if p.quantized and not p.enable_float_output else int8.OUTPUTS[:1]
+
+
+_RULES: dict[str, Any] = {
+    "outputs": _outputs,
+    "infer_shape": int8.infer_range_end_shape,
+    "infer_type": _infer_attention_type,
+}
+
+
+@register("_sg_mkldnn_selfatt_qk", **_RULES, inputs=_input_names("queries_keys_values"))
 def sg_mkldnn_selfatt_qk(
     queries_keys_values: Array,
     min_qkv: Any = None,
@@ -115,20 +105,13 @@ def sg_mkldnn_selfatt_qk(
     ``enable_float_output``; int8 over the calibrated range, if there is one; otherwise int32. The
     ends of its range are the second and third output (MXNet gives 0 for those of int32).
     """
-    p = Params(
-        heads=heads, quantized=quantized, enable_float_output=enable_float_output,
-        min_calib_range=min_calib_range, max_calib_range=max_calib_range,
-    )  # fmt: skip
+    p = Params(locals())
     ends = (min_qkv, max_qkv) if quantized else ()
     return _run_attention(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
 
 
 @register(
-    "_sg_mkldnn_selfatt_valatt",
-    inputs=_input_names("queries_keys_values", "attention"),
-    outputs=_attention_outputs,
-    infer_shape=_infer_attention_shape,
-    infer_type=_infer_attention_type,
+    "_sg_mkldnn_selfatt_valatt", **_RULES, inputs=_input_names("queries_keys_values", "attention")
 )
 def sg_mkldnn_selfatt_valatt(
     queries_keys_values: Array,
@@ -151,10 +134,7 @@ def sg_mkldnn_selfatt_valatt(
     (batch * heads, length, length). Returns (length, batch, heads * size). ``quantized`` is as for
     ``_sg_mkldnn_selfatt_qk``; attention is uint8 or int8 then.
     """
-    p = Params(
-        heads=heads, quantized=quantized, enable_float_output=enable_float_output,
-        min_calib_range=min_calib_range, max_calib_range=max_calib_range,
-    )  # fmt: skip
+    p = Params(locals())
     ends = (min_qkv, max_qkv, min_attention, max_attention)
     arrays = (queries_keys_values, attention, *(ends if quantized else ()))
     return _run_attention(interleaved_matmul_selfatt_valatt, p, *arrays)

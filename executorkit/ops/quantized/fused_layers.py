@@ -19,15 +19,7 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
 from ..schema.subgraph_bodies import infer_shapes_from_subgraph
 from ..schema.traits import INNER_STATES
-from .int8_arithmetic import (
-    STEPS,
-    product_range,
-    range_end,
-    round_to_dtype,
-    scale_of,
-    scale_of_array,
-    widest,
-)
+from . import int8_arithmetic as int8
 
 #: Operators whose results are never below 0, so that they are stored as uint8.
 _POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}
@@ -47,7 +39,7 @@ class QuantizedArray:
 
     @property
     def scale(self) -> Array:
-        return scale_of_array(self.array, self.low, self.high)
+        return int8.scale_of_array(self.array, self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +59,8 @@ class QuantizedProduct:
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
         # root without the barrier.
-        deviation = lax.optimization_barrier(jnp.sqrt(widest(var) + p.eps))
-        factor = (1.0 if p.fix_gamma else widest(gamma)) / deviation
+        deviation = lax.optimization_barrier(jnp.sqrt(int8.widest(var) + p.eps))
+        factor = (1.0 if p.fix_gamma else int8.widest(gamma)) / deviation
         factor = lax.optimization_barrier(factor.astype(jnp.float32))
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - factor * mean if self.bias is None else beta + factor * (self.bias - mean)
@@ -84,18 +76,18 @@ class QuantizedProduct:
         if isinstance(self.weight, QuantizedArray):
             return self.weight.array, self.weight.scale
         if self.per_tensor:
-            scale = scale_of("int8", *self.weight_range())
-            return round_to_dtype(self.weight * scale, "int8"), range_end(scale)
+            scale = int8.scale_of("int8", *self.weight_range())
+            return int8.round_to_dtype(self.weight * scale, "int8"), int8.range_end(scale)
         axes = tuple(range(1, self.weight.ndim))
         magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
-        scale = STEPS["int8"] / jnp.where(magnitudes > 0, magnitudes, 1)
+        scale = int8.STEPS["int8"] / jnp.where(magnitudes > 0, magnitudes, 1)
         if isinstance(self.bias, Array):
             bias = jnp.abs(self.bias)
             limit = _MAX_BIAS / jnp.where(bias > 0, bias, 1) / self.data.scale
             scale = jnp.where(bias > 0, jnp.minimum(scale, limit), scale)
         groups = self.params.get("num_group", 1)
         group_scale = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
-        return round_to_dtype(
+        return int8.round_to_dtype(
             self.weight * _per_filter(group_scale, self.weight.ndim, 0), "int8"
         ), scale
 
@@ -103,13 +95,13 @@ class QuantizedProduct:
         """The ends of the weight's range, (1,) each."""
         if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
-        magnitude = range_end(jnp.max(jnp.abs(self.weight)))
+        magnitude = int8.range_end(jnp.max(jnp.abs(self.weight)))
         return -magnitude, magnitude
 
     def output_range(self) -> tuple[Array, Array]:
         """The real numbers that the smallest and the largest int32 stand for, (1,) each."""
-        last = int(STEPS[self.data.array.dtype.name])
-        return product_range(last, self.data.low, self.data.high, *self.weight_range())
+        last = int(int8.STEPS[self.data.array.dtype.name])
+        return int8.product_range(last, self.data.low, self.data.high, *self.weight_range())
 
     def unit(self) -> Array:
         """Steps per unit of the sums of products; a scalar if all filters have one scale."""
@@ -237,9 +229,9 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
         )
     calibrated, with_sum = _calibrated(p), sum(isinstance(x, QuantizedArray) for x in inputs) > 1
     activated = body.last[0].name not in _PRODUCTS
-    low, high = (range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))
+    low, high = (int8.range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))
     dtype = "uint8" if is_nonnegative(p) else "int8"
-    scale = scale_of(dtype, low, high)
+    scale = int8.scale_of(dtype, low, high)
     # Behind an affine map, activations see real numbers, behind a convolution steps of the output.
     in_real = p.enable_float_output or (calibrated and _is_dense(p) and activated)
     interpreter = QuantizedInterpreter(
@@ -255,7 +247,7 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
         product = interpreter.products[-1]
         return jnp.round(result).astype(jnp.int32), *product.output_range(), *states
     stored = interpreter.addends[0].array.dtype.name if interpreter.addends else dtype
-    steps = round_to_dtype(result * scale if in_real else result, stored)
+    steps = int8.round_to_dtype(result * scale if in_real else result, stored)
     return lax.bitcast_convert_type(steps, dtype), low, high, *states
 
 
@@ -280,9 +272,8 @@ def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
         of_bytes, fixed = inner[:1], inner[1:pairs]
     else:
         of_bytes, fixed = [*inner[:1], *inner[-1:]][:pairs], []
-    for name in of_bytes:
-        t.set(name, t[name] or "uint8")
-    for name in (*fixed,):
+    int8.default_to_unsigned(t, *of_bytes)
+    for name in fixed:
         t.set(name, t[name] or "int8")
     real = [name for name in inner if name not in (*of_bytes, *fixed)]
     for name in (*real, *ends, "out1", "out2"):
@@ -294,13 +285,9 @@ def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
         t.set("out0", "float32")
 
 
-def _conv_outputs(p: Params) -> tuple[str, ...]:
-    return ("output", "output_min", "output_max") if _has_ranges(p) else ("output",)
-
-
 @register(
     "_sg_mkldnn_conv",
-    outputs=_conv_outputs,
+    outputs=lambda p: ("output", "output_min", "output_max")[: 3 if _has_ranges(p) else 1],
     infer_shape=_infer_fused_shape,
     infer_type=lambda t, p: _infer_fused_type(t, p, weights=False),
     traits={INNER_STATES},
@@ -332,25 +319,12 @@ def sg_mkldnn_conv(
     MXNet, groups of several filters lose accuracy: the filters of the k-th group are quantised with
     the scale of the k-th filter.
     """
-    return _run_fused(
-        data,
-        Params(
-            quantized=quantized,
-            enable_float_output=enable_float_output,
-            min_calib_range=min_calib_range,
-            max_calib_range=max_calib_range,
-            bodies=bodies,
-        ),
-    )
-
-
-def _dense_outputs(p: Params) -> tuple[str, ...]:
-    return ("output", "min_output", "max_output") if _has_ranges(p) else ("output",)
+    return _run_fused(data, Params(locals()))
 
 
 @register(
     "_sg_mkldnn_fully_connected",
-    outputs=_dense_outputs,
+    outputs=lambda p: int8.OUTPUTS[: 3 if _has_ranges(p) else 1],
     infer_shape=_infer_fused_shape,
     infer_type=lambda t, p: _infer_fused_type(t, p, weights=True),
     traits={INNER_STATES},
@@ -372,14 +346,4 @@ def sg_mkldnn_fully_connected(
     behind them, with ``quantized``, the two ends, (1,) each, of the range of each of these that is
     int8 or uint8. Returns what ``_sg_mkldnn_conv`` returns.
     """
-    return _run_fused(
-        data,
-        Params(
-            quantized=quantized,
-            channel_wise_quantize=channel_wise_quantize,
-            enable_float_output=enable_float_output,
-            min_calib_range=min_calib_range,
-            max_calib_range=max_calib_range,
-            bodies=bodies,
-        ),
-    )
+    return _run_fused(data, Params(locals()))

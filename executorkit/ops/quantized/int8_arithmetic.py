@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import InferShape, Params, ShapeFacts, TypeFacts
 
 #: Quantisation steps from 0 to the larger end of the range, as MXNet counts them: half a step more
 #: than the type's largest value, so that the last step is as wide as the others.
@@ -105,6 +105,16 @@ def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:
     for name in s:
         if "min" in name or "max" in name:
             s.set(name, (1,), because="it is one end of a range")
+
+
+def with_range_ends(rule: InferShape) -> InferShape:
+    """A shape rule, and (1,) for the ends of ranges."""
+
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
+        rule(s, p)
+        infer_range_end_shape(s, p)
+
+    return infer_shape
 
 
 def infer_same_range_type(t: TypeFacts, p: Params) -> None:

@@ -8,48 +8,31 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import ShapeError
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes_among
 from ..schema.operator_registry import register
-from .int8_arithmetic import (
-    INT32,
-    STEPS,
-    OutType,
-    is_unsigned,
-    max_magnitude,
-    range_end,
-    round_to_dtype,
-    scale_of,
-    scale_of_array,
-    set_real_ranges,
-    widest,
-)
+from . import int8_arithmetic as int8
 
 #: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
 _MAX_CODES = {"int8": 127, "uint8": 255}
 _QUANTIZE_OUTPUTS = ("output0", "output1", "output2")
-
-
-def _infer_quantize_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("data", "out0")
-    for name in ("min_range", "max_range"):
-        s.set(name, (1,), because="it is one end of a range")
+_SHAPES = int8.with_range_ends(same_shapes_among("data", "out0"))
 
 
 def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:
-    set_real_ranges(t)
-    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
+    int8.set_real_ranges(t)
+    t.set("out0", "uint8" if int8.is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
 def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     t.set("data", "float32")
-    set_real_ranges(t)
+    int8.set_real_ranges(t)
     t.set("out0", p.out_type)
 
 
 @register(
     "_contrib_quantize",
     outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_infer_quantize_shape,
+    infer_shape=_SHAPES,
     infer_type=_infer_quantize_type,
 )
 def quantize(
@@ -61,33 +44,28 @@ def quantize(
     m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
     covers: -m and m for int8, min_range and max_range for uint8.
     """
-    magnitude = max_magnitude(min_range, max_range)
+    magnitude = int8.max_magnitude(min_range, max_range)
     out = _quantized_over(data, magnitude, out_type)
     if out_type == "uint8":
-        return out, range_end(min_range), range_end(max_range)
-    return out, range_end(-magnitude), range_end(magnitude)
+        return out, int8.range_end(min_range), int8.range_end(max_range)
+    return out, int8.range_end(-magnitude), int8.range_end(magnitude)
 
 
 def _quantized_over(data: Array, magnitude: Array, dtype: str) -> Array:
     """Floating numbers in steps of which the type's largest value stands for ``magnitude``."""
-    return round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
-
-
-def _infer_v2_type(t: TypeFacts, p: Params) -> None:
-    set_real_ranges(t)
-    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
+    return int8.round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
 
 
 @register(
     "_contrib_quantize_v2",
     outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_infer_quantize_shape,
-    infer_type=_infer_v2_type,
+    infer_shape=_SHAPES,
+    infer_type=_infer_byte_output_type,
 )
 def quantize_v2(
     data: Array,
     *,
-    out_type: OutType = "int8",
+    out_type: int8.OutType = "int8",
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
@@ -100,22 +78,22 @@ def quantize_v2(
     uint8. Data that is quantised already keeps its bits, over the calibrated range or that of its
     steps; as in MXNet they are only read as the type that ``out_type`` says.
     """
-    unsigned = is_unsigned(out_type, min_calib_range)
+    unsigned = int8.is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
-    steps = STEPS.get(data.dtype.name)
+    steps = int8.STEPS.get(data.dtype.name)
     if min_calib_range is not None and max_calib_range is not None:
-        low, high = range_end(min_calib_range), range_end(max_calib_range)
+        low, high = int8.range_end(min_calib_range), int8.range_end(max_calib_range)
     elif steps is not None:
-        low, high = range_end(-steps if data.dtype == jnp.int8 else 0.0), range_end(steps)
+        low, high = int8.range_end(-steps if data.dtype == jnp.int8 else 0.0), int8.range_end(steps)
     else:
-        low, high = range_end(jnp.min(data)), range_end(jnp.max(data))
+        low, high = int8.range_end(jnp.min(data)), int8.range_end(jnp.max(data))
     if steps is not None:
         return data.astype(dtype), low, high
-    out = round_to_dtype(data * scale_of(dtype, low, high), dtype)
+    out = int8.round_to_dtype(data * int8.scale_of(dtype, low, high), dtype)
     if unsigned:
         return out, low, high
-    magnitude = max_magnitude(low, high)
-    return out, range_end(-magnitude), range_end(magnitude)
+    magnitude = int8.max_magnitude(low, high)
+    return out, int8.range_end(-magnitude), int8.range_end(magnitude)
 
 
 def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
@@ -123,9 +101,7 @@ def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
         t.set(name, "float32")
 
 
-@register(
-    "_contrib_dequantize", infer_shape=_infer_quantize_shape, infer_type=_infer_dequantize_type
-)
+@register("_contrib_dequantize", infer_shape=_SHAPES, infer_type=_infer_dequantize_type)
 def dequantize(
     data: Array, min_range: Array, max_range: Array, *, out_type: Literal["float32"] = "float32"
 ):
@@ -134,7 +110,7 @@ def dequantize(
     data (...), int8 or uint8; min_range and max_range (1,), the range that it covers; returns
     ``data * m / S``, float32, m being the larger magnitude of the two and S 127.5 or 255.5.
     """
-    return data.astype(jnp.float32) / scale_of_array(data, min_range, max_range)
+    return data.astype(jnp.float32) / int8.scale_of_array(data, min_range, max_range)
 
 
 def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
@@ -145,7 +121,7 @@ def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
 @register(
     "_contrib_requantize",
     outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_infer_quantize_shape,
+    infer_shape=_SHAPES,
     infer_type=_infer_requantize_type,
 )
 def requantize(
@@ -153,7 +129,7 @@ def requantize(
     min_range: Array,
     max_range: Array,
     *,
-    out_type: OutType = "int8",
+    out_type: int8.OutType = "int8",
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
@@ -164,14 +140,16 @@ def requantize(
     it covers: -m and m for int8, 0 and m for uint8. S is 127 or 255, m the larger magnitude of the
     calibrated range, or else of x. ``auto`` is uint8 where a calibrated range has nothing below 0.
     """
-    real = data.astype(jnp.float32) * (max_magnitude(min_range, max_range) / INT32)
+    real = data.astype(jnp.float32) * (int8.max_magnitude(min_range, max_range) / int8.INT32)
     if min_calib_range is None or max_calib_range is None:
         magnitude = jnp.max(jnp.abs(real))
     else:
-        magnitude = max_magnitude(range_end(min_calib_range), range_end(max_calib_range))
-    unsigned = is_unsigned(out_type, min_calib_range)
+        magnitude = int8.max_magnitude(
+            int8.range_end(min_calib_range), int8.range_end(max_calib_range)
+        )
+    unsigned = int8.is_unsigned(out_type, min_calib_range)
     out = _quantized_over(real, magnitude, "uint8" if unsigned else "int8")
-    return out, range_end(0.0 if unsigned else -magnitude), range_end(magnitude)
+    return out, int8.range_end(0.0 if unsigned else -magnitude), int8.range_end(magnitude)
 
 
 #: Probability given to empty bins, taken from the others, before distributions are compared.
@@ -233,7 +211,7 @@ def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int
     half = num_quantized_bins // 2
     if hist.ndim != 1 or hist.shape[0] < num_quantized_bins:
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
-    counts = widest(lax.stop_gradient(hist))
+    counts = int8.widest(lax.stop_gradient(hist))
     half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
     sums, nonzeros = (
         jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x)])

@@ -19,19 +19,7 @@ from ..schema.attrs import Aux, Count, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from ..tensor.indexing import IndexedType, embedding, infer_embedding_shape
-from .int8_arithmetic import (
-    OUTPUTS,
-    exact_product,
-    infer_range_end_shape,
-    infer_same_range_type,
-    product_range,
-    range_end,
-    round_to_dtype,
-    scale_of,
-    scale_of_array,
-    set_real_ranges,
-    widest,
-)
+from . import int8_arithmetic as int8
 
 
 def _product_inputs(p: Params) -> tuple[str, ...]:
@@ -43,7 +31,7 @@ def _product_inputs(p: Params) -> tuple[str, ...]:
 def _infer_product_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int32")
-    set_real_ranges(t, 2 if p.no_bias else 3)
+    int8.set_real_ranges(t, 2 if p.no_bias else 3)
 
 
 def _infer_conv_type(t: TypeFacts, p: Params) -> None:
@@ -51,16 +39,11 @@ def _infer_conv_type(t: TypeFacts, p: Params) -> None:
     _infer_product_type(t, p)
 
 
-def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
-    infer_convolution_shape(s, p)
-    infer_range_end_shape(s, p)
-
-
 @register(
     "_contrib_quantized_conv",
     inputs=_product_inputs,
-    outputs=OUTPUTS,
-    infer_shape=_infer_conv_shape,
+    outputs=int8.OUTPUTS,
+    infer_shape=int8.with_range_ends(infer_convolution_shape),
     infer_type=_infer_conv_type,
 )
 def quantized_conv(
@@ -99,21 +82,16 @@ def quantized_conv(
             num_filter=num_filter, num_group=num_group, no_bias=True, layout=layout,
         )  # fmt: skip
 
-    total = exact_product(product, data, weight, weight.size // num_filter)
+    total = int8.exact_product(product, data, weight, weight.size // num_filter)
     total = with_bias(total, None if bias is None else bias.astype(jnp.int32), layout or "NCHW")
-    return total, *product_range(127, min_data, max_data, min_weight, max_weight)
-
-
-def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
-    infer_dense_shape(s, p)
-    infer_range_end_shape(s, p)
+    return total, *int8.product_range(127, min_data, max_data, min_weight, max_weight)
 
 
 @register(
     "_contrib_quantized_fully_connected",
     inputs=_product_inputs,
-    outputs=OUTPUTS,
-    infer_shape=_infer_dense_shape,
+    outputs=int8.OUTPUTS,
+    infer_shape=int8.with_range_ends(infer_dense_shape),
     infer_type=_infer_conv_type,
 )
 def quantized_fully_connected(
@@ -140,30 +118,27 @@ def quantized_fully_connected(
     def product(data: Array, weight: Array) -> Array:
         return fully_connected(data, weight, num_hidden=num_hidden, no_bias=True, flatten=flatten)
 
-    total = exact_product(product, data, weight, weight.shape[1])
+    total = int8.exact_product(product, data, weight, weight.shape[1])
     if bias is not None:
-        scale = scale_of_array(data, min_data, max_data)
-        scale *= scale_of("int8", min_weight, max_weight) / scale_of("int8", min_bias, max_bias)
+        scale = int8.scale_of_array(data, min_data, max_data)
+        scale *= int8.scale_of("int8", min_weight, max_weight) / int8.scale_of(
+            "int8", min_bias, max_bias
+        )
         total += (bias.astype(jnp.float32) * scale).astype(jnp.int32)
     steps = 255 if data.dtype == jnp.uint8 else 127
-    return total, *product_range(steps, min_data, max_data, min_weight, max_weight)
-
-
-def _infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
-    infer_embedding_shape(s, p)
-    infer_range_end_shape(s, p)
+    return total, *int8.product_range(steps, min_data, max_data, min_weight, max_weight)
 
 
 def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int8")
-    set_real_ranges(t, 2)
+    int8.set_real_ranges(t, 2)
 
 
 @register(
     "_contrib_quantized_embedding",
-    outputs=OUTPUTS,
-    infer_shape=_infer_embedding_shape,
+    outputs=int8.OUTPUTS,
+    infer_shape=int8.with_range_ends(infer_embedding_shape),
     infer_type=_infer_embedding_type,
 )
 def quantized_embedding(
@@ -189,14 +164,14 @@ def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
     channels = s["data"][p.axis] if s["data"] else 0
     for name in ("gamma", "beta", "moving_mean", "moving_var"):
         s.set(name, (channels,), because=f"data is {s['data']} and axis={p.axis}")
-    infer_range_end_shape(s, p)
+    int8.infer_range_end_shape(s, p)
 
 
 @register(
     "_contrib_quantized_batch_norm",
-    outputs=OUTPUTS,
+    outputs=int8.OUTPUTS,
     infer_shape=_infer_norm_shape,
-    infer_type=infer_same_range_type,
+    infer_type=int8.infer_same_range_type,
 )
 def quantized_batch_norm(
     data: Array,
@@ -226,12 +201,12 @@ def quantized_batch_norm(
     """
     if min_calib_range is None or max_calib_range is None:
         raise AttributeValueError("min_calib_range and max_calib_range are not given")
-    low, high = range_end(min_calib_range), range_end(max_calib_range)
-    scale = scale_of("int8", low, high)
-    slope = widest(gamma) / jnp.sqrt(widest(moving_var) + eps)
+    low, high = int8.range_end(min_calib_range), int8.range_end(max_calib_range)
+    scale = int8.scale_of("int8", low, high)
+    slope = int8.widest(gamma) / jnp.sqrt(int8.widest(moving_var) + eps)
     offset = (beta - moving_mean * slope) * scale
-    slope = slope * (scale / scale_of_array(data, min_data, max_data)) / math.sqrt(1 + eps)
+    slope = slope * (scale / int8.scale_of_array(data, min_data, max_data)) / math.sqrt(1 + eps)
     along = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
     slope, offset = (x.astype(jnp.float32).reshape(along) for x in (slope, offset))
-    out = round_to_dtype(data.astype(jnp.float32) * slope + offset, "int8")
+    out = int8.round_to_dtype(data.astype(jnp.float32) * slope + offset, "int8")
     return out, low, high, moving_mean, moving_var

@@ -8,7 +8,7 @@ Nothing here has a gradient, as in MXNet.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -16,31 +16,19 @@ from jax import Array, lax
 from ...errors import AttributeValueError
 from ..nn.pool import Layout as PoolLayout, pooling
 from ..schema.attrs import Shape, Tuning
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, TypeFacts, same_shapes_among
 from ..schema.operator_registry import register
 from ..tensor.shape import flatten
-from .int8_arithmetic import (
-    INT32,
-    OUTPUTS,
-    default_to_unsigned,
-    infer_range_end_shape,
-    infer_same_range_type,
-    max_magnitude,
-    product_range,
-    range_end,
-    round_to_dtype,
-    scale_of,
-    scale_of_array,
-    set_real_ranges,
-)
+from . import int8_arithmetic as int8
+
+_SAME_RANGE: dict[str, Any] = {
+    "outputs": int8.OUTPUTS,
+    "infer_shape": int8.infer_range_end_shape,
+    "infer_type": int8.infer_same_range_type,
+}
 
 
-@register(
-    "_contrib_quantized_pooling",
-    outputs=OUTPUTS,
-    infer_shape=infer_range_end_shape,
-    infer_type=infer_same_range_type,
-)
+@register("_contrib_quantized_pooling", **_SAME_RANGE)
 def quantized_pooling(
     data: Array,
     min_data: Array,
@@ -75,15 +63,10 @@ def quantized_pooling(
     )  # fmt: skip
     if whole_windows:
         out = out / math.prod(kernel)
-    return round_to_dtype(out, data.dtype.name), min_data, max_data
+    return int8.round_to_dtype(out, data.dtype.name), min_data, max_data
 
 
-@register(
-    "_contrib_quantized_flatten",
-    outputs=OUTPUTS,
-    infer_shape=infer_range_end_shape,
-    infer_type=infer_same_range_type,
-)
+@register("_contrib_quantized_flatten", **_SAME_RANGE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array):
     """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
@@ -92,13 +75,13 @@ def quantized_flatten(data: Array, min_data: Array, max_data: Array):
 def _infer_act_type(t: TypeFacts, p: Params) -> None:
     t.set("data", t["data"] or "int8")
     t.set("out0", "int8")
-    set_real_ranges(t)
+    int8.set_real_ranges(t)
 
 
 @register(
     "_contrib_quantized_act",
-    outputs=OUTPUTS,
-    infer_shape=infer_range_end_shape,
+    outputs=int8.OUTPUTS,
+    infer_shape=int8.infer_range_end_shape,
     infer_type=_infer_act_type,
 )
 def quantized_act(
@@ -124,16 +107,16 @@ def _concat_inputs(p: Params) -> tuple[str, ...]:
 
 def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     names = [f"arg{i}" for i in range(p.num_args)]
-    set_real_ranges(t, p.num_args)
-    default_to_unsigned(t, *names)
+    int8.set_real_ranges(t, p.num_args)
+    int8.default_to_unsigned(t, *names)
     t.set("out0", "int8" if "int8" in (t[name] for name in names) else "uint8")
 
 
 @register(
     "_contrib_quantized_concat",
     inputs=_concat_inputs,
-    outputs=OUTPUTS,
-    infer_shape=infer_range_end_shape,
+    outputs=int8.OUTPUTS,
+    infer_shape=int8.infer_range_end_shape,
     infer_type=_infer_concat_type,
 )
 def quantized_concat(*data: Array, num_args: int, dim: int = 1):
@@ -146,23 +129,19 @@ def quantized_concat(*data: Array, num_args: int, dim: int = 1):
     low = jnp.min(jnp.stack(lows), axis=0)
     high = jnp.max(jnp.stack(highs), axis=0)
     dtype = "uint8" if all(part.dtype == jnp.uint8 for part in parts) else "int8"
-    scale = scale_of(dtype, low, high)
+    scale = int8.scale_of(dtype, low, high)
     moved = [
-        round_to_dtype(part.astype(jnp.float32) * (scale / scale_of_array(part, a, b)), dtype)
+        int8.round_to_dtype(
+            part.astype(jnp.float32) * (scale / int8.scale_of_array(part, a, b)), dtype
+        )
         for part, a, b in zip(parts, lows, highs, strict=True)
     ]
     return jnp.concatenate(moved, axis=dim), low, high
 
 
-def _infer_pair_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("lhs", "rhs", "out0")
-    for name in ("lhs_min", "lhs_max", "rhs_min", "rhs_max"):
-        s.set(name, (1,), because="it is one end of a range")
-
-
 def _infer_pair_type(t: TypeFacts, p: Params) -> None:
-    set_real_ranges(t, 2)
-    default_to_unsigned(t, "lhs", "rhs")
+    int8.set_real_ranges(t, 2)
+    int8.default_to_unsigned(t, "lhs", "rhs")
     if p.get("enable_float_output"):
         t.set("out0", "float32")
     elif p.min_calib_range is None:
@@ -171,12 +150,13 @@ def _infer_pair_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", "uint8" if t["lhs"] == t["rhs"] == "uint8" else "int8")
 
 
-@register(
-    "_contrib_quantized_elemwise_add",
-    outputs=OUTPUTS,
-    infer_shape=_infer_pair_shape,
-    infer_type=_infer_pair_type,
-)
+_PAIR: dict[str, Any] = {
+    "infer_shape": int8.with_range_ends(same_shapes_among("lhs", "rhs", "out0")),
+    "infer_type": _infer_pair_type,
+}
+
+
+@register("_contrib_quantized_elemwise_add", **_PAIR, outputs=int8.OUTPUTS)
 def quantized_elemwise_add(
     lhs: Array,
     rhs: Array,
@@ -195,37 +175,32 @@ def quantized_elemwise_add(
     int8 in steps of the result; without a calibrated range that saturates nearly all of it.
     """
     mixed = lhs.dtype != rhs.dtype
-    addends = [(lhs, scale_of_array(lhs, lhs_min, lhs_max))]
-    addends += [(rhs, scale_of_array(rhs, rhs_min, rhs_max))]
+    addends = [(lhs, int8.scale_of_array(lhs, lhs_min, lhs_max))]
+    addends += [(rhs, int8.scale_of_array(rhs, rhs_min, rhs_max))]
 
     def total(scale: Array) -> Array:
         parts = [x.astype(jnp.float32) * (scale / steps) for x, steps in addends]
         if mixed:
             unsigned = 0 if lhs.dtype == jnp.uint8 else 1
-            parts[unsigned] = round_to_dtype(parts[unsigned], "int8").astype(jnp.float32)
+            parts[unsigned] = int8.round_to_dtype(parts[unsigned], "int8").astype(jnp.float32)
         return parts[0] + parts[1]
 
     if min_calib_range is None or max_calib_range is None:
-        magnitude = max_magnitude(lhs_min, lhs_max) + max_magnitude(rhs_min, rhs_max)
+        magnitude = int8.max_magnitude(lhs_min, lhs_max) + int8.max_magnitude(rhs_min, rhs_max)
         return (
-            jnp.round(total(INT32 / magnitude)).astype(jnp.int32),
-            range_end(-magnitude),
-            range_end(magnitude),
+            jnp.round(total(int8.INT32 / magnitude)).astype(jnp.int32),
+            int8.range_end(-magnitude),
+            int8.range_end(magnitude),
         )
-    low, high = range_end(min_calib_range), range_end(max_calib_range)
+    low, high = int8.range_end(min_calib_range), int8.range_end(max_calib_range)
     dtype = "uint8" if lhs.dtype == rhs.dtype == jnp.uint8 else "int8"
-    return round_to_dtype(total(scale_of(dtype, low, high)), dtype), low, high
-
-
-def _mul_outputs(p: Params) -> tuple[str, ...]:
-    return OUTPUTS[:1] if p.enable_float_output else OUTPUTS
+    return int8.round_to_dtype(total(int8.scale_of(dtype, low, high)), dtype), low, high
 
 
 @register(
     "_contrib_quantized_elemwise_mul",
-    outputs=_mul_outputs,
-    infer_shape=_infer_pair_shape,
-    infer_type=_infer_pair_type,
+    **_PAIR,
+    outputs=lambda p: int8.OUTPUTS[:1] if p.enable_float_output else int8.OUTPUTS,
 )
 def quantized_elemwise_mul(
     lhs: Array,
@@ -245,11 +220,11 @@ def quantized_elemwise_mul(
     0; otherwise int32.
     """
     total = lhs.astype(jnp.int32) * rhs.astype(jnp.int32)
-    scale = scale_of_array(lhs, lhs_min, lhs_max) * scale_of_array(rhs, rhs_min, rhs_max)
+    scale = int8.scale_of_array(lhs, lhs_min, lhs_max) * int8.scale_of_array(rhs, rhs_min, rhs_max)
     if enable_float_output:
         return total / scale.astype(jnp.float32)
     if min_calib_range is None or max_calib_range is None:
-        return total, *product_range(127, lhs_min, lhs_max, rhs_min, rhs_max)
-    low, high = range_end(min_calib_range), range_end(max_calib_range)
-    steps = jnp.trunc(total * (scale_of("int8", low, high) / scale))
-    return round_to_dtype(steps, "int8"), low, high
+        return total, *int8.product_range(127, lhs_min, lhs_max, rhs_min, rhs_max)
+    low, high = int8.range_end(min_calib_range), int8.range_end(max_calib_range)
+    steps = jnp.trunc(total * (int8.scale_of("int8", low, high) / scale))
+    return int8.round_to_dtype(steps, "int8"), low, high

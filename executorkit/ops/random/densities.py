@@ -12,7 +12,7 @@ from jax import Array, lax
 from ...errors import ShapeError
 from ..schema.attrs import Shape
 from ..schema.calls import with_signature
-from ..schema.inference import Params, ShapeFacts
+from ..schema.inference import same_shapes_among
 from ..schema.operator_registry import register
 
 
@@ -112,9 +112,6 @@ def _register_density(stem: str, d: Density) -> None:
         log = d.log(sample, *placed)
         return log if attrs["is_log"] else jnp.exp(log)
 
-    def infer_shape(s: ShapeFacts, p: Params) -> None:
-        s.same(*d.parameters)
-
     name = f"_random_pdf_{stem}"
     doc = (
         f"The density of each x in sample: {d.equation}.\n\n"
@@ -123,7 +120,7 @@ def _register_density(stem: str, d: Density) -> None:
         "logarithm."
     )
     arrays = ("sample", *d.parameters)
-    register(name, name[1:], infer_shape=infer_shape)(
+    register(name, name[1:], infer_shape=same_shapes_among(*d.parameters))(
         with_signature(run, name, doc, arrays, {"is_log": (bool, False)})
     )
 

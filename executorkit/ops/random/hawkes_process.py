@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import DTypeError
-from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.inference import Params, ShapeFacts, same_dtype_among
 from ..schema.operator_registry import register
 from ..tensor.binary_arithmetic import is_floating
 
@@ -25,16 +25,11 @@ def _infer_hawkes_shape(s: ShapeFacts, p: Params) -> None:
     s.same("valid_length", "max_time", "out0")
 
 
-def _infer_hawkes_type(t: TypeFacts, p: Params) -> None:
-    t.same(*(n for n in t if n != "marks"))
-    t.set("marks", "int32")
-
-
 @register(
     "_contrib_hawkesll",
     outputs=("output", "out_state"),
     infer_shape=_infer_hawkes_shape,
-    infer_type=_infer_hawkes_type,
+    infer_type=same_dtype_among(marks="int32"),
 )
 def hawkesll(
     lda: Array,

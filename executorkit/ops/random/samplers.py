@@ -18,7 +18,14 @@ from jax import Array, lax
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
-from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
+from ..schema.inference import (
+    Params,
+    ShapeFacts,
+    TypeFacts,
+    output_dtype,
+    same_dtype_among,
+    same_shapes,
+)
 from ..schema.operator_registry import SHAPE_ATTRIBUTE, register
 from ..value_checks import check_values
 from .sampling_functions import DISTRIBUTIONS, DistributionSampler, sampling_dtype
@@ -54,13 +61,6 @@ def _typed(t: TypeFacts, p: Params) -> None:
 
 
 def _register_samplers(stem: str, d: DistributionSampler) -> None:
-    shaped = {
-        **d.scalars,
-        "shape": (Shape | None, None),
-        "ctx": (Tuning[str], ""),
-        "dtype": (FloatType, None),
-    }
-
     def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
         shape = (1,) if shape is None else shape
@@ -76,56 +76,33 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
 
-    words = d.words.format(*d.scalars)
-    register(
-        f"_random_{stem}",
-        f"random_{stem}",
-        *d.aliases,
-        infer_type=_typed,
-        open_shape=SHAPE_ATTRIBUTE,
-        checks_values=lambda p: d.refusal(p) is not None,
-    )(
-        with_signature(
-            of_shape,
-            f"_random_{stem}",
-            f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
-            "operators that use it, and ``dtype`` (default float32). ``ctx`` is accepted and has "
-            "no effect.",
-            (),
-            shaped,
-            random=True,
-        )
+    def refused(p: Params) -> bool:
+        return d.refusal(p) is not None
+
+    words, dtype = d.words.format(*d.scalars), {"dtype": (FloatType, None)}
+    attrs = {**d.scalars, "shape": (Shape | None, None), "ctx": (Tuning[str], ""), **dtype}
+    doc = (
+        f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
+        "operators that use it, and ``dtype`` (default float32). ``ctx`` is accepted and has "
+        "no effect."
     )
-    register(
-        f"_random_{stem}_like",
-        infer_shape=same_shapes,
-        checks_values=lambda p: d.refusal(p) is not None,
-    )(
-        with_signature(
-            like,
-            f"_random_{stem}_like",
-            f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient.",
-            ("data",),
-            dict(d.scalars),
-            random=True,
-        )
+    names = f"_random_{stem}", f"random_{stem}", *d.aliases
+    register(*names, infer_type=_typed, open_shape=SHAPE_ATTRIBUTE, checks_values=refused)(
+        with_signature(of_shape, names[0], doc, (), attrs, random=True)
     )
-    register(
-        f"_sample_{stem}",
-        f"sample_{stem}",
-        infer_shape=_same_parameters,
-        infer_type=_infer_sample_type,
-    )(
-        with_signature(
-            sample,
-            f"_sample_{stem}",
-            f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
-            "result (s, ``shape``): a block of numbers for each element. Its dtype is ``dtype`` "
-            "(default float32). Gradients are zero.",
-            d.arrays,
-            {"shape": (Shape, ()), "dtype": (FloatType, None)},
-            random=True,
-        )
+    name = f"_random_{stem}_like"
+    doc = f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient."
+    register(name, infer_shape=same_shapes, checks_values=refused)(
+        with_signature(like, name, doc, ("data",), d.scalars, random=True)
+    )
+    name, attrs = f"_sample_{stem}", {"shape": (Shape, ()), **dtype}
+    doc = (
+        f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
+        "result (s, ``shape``): a block of numbers for each element. Its dtype is ``dtype`` "
+        "(default float32). Gradients are zero."
+    )
+    register(name, name[1:], infer_shape=_same_parameters, infer_type=_infer_sample_type)(
+        with_signature(sample, name, doc, d.arrays, attrs, random=True)
     )
 
 
@@ -135,21 +112,17 @@ def _same_parameters(s: ShapeFacts, p: Params) -> None:
 
 def _infer_sample_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if not n.startswith("out")))
-    t.set("out0", p.dtype or "float32")
+    _typed(t, p)
 
 
 for _stem, _distribution in DISTRIBUTIONS.items():
     _register_samplers(_stem, _distribution)
 
 
-def _infer_randint_type(t: TypeFacts, p: Params) -> None:
-    t.set("out0", p.dtype or "int32")
-
-
 @register(
     "_random_randint",
     "random_randint",
-    infer_type=_infer_randint_type,
+    infer_type=lambda t, p: t.set("out0", p.dtype or "int32"),
     open_shape=SHAPE_ATTRIBUTE,
     checks_values=lambda p: p.low >= p.high,
 )
@@ -174,16 +147,11 @@ def randint(
     return jax.random.randint(key, shape, low, high, dtype)
 
 
-def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:
-    t.set("out0", p.dtype)
-    t.same("data", "out1")
-
-
 @register(
     "_sample_multinomial",
     "sample_multinomial",
     outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
-    infer_type=_infer_multinomial_type,
+    infer_type=same_dtype_among("data", "out1", out0="dtype"),
 )
 def sample_multinomial(
     data: Array,
@@ -223,12 +191,9 @@ def shuffle(data: Array, *, key: Key) -> Array:
     return jax.random.permutation(key, data, axis=0)
 
 
-def _infer_zipfian_type(t: TypeFacts, p: Params) -> None:
-    t.set("out0", "int64")
-    t.set("out1", "int64")
-
-
-@register("_sample_unique_zipfian", outputs=("output0", "output1"), infer_type=_infer_zipfian_type)
+@register(
+    "_sample_unique_zipfian", outputs=("output0", "output1"), infer_type=output_dtype("int64")
+)
 def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
     """Rows of different integers in [0, range_max), small ones more likely, and how many draws
     each row took.

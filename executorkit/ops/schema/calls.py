@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import AttributeValueError, DTypeError
 from .attrs import Aux, Count, Key, UnitInterval, dtype_name
 from .inference import same_dtypes
-from .operator_registry import OpDef, all_names
+from .operator_registry import OpDef, all_names, named
 from .traits import MUTATES
 
 Frontend = Literal["symbol", "ndarray"]
@@ -252,9 +252,7 @@ def with_signature(
         parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
     fn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     fn.__annotations__ = {p.name: p.annotation for p in parameters}
-    fn.__name__ = fn.__qualname__ = name
-    fn.__doc__ = doc
-    return fn
+    return named(fn, name, doc)
 
 
 def same_signature(other: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

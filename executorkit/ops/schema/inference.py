@@ -203,6 +203,11 @@ def same_shapes(s: ShapeFacts, p: Params) -> None:
     s.same()
 
 
+def same_shapes_among(*names: str) -> InferShape:
+    """The rule of operators where the arrays named are of one shape."""
+    return lambda s, p: s.same(*names)
+
+
 def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
     """The output shape of element-wise operators: that of every input."""
     return shapes[:1] if shapes.count(shapes[0]) == len(shapes) else None
@@ -236,10 +241,33 @@ def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
     t.same(next(iter(t)), "out0")
 
 
-def same_dtype_among(*names: str) -> InferType:
-    """The rule of operators where the arrays named are of one type; others may be of any."""
+def same_dtype_among(*names: str, **dtypes: str) -> InferType:
+    """The rule of operators where the arrays named are of one type; others may be of any.
+
+    ``dtypes`` holds dtypes of others, or attributes with them. Without names, all others are of one
+    type.
+    """
 
     def rule(t: TypeFacts, p: Params) -> None:
-        t.same(*names)
+        for name, dtype in dtypes.items():
+            t.set(name, p.get(dtype, dtype))
+        t.same(*(names or (n for n in t if n not in dtypes)))
 
     return rule
+
+
+def dtype_or_same(attribute: str) -> InferType:
+    """The rule of operators of one type, unless an attribute is the type of the output."""
+
+    def rule(t: TypeFacts, p: Params) -> None:
+        if p[attribute] is None:
+            t.same()
+        else:
+            t.set("out0", p[attribute])
+
+    return rule
+
+
+def inputs_with(*names: str, **optional: str) -> Callable[[Params], tuple[str, ...]]:
+    """Names of a node's inputs: ``names``, then those of ``optional`` whose attribute is true."""
+    return lambda p: (*names, *(name for name, used in optional.items() if p[used]))

@@ -350,6 +350,13 @@ def register(
     return add
 
 
+def named(fn: F, name: str, doc: str) -> F:
+    """``fn`` with another name and docstring: an operator that is made from a table."""
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc.rstrip()
+    return fn
+
+
 def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
     """The fields of an :class:`OpDef` that a function's parameters and their markers give."""
     hints = typing.get_type_hints(fn, include_extras=True)

@@ -12,8 +12,8 @@ from jax import Array
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
 from ..schema.channels_last import layout_elementwise
-from ..schema.inference import Params, ShapeFacts, TypeFacts
-from ..schema.operator_registry import register
+from ..schema.inference import Params, ShapeFacts, dtype_of_first_input
+from ..schema.operator_registry import named, register
 from .binary_arithmetic import BINARY, BinaryFunction
 
 #: Stem of the function: operator names besides ``broadcast_`` and the stem.
@@ -33,14 +33,13 @@ def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], A
         return rule.fn(jnp.broadcast_to(lhs, shape), jnp.broadcast_to(rhs, shape))
 
     equation, note = rule.words("lhs", "rhs")
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"{equation}, with broadcasting.\n\n"
         "Axes of lhs and rhs are matched from the last one; of each pair the sizes are equal or "
         "one of them is 1, and that one is stretched. Both have one dtype, the result too. "
         f"Gradients are summed over stretched axes. {note}"
-    ).rstrip()
-    return op
+    )
+    return named(op, name, doc)
 
 
 def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
@@ -119,11 +118,7 @@ def broadcast_axis(data: Array, *, axis: Shape = (), size: Shape = ()) -> Array:
     return jnp.broadcast_to(data, new)
 
 
-def _infer_like_type(t: TypeFacts, p: Params) -> None:
-    t.same("lhs", "out0")
-
-
-@register("broadcast_like", infer_type=_infer_like_type)
+@register("broadcast_like", infer_type=dtype_of_first_input)
 def broadcast_like(
     lhs: Array, rhs: Array, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None
 ) -> Array:

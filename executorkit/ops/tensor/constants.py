@@ -12,8 +12,8 @@ from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import DType, Shape, Tuning
-from ..schema.inference import Params, ShapeFacts, normal_axis, output_dtype, same_shapes
-from ..schema.operator_registry import SHAPE_ATTRIBUTE, OpenShape, register
+from ..schema.inference import Params, normal_axis, output_dtype, same_shapes
+from ..schema.operator_registry import SHAPE_ATTRIBUTE, OpenShape, named, register
 from .binary_arithmetic import convert, scalar_constant
 
 _of_dtype = output_dtype("dtype")
@@ -23,13 +23,12 @@ def _constant_op(name: str, value: int) -> Callable[..., Array]:
     def op(*, shape: Shape = (), ctx: Tuning[str] = "", dtype: DType = "float32") -> Array:
         return jnp.full(shape, value, dtype)
 
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"An array of ``shape`` and ``dtype`` filled with {value}.\n\n"
         "Sizes that are 0 or -1, or all of them for (), are taken from the operators that use it. "
         "``ctx`` is accepted and has no effect."
     )
-    return op
+    return named(op, name, doc)
 
 
 register("_zeros", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op("_zeros", 0))
@@ -176,11 +175,9 @@ def shape_array(data: Array) -> Array:
     return jnp.asarray(data.shape, jnp.int64)
 
 
-def _infer_one_number(s: ShapeFacts, p: Params) -> None:
-    s.set("out0", (1,))
-
-
-@register("size_array", infer_shape=_infer_one_number, infer_type=output_dtype("int64"))
+@register(
+    "size_array", infer_shape=lambda s, p: s.set("out0", (1,)), infer_type=output_dtype("int64")
+)
 def size_array(data: Array) -> Array:
     """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)

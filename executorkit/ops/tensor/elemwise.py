@@ -19,7 +19,7 @@ from jax import Array, lax
 from ..schema.attrs import Tuning
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, TypeFacts, same_shapes, shape_of_data, shape_of_inputs
-from ..schema.operator_registry import register
+from ..schema.operator_registry import named, register
 from ..schema.traits import NEEDS_NUMBERS
 from .binary_arithmetic import (
     BINARY,
@@ -167,12 +167,11 @@ def _unary_op(
         wide = "float64" if name == "erf" else "float32"
         fn = through_float(fn, wide)
         remark = f"{remark} Integers are computed in {wide} and truncated.".lstrip()
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"{equation[0].upper()}{equation[1:]}, for every element x of data."
         f"\n\ndata has any shape; the result has its shape and dtype. {remark}"
-    ).rstrip()
-    return op
+    )
+    return named(op, name, doc)
 
 
 for _name, _row in _UNARY_FUNCTIONS.items():
@@ -210,12 +209,11 @@ def _binary_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Arra
         return rule.fn(lhs, rhs)
 
     equation, note = rule.words("lhs", "rhs")
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"{equation}, element by element.\n\n"
         f"lhs and rhs have one shape and one dtype, the result has them too. {note}"
-    ).rstrip()
-    return op
+    )
+    return named(op, name, doc)
 
 
 for _stem, _names in _BINARY_NAMES.items():
@@ -284,13 +282,12 @@ def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Ar
         return rule.fn(constant, data) if first else rule.fn(data, constant)
 
     equation, note = rule.words(*(("scalar", "x") if first else ("x", "scalar")))
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"{equation}, for every element x of data.\n\n"
         "data has any shape; the result has its shape and dtype, to which scalar is converted "
         f"first. Without ``is_int``, integers are computed and returned in float64. {note}"
-    ).rstrip()
-    return op
+    )
+    return named(op, name, doc)
 
 
 for (_stem, _first), _names in _SCALAR_NAMES.items():

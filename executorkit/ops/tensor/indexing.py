@@ -150,11 +150,8 @@ def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
         return
     at = p.axis % len(data)
     picked_axis = (1,) if index is not None and len(index) == len(data) else ()
-    s.set(
-        "index",
-        (*data[:at], *picked_axis, *data[at + 1 :]) or (1,),
-        because=f"data is {data} without axis {at}",
-    )
+    picked = (*data[:at], *picked_axis, *data[at + 1 :]) or (1,)
+    s.set("index", picked, because=f"data is {data} without axis {at}")
 
 
 @register(
@@ -220,11 +217,8 @@ def _cast_constant(value: float, dtype: str) -> Array:
 
 
 def infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
-    s.set(
-        "weight",
-        (p.input_dim, p.output_dim),
-        because=f"input_dim={p.input_dim} and output_dim={p.output_dim}",
-    )
+    because = f"input_dim={p.input_dim} and output_dim={p.output_dim}"
+    s.set("weight", (p.input_dim, p.output_dim), because)
     if s["out0"] is not None:
         s.set("data", s["out0"][:-1])
 
@@ -485,11 +479,7 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0):
     return jnp.take(data, np.flatnonzero(np.asarray(index)), at)
 
 
-def _infer_nnz_type(t: TypeFacts, p: Params) -> None:
-    t.set("out0", "int64")
-
-
-@register("_contrib_getnnz", infer_type=_infer_nnz_type)
+@register("_contrib_getnnz", infer_type=output_dtype("int64"))
 def getnnz(data: Array, *, axis: int | None = None) -> NoReturn:
     """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
 

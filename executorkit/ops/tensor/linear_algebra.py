@@ -12,7 +12,8 @@ import numpy as np
 from jax import Array, lax
 
 from ...errors import ShapeError
-from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
+from ..schema.calls import same_signature
+from ..schema.inference import Params, ShapeFacts, same_dtype_among, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
 from ..symbolic_sizes import at_least
@@ -89,9 +90,6 @@ def maketrian(A: Array, *, offset: int = 0, lower: bool = True):
     rows, columns = _triangle_indices(n, offset, lower)
     out = jnp.zeros((*A.shape[:-1], n, n), A.dtype)
     return out.at[..., rows, columns].set(A, unique_indices=True)
-
-
-# ruff: noqa: N803 - MXNet names matrices with capitals
 
 
 def _transpose(A: Array) -> Array:
@@ -212,27 +210,15 @@ def trmm(
 
 
 @register("_linalg_trsm", "linalg_trsm", infer_shape=_infer_triangular_shape)
-def trsm(
-    A: Array,
-    B: Array,
-    *,
-    transpose: bool = False,
-    rightside: bool = False,
-    lower: bool = True,
-    alpha: float = 1.0,
-):
+@same_signature(trmm)
+def trsm(A, B, *, transpose, rightside, lower, alpha):
     """X with op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular.
 
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
-    return _solve(
-        _triangle(check_square(A), lower),
-        alpha * B,
-        left_side=not rightside,
-        lower=lower,
-        transpose_a=transpose,
-    )
+    options = {"left_side": not rightside, "lower": lower, "transpose_a": transpose}
+    return _solve(_triangle(check_square(A), lower), alpha * B, **options)
 
 
 @register("_linalg_syrk", "linalg_syrk")
@@ -283,19 +269,12 @@ def _batch_shape(A: Array) -> tuple[int, ...]:
     return A.shape[:-2] or (1,)
 
 
-def _infer_lu_type(t: TypeFacts, p: Params) -> None:
-    """Pivots, the last output, are integers."""
-    *floats, pivots = t
-    t.same(*floats)
-    t.set(pivots, "int32")
-
-
 @register(
     "_linalg_det",
     "linalg_det",
     outputs=("output0", "output1", "output2"),
     visible=1,
-    infer_type=_infer_lu_type,
+    infer_type=same_dtype_among(out2="int32"),
 )
 def det(A: Array):
     """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
@@ -311,7 +290,7 @@ def det(A: Array):
     "linalg_slogdet",
     outputs=("output0", "output1", "output2", "output3"),
     visible=2,
-    infer_type=_infer_lu_type,
+    infer_type=same_dtype_among(out3="int32"),
 )
 def slogdet(A: Array):
     """Sign and log(abs(determinant)) of each matrix of A (..., n, n).

@@ -10,6 +10,7 @@ from jax import Array, lax
 from ...errors import ShapeError
 from ..platforms import traced_for_cpus
 from ..schema.attrs import Tuning
+from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL, SHARED_PRODUCT
@@ -146,14 +147,8 @@ def _infer_batch_dot_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register("batch_dot", infer_shape=_infer_batch_dot_shape, traits={MATMUL}, kind="dense")
-def batch_dot(
-    lhs: Array,
-    rhs: Array,
-    *,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    forward_stype: StorageType = None,
-):
+@same_signature(dot)
+def batch_dot(lhs, rhs, *, transpose_a, transpose_b, forward_stype):
     """Product of the matrices at each position of the leading axes.
 
     lhs (N, ..., I, K) and rhs (N, ..., K, J) give (N, ..., I, J), with three axes or more and no

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import ShapeError
-from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype
+from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype, same_dtype_among
 from ..schema.operator_registry import register
 from ..symbolic_sizes import at_least
 
@@ -86,10 +86,6 @@ def _flatten_for_axis(data: Array, axis: int | None) -> tuple[Array, int]:
     return data, normal_axis(axis, data.ndim)
 
 
-def _topk_outputs(p: Params) -> tuple[str, ...]:
-    return ("output0", "output1") if p.ret_typ in ("value", "both") else ("output",)
-
-
 def _infer_topk_type(t: TypeFacts, p: Params) -> None:
     if p.ret_typ == "indices":
         t.set("out0", p.dtype)
@@ -100,7 +96,7 @@ def _infer_topk_type(t: TypeFacts, p: Params) -> None:
 
 @register(
     "topk",
-    outputs=_topk_outputs,
+    outputs=lambda p: ("output0", "output1") if p.ret_typ in ("value", "both") else ("output",),
     visible=lambda p: 2 if p.ret_typ == "both" else 1,
     infer_type=_infer_topk_type,
 )
@@ -142,12 +138,12 @@ def topk(
     return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), numbers
 
 
-def _infer_sort_type(t: TypeFacts, p: Params) -> None:
-    t.same("data", "out0")
-    t.set("out1", "int32")
-
-
-@register("sort", outputs=("output0", "output1"), visible=1, infer_type=_infer_sort_type)
+@register(
+    "sort",
+    outputs=("output0", "output1"),
+    visible=1,
+    infer_type=same_dtype_among("data", "out0", out1="int32"),
+)
 def sort(data: Array, *, axis: int | None = -1, is_ascend: bool = True):
     """data sorted along ``axis``, ascending or descending.
 

@@ -14,8 +14,15 @@ from jax import Array, lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
-from ..schema.inference import Params, ShapeFacts, TypeFacts, normal_axes, normal_axis, output_dtype
-from ..schema.operator_registry import register
+from ..schema.inference import (
+    dtype_or_same,
+    normal_axes,
+    normal_axis,
+    output_dtype,
+    same_dtype_among,
+    same_shapes_among,
+)
+from ..schema.operator_registry import named, register
 from ..symbolic_sizes import is_known
 from .binary_arithmetic import convert, is_floating
 from .derivatives import with_jvp
@@ -158,28 +165,20 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
         axes = _reduced_axes(axis, data.ndim, exclude)
         return _restore_axes(fn(data, axes), axes, keepdims)
 
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = (
+    doc = (
         f"{equation} over ``axis``.\n\n"
         "data has any shape. axis None or () means all axes, which gives shape (1,); with "
         "``exclude`` the axes that are not named are reduced; with ``keepdims`` reduced axes stay "
         f"with size 1. The dtype is that of data. {remark}"
-    ).rstrip()
-    return op
+    )
+    return named(op, name, doc)
 
 
 for _name, (_aliases, _fn, _equation, _remark) in _REDUCTIONS.items():
     register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
 
 
-def _infer_norm_type(t: TypeFacts, p: Params) -> None:
-    if p.out_dtype is None:
-        t.same()
-    else:
-        t.set("out0", p.out_dtype)
-
-
-@register("norm", infer_type=_infer_norm_type)
+@register("norm", infer_type=dtype_or_same("out_dtype"))
 def norm(
     data: Array,
     *,
@@ -240,9 +239,7 @@ def _arg_extreme(name: str, word: str, fn: Callable[..., Array]) -> Callable[...
         shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
         return _restore_axes(position.reshape(shape), axes, keepdims)
 
-    op.__name__ = op.__qualname__ = name
-    op.__doc__ = _ARG.format(word=word)
-    return op
+    return named(op, name, _ARG.format(word=word))
 
 
 register("argmax")(_arg_extreme("argmax", "largest", argmax))
@@ -259,14 +256,7 @@ def argmax_channel(data: Array) -> Array:
     return argmax(lax.stop_gradient(data), 1).astype(data.dtype)
 
 
-def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
-    if p.dtype is None:
-        t.same()
-    else:
-        t.set("out0", p.dtype)
-
-
-@register("_np_cumsum", "cumsum", infer_type=_infer_cumsum_type)
+@register("_np_cumsum", "cumsum", infer_type=dtype_or_same("dtype"))
 def cumsum(
     a: Array,
     *,
@@ -280,15 +270,6 @@ def cumsum(
     """
     x = a.reshape(-1) if axis is None else a
     return lax.cumsum(convert(x, dtype or a.dtype.name), normal_axis(axis or 0, x.ndim))
-
-
-def _histogram_inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "bins") if p.bin_cnt is None else ("data",)
-
-
-def _infer_histogram_type(t: TypeFacts, p: Params) -> None:
-    t.set("out0", "int64")
-    t.same(*(n for n in t if n != "out0"))
 
 
 def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array, Array, Array]:
@@ -313,9 +294,9 @@ def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array,
 
 @register(
     "_histogram",
-    inputs=_histogram_inputs,
+    inputs=lambda p: ("data", "bins") if p.bin_cnt is None else ("data",),
     outputs=("output0", "output1"),
-    infer_type=_infer_histogram_type,
+    infer_type=same_dtype_among(out0="int64"),
 )
 def histogram(
     data: Array,
@@ -348,13 +329,9 @@ def histogram(
     return counts, edges
 
 
-def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("a", "b")
-
-
 @register(
     "_contrib_allclose",
-    infer_shape=_infer_allclose_shape,
+    infer_shape=same_shapes_among("a", "b"),
     infer_type=output_dtype("uint8", "a", "b"),
 )
 def allclose(a: Array, b: Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from jax import Array, lax
 
@@ -108,11 +109,9 @@ def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
         spec = p.shape[::-1] if p.reverse else p.shape
         copied = next((i for i, entry in enumerate(spec) if entry), len(spec))
         copied = len(data) if spec[copied : copied + 1] == (-2,) else min(copied, len(data))
-        ends = (
-            zip(data[::-1], out[::-1], strict=False) if p.reverse else zip(data, out, strict=False)
-        )
-        same = [b for _, b in list(ends)[:copied]] + [0] * (len(data) - copied)
-        s.set("data", same[::-1] if p.reverse else same, because=f"shape={p.shape}, output {out}")
+        way = -1 if p.reverse else 1
+        same = [*out[::way][:copied], *[0] * (len(data) - copied)]
+        s.set("data", same[::way], because=f"shape={p.shape}, output {out}")
         data = s["data"]
     size = math.prod(out) if is_fully_known(out) else 0
     if p.shape and all(d > 0 for d in p.shape):
@@ -297,19 +296,15 @@ def swapaxes(data: Array, *, dim1: int = 0, dim2: int = 0):
     return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))
 
 
-def _infer_depth_to_space_shape(s: ShapeFacts, p: Params) -> None:
+def _infer_blocks(s: ShapeFacts, p: Params, to_depth: bool) -> None:
     out, b = s["out0"], p.block_size
     if out is not None and len(out) == 4 and b > 0:
-        s.set("data", (out[0], out[1] * b * b, out[2] // b, out[3] // b))
+        n, c, h, w = out
+        blocks = (c // (b * b), h * b, w * b) if to_depth else (c * b * b, h // b, w // b)
+        s.set("data", (n, *blocks))
 
 
-def _infer_space_to_depth_shape(s: ShapeFacts, p: Params) -> None:
-    out, b = s["out0"], p.block_size
-    if out is not None and len(out) == 4 and b > 0:
-        s.set("data", (out[0], out[1] // (b * b), out[2] * b, out[3] * b))
-
-
-@register("depth_to_space", infer_shape=_infer_depth_to_space_shape, traits={NAMED_DATA})
+@register("depth_to_space", infer_shape=partial(_infer_blocks, to_depth=False), traits={NAMED_DATA})
 def depth_to_space(data: Array, *, block_size: int):
     """Channels laid out as blocks of pixels.
 
@@ -328,7 +323,7 @@ def depth_to_space(data: Array, *, block_size: int):
     return blocks.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
 
 
-@register("space_to_depth", infer_shape=_infer_space_to_depth_shape, traits={NAMED_DATA})
+@register("space_to_depth", infer_shape=partial(_infer_blocks, to_depth=True), traits={NAMED_DATA})
 def space_to_depth(data: Array, *, block_size: int):
     """Blocks of pixels stacked as channels, the inverse of ``depth_to_space``.
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 from jax.core import min_dim
 
-from ..schema.inference import Params, ShapeFacts
+from ..schema.inference import Params, ShapeFacts, same_shapes
 from ..schema.operator_registry import FileFormat, register
 from ..tensor.ordering import order
 
@@ -113,15 +113,11 @@ def box_iou(lhs: Array, rhs: Array, *, format: BoxFormat = "corner"):
     return iou(lhs.reshape(*lhs.shape[:-1], *[1] * (rhs.ndim - 1), 4), rhs)
 
 
-def _infer_nms_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("data", "out0")
-
-
 @register(
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
     outputs=("output0",),
-    infer_shape=_infer_nms_shape,
+    infer_shape=same_shapes,
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def box_nms(

@@ -78,9 +78,7 @@ def correlation(
     window = jnp.pad(second, edges)
 
     def compare(patch: Array, window: Array) -> Array:
-        if (
-            is_multiply
-        ):  # as a product of matrices: on CPUs a sum of products takes ten times as long
+        if is_multiply:  # a product of matrices: on CPUs a sum of products takes ten times as long
             return jnp.einsum("nyxc,nyxc->nyx", patch, window)
         return jnp.sum(_distance(patch, window), axis=3)
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from ...errors import ShapeError
-from ..nn.conv import per_axis, with_bias
+from ..nn.conv import conv_inputs, conv_window, per_axis, with_bias
 from ..schema.attrs import Count, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import register
@@ -17,23 +17,9 @@ from .bilinear_sampling import bilinear, weighted_rows
 Layout = Literal["NCW", "NCHW", "NCDHW"]
 
 
-def _deformable_inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "offset", "weight") + (() if p.no_bias else ("bias",))
-
-
-def _modulated_inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "offset", "mask", "weight") + (() if p.no_bias else ("bias",))
-
-
-def _conv_window(p: Params) -> tuple[Shape, Shape, Shape, Shape]:
-    """kernel, stride, dilate, pad, each with two entries."""
-    stride, dilate = (per_axis(n, p[n], 2, 1) for n in ("stride", "dilate"))
-    return p.kernel, stride, dilate, per_axis("pad", p.pad, 2, 0)
-
-
 def _output_size(size: Shape, p: Params) -> Shape:
     """Height and width of the result."""
-    window = zip(size, *_conv_window(p), strict=True)
+    window = zip(size, p.kernel, *conv_window(p), strict=True)
     return tuple((n + 2 * pad - d * (k - 1) - 1) // s + 1 for n, k, s, d, pad in window)
 
 
@@ -90,7 +76,9 @@ def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, g
 
 
 @register(
-    "_contrib_DeformableConvolution", inputs=_deformable_inputs, infer_shape=_infer_deformable_shape
+    "_contrib_DeformableConvolution",
+    infer_shape=_infer_deformable_shape,
+    inputs=lambda p: ("data", "offset", "weight", *conv_inputs(p)[2:]),
 )
 def deformable_convolution(
     data: Array,
@@ -118,12 +106,8 @@ def deformable_convolution(
     between its last row (or column) and its border read that. Floating. Dai et al., Deformable
     Convolutional Networks, 2017.
     """
-    window = (
-        kernel,
-        per_axis("stride", stride, 2, 1),
-        per_axis("dilate", dilate, 2, 1),
-        pad or (0, 0),
-    )
+    strides, dilation = per_axis("stride", stride, 2, 1), per_axis("dilate", dilate, 2, 1)
+    window = kernel, strides, dilation, pad or (0, 0)
     height, width = data.shape[2:]
     y, x = _sampling_positions(offset, window, num_deformable_group)
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
@@ -138,8 +122,8 @@ def deformable_convolution(
 
 @register(
     "_contrib_ModulatedDeformableConvolution",
-    inputs=_modulated_inputs,
     infer_shape=_infer_deformable_shape,
+    inputs=lambda p: ("data", "offset", "mask", "weight", *conv_inputs(p)[2:]),
 )
 def modulated_deformable_convolution(
     data: Array,
@@ -166,12 +150,8 @@ def modulated_deformable_convolution(
     interpolation between them and the border. Its gradient, which MXNet has on GPUs only, is the
     derivative. Zhu et al., Deformable ConvNets v2, 2019.
     """
-    window = (
-        kernel,
-        per_axis("stride", stride, 2, 1),
-        per_axis("dilate", dilate, 2, 1),
-        pad or (0, 0),
-    )
+    strides, dilation = per_axis("stride", stride, 2, 1), per_axis("dilate", dilate, 2, 1)
+    window = kernel, strides, dilation, pad or (0, 0)
     y, x = _sampling_positions(offset, window, num_deformable_group)
     index, share = bilinear(y, x, *data.shape[2:])
     share = share * mask.reshape(y.shape)[..., None]

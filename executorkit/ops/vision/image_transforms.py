@@ -6,7 +6,6 @@ Resizing follows OpenCV, in fixed point for uint8 images.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +15,7 @@ from jax import Array, lax
 from ...errors import AttributeValueError, DTypeError, ShapeError
 from ..schema.attrs import Floats, Key, Shape
 from ..schema.inference import output_dtype, same_shapes
-from ..schema.operator_registry import register
+from ..schema.operator_registry import named, register
 from ..tensor.binary_arithmetic import through_float
 
 
@@ -94,18 +93,9 @@ def _register_flips(side: str, axis: int) -> None:
         return lax.select(jax.random.bernoulli(key), flip(data), data)
 
     shape = "data (height, width, channels), of any dtype, gives the same shape and dtype."
-    variants: list[tuple[str, Callable[..., Array], str]] = [
-        (f"_image_flip_{side}", flip, f"Images flipped, {side.replace('_', ' to ')}."),
-        (
-            f"_image_random_flip_{side}",
-            random_flip,
-            f"Images flipped, {side.replace('_', ' to ')}, in half of all calls.",
-        ),
-    ]
-    for name, fn, words in variants:
-        fn.__name__ = fn.__qualname__ = name
-        fn.__doc__ = f"{words}\n\n{shape}"
-        register(name, infer_shape=same_shapes)(fn)
+    for kind, fn, share in (("", flip, ""), ("random_", random_flip, ", in half of all calls")):
+        name, doc = f"_image_{kind}flip_{side}", f"Images flipped, {side.replace('_', ' to ')}"
+        register(name, infer_shape=same_shapes)(named(fn, name, f"{doc}{share}.\n\n{shape}"))
 
 
 _register_flips("left_right", 1)

@@ -132,14 +132,9 @@ def multibox_target(
     are taken.) ``minimum_negative_samples`` has no effect, as in MXNet on CPU. Gradients are zero,
     and no head gradient is needed. float32. Liu et al., SSD, 2016.
     """
-    return _targets(
-        overlap_threshold,
-        ignore_label,
-        negative_mining_ratio,
-        negative_mining_thresh,
-        tuple(variances),
-        *(lax.stop_gradient(a) for a in (anchor[0], label, cls_pred)),
-    )
+    thresholds = overlap_threshold, ignore_label, negative_mining_ratio, negative_mining_thresh
+    arrays = (lax.stop_gradient(a) for a in (anchor[0], label, cls_pred))
+    return _targets(*thresholds, tuple(variances), *arrays)
 
 
 # JAX keeps the trace, so that inference of shapes and the program share one, of 0.1 s.
@@ -251,13 +246,9 @@ def multibox_detection(
     by_score = in_order(order(jnp.where(valid, score, -jnp.inf), 1, ascending=False))
     limit = min(nms_topk, count) if nms_topk > 0 else count
     candidate = at < jnp.minimum(filled, limit)
-    keep = greedy_suppression(
-        by_score[:, :limit, 2:],
-        candidate[:, :limit],
-        None if force_suppress else by_score[:, :limit, 0],
-        nms_threshold,
-        inclusive=True,
-    )
+    box, candidate = by_score[:, :limit, 2:], candidate[:, :limit]
+    kind = None if force_suppress else by_score[:, :limit, 0]
+    keep = greedy_suppression(box, candidate, kind, nms_threshold, inclusive=True)
     out = jnp.where((at < limit)[:, None], by_score, by_anchor)
     keep = jnp.pad(keep, ((0, 0), (0, count - limit)))
     out = out.at[..., 0].set(jnp.where(keep, out[..., 0], -1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -94,24 +95,16 @@ def _kept_boxes(box, score, keep, p: Params) -> tuple[Array, Array]:
     return box[chosen], score[chosen, None]
 
 
-def _proposal_visible_outputs(p: Params) -> int:
-    return 2 if p.output_score else 1
+_RULES: dict[str, Any] = {
+    "outputs": ("output", "score"),
+    "visible": lambda p: 2 if p.output_score else 1,
+    "infer_shape": _infer_proposal_shape,
+    "loss": True,
+}
 
 
-@register(
-    "_contrib_Proposal",
-    outputs=("output", "score"),
-    visible=_proposal_visible_outputs,
-    infer_shape=_infer_proposal_shape,
-    loss=True,
-)
-@register(
-    "_contrib_MultiProposal",
-    outputs=("output", "score"),
-    visible=_proposal_visible_outputs,
-    infer_shape=_infer_proposal_shape,
-    loss=True,
-)
+@register("_contrib_Proposal", **_RULES)
+@register("_contrib_MultiProposal", **_RULES)
 def proposal(
     cls_prob: Array,
     bbox_pred: Array,
@@ -140,11 +133,7 @@ def proposal(
     there are fewer; and, shown with ``output_score``, their scores (N R, 1). Gradients are zero.
     float32. Ren et al., Faster R-CNN, 2015.
     """
-    p = Params(
-        rpn_pre_nms_top_n=rpn_pre_nms_top_n, rpn_post_nms_top_n=rpn_post_nms_top_n,
-        threshold=threshold, rpn_min_size=rpn_min_size, scales=scales, ratios=ratios,
-        feature_stride=feature_stride, iou_loss=iou_loss,
-    )  # fmt: skip
+    p = Params(locals())
     arrays = (lax.stop_gradient(a) for a in (cls_prob, bbox_pred, im_info))
     box, score = jax.vmap(lambda a, b, c: _best_boxes(a, b, c, p))(*arrays)
     after = min(p.rpn_post_nms_top_n, score.shape[1])

@@ -286,10 +286,8 @@ def rroi_align(
         return sum_over_samples(one_sample, rois, empty), None
 
     _, _, samples_y, samples_x = size(rois)
-    mean = (
-        linear_in_first(total, backward)(rows, rois)
-        / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
-    )
+    sums = linear_in_first(total, backward)(rows, rois)
+    mean = sums / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
 
 
@@ -351,24 +349,17 @@ def psroi_pooling(
     return total / jnp.maximum(bins.area(), 1).astype(data.dtype)[:, None]
 
 
-def _deformable_psroi_inputs(p: Params) -> tuple[str, ...]:
-    return ("data", "rois") if p.no_trans else ("data", "rois", "trans")
-
-
 def _infer_deformable_psroi_shape(s: ShapeFacts, p: Params) -> None:
     _infer_psroi_shape(s, p)
     part = p.part_size or p.pooled_size
     rois = s["rois"]
-    s.set(
-        "trans",
-        (rois[0] if rois and is_fully_known(rois) else 0, 0, part, part),
-        because=f"rois is {rois}",
-    )
+    regions = rois[0] if rois and is_fully_known(rois) else 0
+    s.set("trans", (regions, 0, part, part), because=f"rois is {rois}")
 
 
 @register(
     "_contrib_DeformablePSROIPooling",
-    inputs=_deformable_psroi_inputs,
+    inputs=lambda p: ("data", "rois") if p.no_trans else ("data", "rois", "trans"),
     outputs=("output", "top_count"),
     visible=1,
     infer_shape=_infer_deformable_psroi_shape,
