@@ -148,9 +148,8 @@ def assert_almost_equal(
 ) -> None:
     """Raises AssertionError, which shows up to ``mismatches[1]`` errors, unless two arrays
     agree."""
-    assert_almost_equal_with_err(
-        a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast=use_broadcast
-    )
+    options = {"equal_nan": equal_nan, "mismatches": mismatches, "use_broadcast": use_broadcast}
+    assert_almost_equal_with_err(a, b, rtol, atol, 0, names, **options)
 
 
 def assert_almost_equal_with_err(
