@@ -256,11 +256,12 @@ def with_signature(
 
 
 def same_signature(other: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a function with the signature and annotations of another of its module."""
+    """Decorator of a function with the signature, annotations and defaults of another one."""
 
     def copy(fn: Callable[..., Any]) -> Callable[..., Any]:
         fn.__signature__ = inspect.signature(other)  # type: ignore[attr-defined]
         fn.__annotations__ = dict(other.__annotations__)
+        fn.__kwdefaults__ = other.__kwdefaults__
         return fn
 
     return copy
