@@ -58,13 +58,9 @@ class ValueStore:
         return {False: self[number]}
 
     def adopt(self, number: int, exported: dict[bool, Any]) -> None:
-        """Stores a value that another store has exported."""
+        """Stores a value as :meth:`export` gives it."""
         ((is_channels_last, array),) = exported.items()
         (self._channels_last if is_channels_last else self._arrays)[number] = array
-
-    def put_channels_last(self, number: int, array: Any) -> None:
-        """Stores a value given with its channels on the last axis."""
-        self._channels_last[number] = array
 
     def channels_last(self, number: int) -> Any:
         """The value with its channels moved from axis 1 to the end."""
@@ -163,10 +159,7 @@ class StepRunner:
         ``states`` are the present auxiliary states, by position among the inputs."""
         results, rewrite = self._results(values, step, states, self.observe)
         for k, number in enumerate(step.outputs):
-            if rewrite and k < rewrite.outputs:
-                values.put_channels_last(number, results[k])
-            else:
-                values[number] = results[k]
+            values.adopt(number, {rewrite is not None and k < rewrite.outputs: results[k]})
         return results
 
     def again(

@@ -231,9 +231,8 @@ class PandasLogger:
     def epoch_cb(self, *_: Any) -> None:
         """For ``epoch_end_callback``."""
         now = datetime.datetime.now()
-        self.append_metrics(
-            {"elapsed": self.elapsed(), "epoch_time": now - self.last_epoch_time}, "epoch"
-        )
+        duration = now - self.last_epoch_time
+        self.append_metrics({"elapsed": self.elapsed(), "epoch_time": duration}, "epoch")
         self.last_epoch_time = now
 
     def callback_args(self) -> dict[str, Any]:

@@ -51,8 +51,7 @@ def follow_page() -> None:
     try:
         from matplotlib import rcParams, rcsetup
     except ImportError:
-        raise MissingDependencyError(
-            "follow_page", "matplotlib is not installed", hint="pip install matplotlib"
-        ) from None
+        problem, hint = "matplotlib is not installed", "pip install matplotlib"
+        raise MissingDependencyError("follow_page", problem, hint=hint) from None
     settings: Any = {**PAGE_STYLE, "axes.prop_cycle": rcsetup.cycler(color=_CYCLE)}
     rcParams.update(settings)

@@ -156,9 +156,6 @@ class PmapProgram(BaseProgram):
             self._train_steps[train, spec] = function
         return function
 
-    def train_steps(self, train: bool) -> list[PmapFunction]:
-        return [step for (mode, _), step in self._train_steps.items() if mode == train]
-
     @property
     def functions(self) -> tuple[PmapFunction, ...]:
         return (

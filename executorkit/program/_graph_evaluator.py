@@ -27,13 +27,7 @@ from ..lowering import (
 from ..ops.nn.conv_kernels import prepared_weights, use_winograd, winograd_in
 from ..ops.schema.traits import BARRIERS
 from ._activity import dependent_results
-from ._program_options import (
-    Options,
-    checkpoint_policy,
-    mirrored_steps,
-    save_all_but,
-    scale_losses,
-)
+from ._program_options import Options, checkpoint_policy, mirrored_steps, save_all_but, scale_losses
 from ._train_step import Arrays
 
 

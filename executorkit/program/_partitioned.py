@@ -176,9 +176,6 @@ class PartitionedProgram(BaseProgram):
             hint="forward, backward, then an update of its own",
         )
 
-    def train_steps(self, train: bool) -> list[CompiledFunction]:
-        return []
-
     # -- questions -------------------------------------------------------------------------------
 
     @property

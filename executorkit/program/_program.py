@@ -281,9 +281,6 @@ class Program(BaseProgram):
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step
 
-    def train_steps(self, train: bool) -> list[CompiledFunction]:
-        return [step for (mode, _), step in self._train_steps.items() if mode == train]
-
     def derived(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
         """Another form of this program (pmapped, say), made once for a key."""
         form = self._derived.get(key)

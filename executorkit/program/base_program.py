@@ -8,7 +8,7 @@ views use nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..display import Viewed, brief, many
@@ -163,9 +163,12 @@ class BaseProgram(Viewed, ABC):
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
         """The compiled training step with these updates; equal specs share it."""
 
-    @abstractmethod
+    #: The compiled training steps by mode and updates, in the order in which they were asked for.
+    _train_steps: Mapping[tuple[bool, StepSpec], CompiledFunction] = {}
+
     def train_steps(self, train: bool) -> Sequence[CompiledFunction]:
         """The training steps of a mode, in the order in which they were first asked for."""
+        return [step for (mode, _), step in self._train_steps.items() if mode == train]
 
     def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
         """Loads executables for the calls from the disk cache, in the background.

@@ -11,12 +11,7 @@ import numpy as np
 from ...context import Context
 from ...errors import ArgumentValueError, AttributeValueError
 from ...ops import lookup
-from ...ops.quantized.quantized_forms import (
-    CALIBRATED_ENTRY,
-    FORMS,
-    NAMED_OUTPUTS,
-    QuantizedForm,
-)
+from ...ops.quantized.quantized_forms import CALIBRATED_ENTRY, FORMS, NAMED_OUTPUTS, QuantizedForm
 from ...symbol import Symbol
 from ...symbol.node import Entry, Node, is_annotation, topological_order
 
