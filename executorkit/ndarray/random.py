@@ -19,7 +19,7 @@ from ._array_operators import array_module
 from ._eager import call, invoke
 from ._ndarray import NDArray
 
-__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]
+__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore
 
 __getattr__, __dir__ = array_module(globals(), "random", NDArray)
 

@@ -18,7 +18,7 @@ from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module
 from .distributions import DISTRIBUTIONS, Distribution, sampler
 
-__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]
+__all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore
 
 _OPTIONS = {"shape": None, "dtype": None}
 _OPTION_DOCS = """\
