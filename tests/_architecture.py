@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -477,6 +477,32 @@ def file_sizes(limit: int = 750) -> list[Finding]:
         length = m.source.count("\n")
         if length > limit:
             findings.append(Finding(m.file, length, f"{length} lines"))
+    return findings
+
+
+def package_lines() -> dict[str, int]:
+    """The number of lines of each package; modules of the root are one package, ``executorkit``."""
+    lines: Counter[str] = Counter()
+    for m in modules().values():
+        in_root = m.path.parent == ROOT / PACKAGE
+        lines[PACKAGE if in_root else m.package] += m.source.count("\n")
+    return dict(lines)
+
+
+def beyond_budgets(budgets: Mapping[str, int], slack: int = 25) -> list[str]:
+    """Packages with more lines than their budget, with far fewer, or without a budget."""
+    counts = package_lines()
+    findings = [
+        f"{name}: {n} lines and no budget" for name, n in counts.items() if name not in budgets
+    ]
+    for name, budget in budgets.items():
+        n = counts.get(name)
+        if n is None:
+            findings.append(f"{name}: it is gone, its budget should go")
+        elif n > budget:
+            findings.append(f"{name}: {n} lines, the budget is {budget}: make it smaller elsewhere")
+        elif n < budget - slack:
+            findings.append(f"{name}: {n} lines, the budget of {budget} should fall to that")
     return findings
 
 
