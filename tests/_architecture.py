@@ -24,6 +24,8 @@ CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "
 CLOCKS = ("perf_counter", "monotonic", "process_time", "thread_time")
 #: Local names that do not tell what they hold.
 VAGUE_LOCALS = frozenset({"found", "given", "made", "met", "there", "wanted"})
+#: Files of the tests that are run by themselves.
+SCRIPTS = frozenset({"notebooks.py"})
 VAGUE_PHRASES = re.compile(
     r"\bso many\b|\bof which it is the like\b|\bwhoever\b|\blest\b", re.IGNORECASE
 )
@@ -122,12 +124,12 @@ def private_imports_of_tests(allowed: frozenset[str] = frozenset()) -> list[Find
 
 
 def clocks_of_tests() -> list[Finding]:
-    """Reads of a clock by tests, which pass on a machine of any speed; ``tests/soak`` runs for a
-    time that it is given."""
+    """Reads of a clock by tests and what they import, which pass on a machine of any speed;
+    ``tests/soak`` runs for a time that it is given, and a script may say how long it took."""
     return [
         test.finding(node, "reads a clock; tests._work.count_calls counts what is done")
-        for path in sorted((ROOT / "tests").rglob("test_*.py"))
-        if path.parent.name != "soak"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if not {"soak", "golden"} & {*path.parts} and path.name not in SCRIPTS
         for test in (Module(path),)
         for node in test.nodes
         if (isinstance(node, ast.Attribute) and node.attr.startswith(CLOCKS))

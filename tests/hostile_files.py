@@ -12,7 +12,6 @@ import json
 import random
 import struct
 import tempfile
-import time
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +21,6 @@ from executorkit import recordio
 from executorkit.errors import MXNetError
 
 DATA = Path(__file__).parent / "golden" / "data"
-#: Seconds that one small file may take.
-LIMIT = 10.0
 
 _NUMBERS = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 127, 255, 256, 2**15, 2**31 - 1, 2**31, 2**32 - 1,
             2**40, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1)  # fmt: skip
@@ -197,7 +194,6 @@ _EDITS = (_flip, _set_byte, _set_number, _truncate, _delete, _insert, _repeat, _
 def outcome(kind: str, content: bytes, path: Path) -> str | None:
     """Reads bytes as a file of a kind; None if that ends as it should."""
     path.write_bytes(content)
-    start = time.perf_counter()
     try:
         READERS[kind](path)
     except MXNetError as error:
@@ -207,5 +203,4 @@ def outcome(kind: str, content: bytes, path: Path) -> str | None:
             return f"{type(error).__name__}: a message of {len(str(error))} characters"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    seconds = time.perf_counter() - start
-    return f"it took {seconds:.1f} s" if seconds > LIMIT else None
+    return None

@@ -49,6 +49,33 @@ def test_an_interrupt_while_the_first_step_is_compiled_leaves_the_parameters():
     assert not wrong
 
 
+class InferenceBackward:
+    """Gradients that are added up by ``backward(is_train=False)``, past a normalisation."""
+
+    def __init__(self) -> None:
+        net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+        self._executor = mx.sym.BatchNorm(net, fix_gamma=False, name="bn").simple_bind(
+            mx.cpu(), data=(4, 2), grad_req="add"
+        )
+        for array in self._executor.arg_arrays:
+            array[:] = np.arange(1, array.size + 1).reshape(array.shape)
+
+    def step(self, number: int) -> None:
+        self._executor.forward(is_train=True)
+        self._executor.backward([mx.nd.ones((4, 3))], is_train=False)
+
+    def state(self) -> dict[str, Any]:
+        return {name: array.asnumpy() for name, array in self._executor.grad_dict.items()}
+
+
+def test_an_interrupted_backward_of_inference_adds_all_gradients_or_none():
+    raised, wrong = interrupt_steps(
+        InferenceBackward, range(1, 10**6), events="line", only="executor/_backward.py"
+    )
+    assert raised >= 10
+    assert not wrong
+
+
 def test_the_checker_notices_a_step_that_is_not_atomic():
     class Careless:
         def __init__(self) -> None:

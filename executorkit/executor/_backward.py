@@ -13,6 +13,7 @@ import jax
 from ..errors import InputTypeError, UnknownNameError
 from ..lowering import Graph, GraphStep
 from ..ndarray import NDArray
+from ..ndarray.rollback import complete
 from ..ops import Params
 from ..program import Program, program_for
 from ._pending_step import PendingStep
@@ -138,7 +139,13 @@ def backward_in_inference(
     """
     step.force()
     targets = runnable.gradient_targets
-    with jax.enable_x64(True):
+    with runnable.lock, jax.enable_x64(True):
         *_, grads = program.forward_backward[step.train](step.args, step.aux, step.key, heads)
-        for target, add, grad in zip(targets, runnable.accumulate, grads, strict=True):
-            target.assign(target.value + grad if add else grad)
+        sums = zip(targets, runnable.accumulate, grads, strict=True)
+        contents = [target.value + grad if add else grad for target, add, grad in sums]
+
+        def store() -> None:
+            for target, value in zip(targets, contents, strict=True):
+                target.assign(value)
+
+        complete(store)

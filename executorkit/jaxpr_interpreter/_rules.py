@@ -94,8 +94,6 @@ def rule(
 
 #: The dtype that stands for typed keys of JAX's default generator, two words each.
 KEY = np.dtype(np.uint64)
-#: Floating dtypes that NumPy knows itself.
-NUMPY_FLOATS = frozenset(np.dtype(t) for t in ("float16", "float32", "float64"))
 _KEY_NAMES = frozenset({"key<fry>"})
 
 

@@ -4,11 +4,10 @@ An executor does not run when it is called: it defers its outputs, gradients and
 *producer*, the step that will compute them when somebody reads one of them. This file says what
 the two sides ask of each other, and nothing else.
 
-A :class:`PendingValue` holds contents or waits for a producer: NDArrays and the storages behind
-them, views of parts, the replicated arrays of a group, the references to an optimizer's state. A
-:class:`Producer` computes contents: a pending step, the contents that a storage is filled with on
-first read, a member's part of a replicated array. Both are structural types: a class has the
-methods, and the type checker compares them.
+A :class:`PendingValue` holds contents or waits for a producer: a storage, and what has one,
+NDArrays and the replicated arrays of a group. A :class:`Producer` computes contents: a pending
+step, the contents that a storage is filled with on first read, a member's part of a replicated
+array. Both are structural types: a class has the methods, and the type checker compares them.
 """
 
 from __future__ import annotations
