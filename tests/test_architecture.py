@@ -44,13 +44,13 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1104, "_files": 450, "_support": 578, "callback": 297, "contrib": 1627, "data": 56,
-    "debugging": 679, "display": 2038, "executor": 3058, "executorkit": 3778, "export": 830,
-    "gluon": 259, "image": 2362, "initializer": 727, "inspection": 962, "io": 3304,
-    "jaxpr_interpreter": 2633, "jaxprs": 492, "kvstore": 737, "lowering": 4963, "metric": 1511,
-    "model": 1084, "module": 3346, "ndarray": 4562, "notebook": 334, "onnx": 5144, "ops": 17480,
-    "optimizer": 3519, "parallel": 2457, "profiler": 933, "program": 6068, "rnn": 1446,
-    "symbol": 3190, "test_utils": 1576, "training": 1151, "visualization": 495,
+    "_cli": 1097, "_files": 446, "_support": 574, "callback": 297, "contrib": 1598, "data": 56,
+    "debugging": 679, "display": 2038, "executor": 3048, "executorkit": 3699, "export": 790,
+    "gluon": 259, "image": 2284, "initializer": 718, "inspection": 730, "io": 3234,
+    "jaxpr_interpreter": 2501, "jaxprs": 500, "kvstore": 733, "lowering": 4854, "metric": 1473,
+    "model": 1078, "module": 3346, "ndarray": 4575, "notebook": 332, "onnx": 4957, "ops": 16876,
+    "optimizer": 3329, "parallel": 2364, "profiler": 926, "program": 5990, "rnn": 1408,
+    "symbol": 3118, "test_utils": 1540, "training": 1110, "visualization": 497,
 }  # fmt: skip
 ARGUMENTS = {
     "private_imports_of_tests": (NO_MIRROR,),
