@@ -42,8 +42,5 @@ def _writer_class() -> Any:
             return import_module(name).SummaryWriter
         except ImportError:
             continue
-    raise MissingDependencyError(
-        "LogMetricsCallback",
-        "no package that writes TensorBoard's files is installed",
-        hint="pip install tensorboardX",
-    )
+    problem = "no package that writes TensorBoard's files is installed"
+    raise MissingDependencyError("LogMetricsCallback", problem, hint="pip install tensorboardX")

@@ -18,9 +18,7 @@ _GLUON = frozenset({
 def __getattr__(name: str) -> NoReturn:
     if name not in _GLUON:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise MissingDependencyError(
-        f"gluon.{name}",
-        "Gluon is not part of executorkit",
-        because="executorkit runs symbols, not blocks",
-        hint=ELSEWHERE["gluon.nn"],
-    )
+    problem = "Gluon is not part of executorkit"
+    because = "executorkit runs symbols, not blocks"
+    hint = ELSEWHERE["gluon.nn"]
+    raise MissingDependencyError(f"gluon.{name}", problem, because=because, hint=hint)

@@ -42,11 +42,9 @@ def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = 
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
-        raise ArgumentValueError(
-            "split_data",
-            f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}",
-            hint=f"a multiple of {num_slice}, or even_split=False",
-        )
+        problem = f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}"
+        hint = f"a multiple of {num_slice}, or even_split=False"
+        raise ArgumentValueError("split_data", problem, hint=hint)
     if num_slice == 1:
         return [data]
     length, longer = divmod(size, num_slice)
@@ -88,10 +86,8 @@ def clip_global_norm(
         raise ArgumentValueError("clip_global_norm", "no arrays are given")
     for number, item in enumerate(arrays):
         if np.dtype(item.dtype).name not in ("float32", "float64"):
-            raise DTypeError(
-                "clip_global_norm",
-                f"array {number} is {np.dtype(item.dtype).name}, expected float32",
-            )
+            problem = f"array {number} is {np.dtype(item.dtype).name}, expected float32"
+            raise DTypeError("clip_global_norm", problem)
     by_context: dict[Context, list[NDArray]] = {}
     for item in arrays:
         by_context.setdefault(item.context, []).append(item)
@@ -182,11 +178,9 @@ def download(
         except (OSError, http.client.HTTPException) as error:
             if remaining:
                 continue
-            raise FileAccessError(
-                "download",
-                f"{url} cannot be fetched: {error}",
-                hint=f"fetch it by other means and store it as {target}",
-            ) from None
+            problem = f"{url} cannot be fetched: {error}"
+            hint = f"fetch it by other means and store it as {target}"
+            raise FileAccessError("download", problem, hint=hint) from None
     return str(target)
 
 
@@ -212,9 +206,8 @@ def _target(url: str, path: str | None) -> Path:
     if path is not None and not Path(path).expanduser().is_dir():
         return Path(path).expanduser()
     if not name:
-        raise ArgumentValueError(
-            "download", f"{url!r} names no file", hint="path=, the file to write"
-        )
+        problem = f"{url!r} names no file"
+        raise ArgumentValueError("download", problem, hint="path=, the file to write")
     return Path(path or "").expanduser() / name
 
 

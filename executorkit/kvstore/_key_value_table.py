@@ -63,10 +63,8 @@ def _as_arrays(key: Key, arrays: Any, where: str) -> PerDevice:
     if isinstance(arrays, ReplicatedArray):
         return arrays
     if not isinstance(arrays, list | tuple) or not all(isinstance(a, NDArray) for a in arrays):
-        raise InputTypeError(
-            f"{where}: key {key!r}",
-            f"a {type(arrays).__name__}, expected an NDArray or a list of NDArrays",
-        )
+        problem = f"a {type(arrays).__name__}, expected an NDArray or a list of NDArrays"
+        raise InputTypeError(f"{where}: key {key!r}", problem)
     return list(arrays)
 
 
@@ -242,11 +240,8 @@ class KeyValueTable:
     def _check_type(self, key: Key, where: str) -> None:
         first_key = next(iter(self._entries), key)
         if isinstance(first_key, str) != isinstance(key, str):
-            raise KVStoreError(
-                where,
-                f"the key {key!r} is of another type than those before",
-                because=f"{first_key!r} is in the store",
-            )
+            problem = f"the key {key!r} is of another type than those before"
+            raise KVStoreError(where, problem, because=f"{first_key!r} is in the store")
 
 
 def _takes_lists(updater: Callable[..., Any]) -> bool:

@@ -52,11 +52,8 @@ class KVStore(KVStoreBase):
     def __init__(self, name: str = "local") -> None:
         name = name.lower()
         if name not in (*_LOCAL, *_DEVICE, *_DIST):
-            raise KVStoreError(
-                f"kvstore {name!r}",
-                "there is no such store",
-                hint=" or ".join(map(repr, ("local", "device", "nccl", *_DIST))),
-            )
+            hint = " or ".join(map(repr, ("local", "device", "nccl", *_DIST)))
+            raise KVStoreError(f"kvstore {name!r}", "there is no such store", hint=hint)
         self._name = name
         self._table = KeyValueTable(
             on_first_device="device" in name or name == "nccl", dist=name in _DIST

@@ -11,9 +11,6 @@ class KVStoreServer:
     """Not served: constructing one raises NotSupportedError. Every process makes every update."""
 
     def __init__(self, kvstore: Any) -> None:
-        raise NotSupportedError(
-            "KVStoreServer",
-            "there are no servers",
-            because="sums over processes are made by jax.distributed",
-            hint="start workers only, and call jax.distributed.initialize in each",
-        )
+        because = "sums over processes are made by jax.distributed"
+        hint = "start workers only, and call jax.distributed.initialize in each"
+        raise NotSupportedError("KVStoreServer", "there are no servers", because=because, hint=hint)

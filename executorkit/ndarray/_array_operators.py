@@ -99,9 +99,8 @@ def _sorted(
         arrays = _in_order(op, call.named, op.inputs(parse_attrs(op, attrs)))
     for i, x in enumerate(arrays):
         if not isinstance(x, Handle):
-            raise _not_an_array(
-                op, f"array {i}" if op.variadic is not None else repr(op.array_names[i]), x
-            )
+            problem = f"array {i}" if op.variadic is not None else repr(op.array_names[i])
+            raise _not_an_array(op, problem, x)
     return arrays, attrs, out, ctx
 
 

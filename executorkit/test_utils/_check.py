@@ -40,9 +40,8 @@ def _named(
     if not isinstance(arrays, Mapping):
         arrays = dict(zip(names, arrays, strict=False))
     if argument == "location" and set(arrays) != set(names):
-        raise ValueError(
-            f"location names {sorted(arrays)}, the symbol's arguments are {sorted(names)}"
-        )
+        problem = f"location names {sorted(arrays)}, the symbol's arguments are {sorted(names)}"
+        raise ValueError(problem)
     missing = [n for n in names if n not in arrays]
     if missing:
         raise ValueError(f"{argument} lacks {', '.join(missing)}")

@@ -89,12 +89,9 @@ def get_cifar10() -> None:
 
 def _require_file(file: Path) -> None:
     if not file.exists():
-        raise FileAccessError(
-            "data set",
-            f"{file} is missing",
-            because="MXNet's copy is no longer served",
-            hint=f"put it into {file.parent}/",
-        )
+        because = "MXNet's copy is no longer served"
+        hint = f"put it into {file.parent}/"
+        raise FileAccessError("data set", f"{file} is missing", because=because, hint=hint)
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:

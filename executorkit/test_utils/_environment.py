@@ -125,7 +125,6 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     FileAccessError (an OSError) if it is not there."""
     path = os.path.join(os.environ.get(home_env, ""), "tools", "im2rec.py")
     if not os.path.isfile(path):
-        raise FileAccessError(
-            "get_im2rec_path", f"no file {path}", hint="python -m executorkit im2rec"
-        )
+        problem = f"no file {path}"
+        raise FileAccessError("get_im2rec_path", problem, hint="python -m executorkit im2rec")
     return path

@@ -41,15 +41,13 @@ def compare_optimizer(
     """
     for stype in (w_stype, g_stype):
         if stype != "default":
-            raise NotSupportedError(
-                "compare_optimizer", f"storage type {stype!r}", hint="'default'"
-            )
+            problem = f"storage type {stype!r}"
+            raise NotSupportedError("compare_optimizer", problem, hint="'default'")
     together = isinstance(shape, list)
     shapes = shape if together else [shape]
     if len(shapes) != ntensors:
-        raise ArgumentValueError(
-            "compare_optimizer", f"{len(shapes)} shapes for ntensors={ntensors}"
-        )
+        problem = f"{len(shapes)} shapes for ntensors={ntensors}"
+        raise ArgumentValueError("compare_optimizer", problem)
     ctx = default_context()
     weights = [_random(s, dtype, ctx) for s in shapes]
     grads = [_random(s, dtype, ctx) for s in shapes]

@@ -74,9 +74,8 @@ def rand_ndarray(
     arrays have no effect.
     """
     if stype != "default":
-        raise MXNetError(
-            "rand_ndarray", f"stype={stype!r}, only dense arrays are served", hint="'default'"
-        )
+        problem = f"stype={stype!r}, only dense arrays are served"
+        raise MXNetError("rand_ndarray", problem, hint="'default'")
     return array(random_arrays(shape), ctx, dtype or "float32")
 
 

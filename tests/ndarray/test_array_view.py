@@ -64,7 +64,7 @@ def test_both_ways_of_reducing_agree(scan, monkeypatch):
     monkeypatch.setattr(array_statistics, "_JOINED", 1000)
     values = (jax.numpy.asarray(ARRAYS["shifted"]), jax.numpy.asarray(ARRAYS["small"]))
     with jax.enable_x64(True):
-        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)
+        rows = jax.jit(lambda v: array_statistics._statistics_rows.function(v, scan))(values)
     assert rows[0, 1] == pytest.approx(ARRAYS["shifted"].astype("float64").mean(), rel=1e-8)
     assert rows[0, 2] == pytest.approx(ARRAYS["shifted"].astype("float64").std(), rel=1e-4)
 

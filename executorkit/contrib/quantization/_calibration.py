@@ -100,10 +100,7 @@ class LayerOutputMinMaxCollector:
     """
 
     def __init__(
-        self,
-        quantized_dtype: str,
-        include_layer: Collection[str] | None = None,
-        logger: Any = None,
+        self, quantized_dtype: str, include_layer: Collection[str] | None = None, logger: Any = None
     ) -> None:
         self.min_max_dict: dict[str, tuple[float, float]] = {}
         self.quantized_dtype = quantized_dtype
@@ -140,7 +137,7 @@ def optimal_threshold(
         num_quantized_bins = num_quantized_bins * 2 + 1
     threshold, divergence = nd.contrib.calibrate_entropy(
         hist=nd.array(histogram.counts), hist_edges=nd.array(histogram.edges),
-        num_quantized_bins=num_quantized_bins,
+        num_quantized_bins=num_quantized_bins
     )  # fmt: skip
     return histogram.low, histogram.high, threshold.asnumpy(), divergence.asnumpy()
 

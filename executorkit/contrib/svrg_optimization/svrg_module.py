@@ -58,13 +58,11 @@ class SVRGModule(_GradientModule):
         update_freq: Any = None,
     ) -> None:
         if not isinstance(update_freq, int):
-            raise InputTypeError(
-                "SVRGModule", f"update_freq is {update_freq!r}, expected an integer"
-            )
+            problem = f"update_freq is {update_freq!r}, expected an integer"
+            raise InputTypeError("SVRGModule", problem)
         if update_freq <= 0:
-            raise ArgumentValueError(
-                "SVRGModule", f"update_freq is {update_freq}, expected at least 1"
-            )
+            problem = f"update_freq is {update_freq}, expected at least 1"
+            raise ArgumentValueError("SVRGModule", problem)
         contexts = _as_list(cpu() if context is None else context)
         options: dict[str, Any] = {
             "data_names": data_names, "label_names": label_names, "logger": logger,

@@ -212,12 +212,10 @@ class _PretrainedEmbedding(_TokenEmbedding):
             raise UnknownNameError(f"embedding {kind}", f"no file {name!r}", hint=hint)
         path = Path(embedding_root).expanduser() / kind / name
         if not path.is_file():
-            raise FileAccessError(
-                f"embedding {kind}",
-                f"{path} is missing",
-                because="executorkit does not use the net",
-                hint="fetch it from its authors' page and put it there",
-            )
+            problem = f"{path} is missing"
+            because = "executorkit does not use the net"
+            hint = "fetch it from its authors' page and put it there"
+            raise FileAccessError(f"embedding {kind}", problem, because=because, hint=hint)
         super().__init__(**kwargs)
         self._load_embedding(str(path), " ", init_unknown_vec)
         self._build_embedding_for_vocabulary(vocabulary)
