@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from inspect import isfunction
-from typing import Any
+from functools import wraps
+from operator import attrgetter
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -54,6 +56,7 @@ from ._arguments import (
 
 __all__ = ["BaseModule"]
 
+Class = TypeVar("Class", bound=type)
 Outputs = list[NDArray]
 
 #: Modules that users write import this, `_as_list` and the function below from MXNet's file.
@@ -74,6 +77,47 @@ def require(module: Any, method: str, *states: str) -> None:
         if not getattr(module, state):
             problem, remedy = _REMEDIES[state]
             raise ModuleUsageError(method, problem, hint=remedy)
+
+
+def delegates(
+    path: str, template: type, *names: str, states: Sequence[str] = ()
+) -> Callable[[Class], Class]:
+    """A decorator of classes of modules that gives them methods and properties of their parts.
+
+    path
+        the attribute that each of them is, with ``{}`` for its name: ``"_curr_module.{}"``.
+    template
+        a class whose signatures and docstrings they have.
+    states
+        the states that they require of the module.
+    """
+
+    def decorate(cls: Class) -> Class:
+        for name in names:
+            method = inspect.getattr_static(template, name)
+            setattr(cls, name, _delegated(attrgetter(path.format(name)), name, method, states))
+        return cls
+
+    return decorate
+
+
+def _delegated(
+    read: Callable[[Any], Any], name: str, template: Any, states: Sequence[str]
+) -> property | Callable[..., Any]:
+    def part(self: Any) -> Any:
+        require(self, name, *states)
+        return read(self)
+
+    doc = inspect.getdoc(template)
+    if isinstance(template, property):
+        return property(part, doc=doc)
+
+    @wraps(template)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return part(self)(*args, **kwargs)
+
+    method.__doc__ = doc
+    return method
 
 
 def state_phrases(module: Any) -> list[str]:
@@ -569,7 +613,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             an error that says so.
         """
         package = __name__.split(".")[0]
-        self.set_keep_gradients(not all(_module_of(o).split(".")[0] == package for o in observers))
+        homes = [o.__module__ if inspect.isfunction(o) else type(o).__module__ for o in observers]
+        self.set_keep_gradients(any(home.split(".")[0] != package for home in homes))
         try:
             yield
         finally:
@@ -720,7 +765,3 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         pad = getattr(batch, "pad", None) or 0
         outputs = self.get_outputs()
         return [o[0 : o.shape[0] - pad] for o in outputs] if pad else outputs
-
-
-def _module_of(observer: Any) -> str:
-    return observer.__module__ if isfunction(observer) else type(observer).__module__

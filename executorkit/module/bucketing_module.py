@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -20,7 +18,7 @@ from ..name import NameManager
 from ..parallel import DataParallel
 from ..symbol import Symbol, load as load_symbol
 from ._arguments import Batch, BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule, require
+from .base_module import BaseModule, delegates, require
 from .module import Module
 
 __all__ = ["BucketingModule"]
@@ -34,32 +32,10 @@ _OF_CURRENT_BUCKET = (
     "save_optimizer_states", "load_optimizer_states",
 )  # fmt: skip
 
-Class = TypeVar("Class", bound=type)
 SymGen = Callable[[Any], tuple[Symbol, Any, Any]]
 
 
-def _delegates(cls: Class) -> Class:
-    """Defines the methods and properties of the current bucket, with Module's docstrings."""
-    for name in _OF_CURRENT_BUCKET:
-        template = inspect.getattr_static(Module, name)
-        doc = inspect.getdoc(template)
-        if isinstance(template, property):
-            setattr(cls, name, property(attrgetter(f"_curr_module.{name}"), doc=doc))
-        else:
-            setattr(cls, name, _delegated_method(template, doc))
-    return cls
-
-
-def _delegated_method(template: Callable[..., Any], doc: str | None) -> Callable[..., Any]:
-    @wraps(template)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self._curr_module, template.__name__)(*args, **kwargs)
-
-    method.__doc__ = doc
-    return method
-
-
-@_delegates
+@delegates("_curr_module.{}", Module, *_OF_CURRENT_BUCKET)
 class BucketingModule(BaseModule, DataParallel):
     """A module for each ``bucket_key`` that batches have, made when the first such batch comes.
 
@@ -128,9 +104,7 @@ class BucketingModule(BaseModule, DataParallel):
         self._monitor: Any = None
         self._grad_req: Any = None
 
-    @property
-    def _params_dirty(self) -> bool:
-        return self._curr_module._params_dirty
+    _params_dirty = property(attrgetter("_curr_module._params_dirty"))
 
     def _call_sym_gen(self, key: Any) -> tuple[Symbol, Any, Any]:
         """The symbol and names of a bucket; automatic names are the same for all buckets."""

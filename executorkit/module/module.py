@@ -10,13 +10,11 @@ from typing import Any, Self
 
 from .. import ndarray as nd
 from ..context import Context, cpu
-from ..debugging import FiniteReport
 from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
 from ..model import load_checkpoint
-from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
 from ..program import Precompilation, options_from_arguments
@@ -35,7 +33,7 @@ from ._arguments import (
 )
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
-from .base_module import BaseModule, require
+from .base_module import BaseModule, delegates, require
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]
@@ -46,6 +44,15 @@ def _of_optimizer(name: str, default: Any = None) -> Any:
     return property(lambda module: getattr(module._module_optimizer, name, default))
 
 
+@delegates("_{}", BaseModule, "data_names", "output_names")
+@delegates("_{}", BaseModule, "data_shapes", "label_shapes", states=["binded"])
+@delegates("_exec_group.{}", BaseModule, "install_monitor", states=["binded"])
+@delegates(
+    "_exec_group.{}",
+    BaseModule,
+    *("check_finite", "get_outputs", "get_input_grads", "get_states", "set_states"),
+    states=["binded", "params_initialized"],
+)
 class Module(BaseModule, DataParallel):
     """A symbol that can be trained, on one device or several.
 
@@ -194,27 +201,9 @@ class Module(BaseModule, DataParallel):
     # Descriptions
 
     @property
-    def data_names(self) -> list[str]:
-        return self._data_names
-
-    @property
     def label_names(self) -> list[str]:
         """Names of the labels."""
         return self._label_names
-
-    @property
-    def output_names(self) -> list[str]:
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> list[DataDesc]:
-        require(self, "data_shapes", "binded")
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> list[DataDesc] | None:
-        require(self, "label_shapes", "binded")
-        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -333,7 +322,8 @@ class Module(BaseModule, DataParallel):
         data = getattr(batch, "provide_data", None) or _reshaped(self._data_shapes, batch.data)
         label_descs = getattr(batch, "provide_label", None)
         bound = self._label_shapes or self._left_out_labels
-        if bound is None and not _are_named(label_descs, self._label_names):
+        label_names = sorted(as_data_desc(d).name for d in label_descs or ())
+        if bound is None and label_names != sorted(self._label_names):
             label_descs = None  # bound without labels: those of batches are ignored
         elif bound and labels and not label_descs:
             label_descs = _reshaped(bound, labels)
@@ -395,14 +385,6 @@ class Module(BaseModule, DataParallel):
         self._exec_group.set_params(spec.arg_params, spec.aux_params, allow_extra=spec.allow_extra)
         self._parameters.stale = True
         self.params_initialized = True
-
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        require(self, "get_states", "binded", "params_initialized")
-        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
-
-    def set_states(self, states: Any = None, value: Any = None) -> None:
-        require(self, "set_states", "binded", "params_initialized")
-        self._exec_group.set_states(states, value)
 
     # Optimizer
 
@@ -494,27 +476,9 @@ class Module(BaseModule, DataParallel):
     def last_steps(self) -> list[PendingStep]:
         return self._exec_group.core.last_steps() if self.binded else []
 
-    def check_finite(
-        self, out_grads: HeadGradients = None, *, raise_error: bool = False
-    ) -> FiniteReport:
-        require(self, "check_finite", "binded", "params_initialized")
-        return self._exec_group.check_finite(out_grads, raise_error=raise_error)
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        require(self, "get_outputs", "binded", "params_initialized")
-        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        require(self, "get_input_grads", "binded", "params_initialized")
-        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
-
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         require(self, "update_metric", "binded", "params_initialized")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
-
-    def install_monitor(self, mon: Monitor) -> None:
-        require(self, "install_monitor", "binded")
-        self._exec_group.install_monitor(mon)
 
     def prepare(
         self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
@@ -552,11 +516,6 @@ def _reshaped(descs: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc
         DataDesc(d.name, tuple(array.shape), d.dtype, d.layout)
         for d, array in zip(descs, arrays, strict=False)
     ]
-
-
-def _are_named(descs: Sequence[Any] | None, names: Sequence[str]) -> bool:
-    """True if there are descriptions, and of exactly these names."""
-    return bool(descs) and sorted(as_data_desc(d).name for d in descs or ()) == sorted(names)
 
 
 def _check_shared(module: Any, count: int) -> None:

@@ -10,11 +10,14 @@ from .. import ndarray as nd
 from ..errors import ModuleUsageError
 from ..ndarray import NDArray
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule
+from .base_module import BaseModule, delegates
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
 
+@delegates(
+    "_{}", BaseModule, "data_names", "output_names", "data_shapes", "label_shapes", "output_shapes"
+)
 class PythonModule(BaseModule):
     """A module without parameters: a subclass provides ``_compute_output_shapes()``, ``forward``,
     ``backward``, ``get_outputs`` and ``get_input_grads``.
@@ -40,26 +43,6 @@ class PythonModule(BaseModule):
         self._data_shapes: Any = None
         self._label_shapes: Any = None
         self._output_shapes: Any = None
-
-    @property
-    def data_names(self) -> list[str]:
-        return self._data_names
-
-    @property
-    def output_names(self) -> Any:
-        return self._output_names
-
-    @property
-    def data_shapes(self) -> Any:
-        return self._data_shapes
-
-    @property
-    def label_shapes(self) -> Any:
-        return self._label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        return self._output_shapes
 
     def _bind(self, spec: BindSpec) -> None:
         if spec.grad_req != "write":

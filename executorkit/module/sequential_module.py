@@ -12,12 +12,17 @@ from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..ndarray.rollback import all_or_none
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule, require
+from .base_module import BaseModule, delegates, require
 from .python_module import PythonModule
 
 __all__ = ["SequentialModule"]
 
 
+@delegates("_{}", BaseModule, "label_shapes", states=["binded"])
+@delegates("_first.{}", BaseModule, "data_shapes", states=["binded"])
+@delegates("_last.{}", BaseModule, "output_shapes", states=["binded"])
+@delegates("_first.{}", BaseModule, "get_input_grads", states=["binded", "params_initialized"])
+@delegates("_last.{}", BaseModule, "get_outputs", states=["binded", "params_initialized"])
 class SequentialModule(BaseModule):
     """A chain of modules, built by :meth:`add`.
 
@@ -70,6 +75,9 @@ class SequentialModule(BaseModule):
         """The modules of the chain, in order."""
         return self._modules
 
+    _first = property(lambda self: self._modules[0])
+    _last = property(lambda self: self._modules[-1])
+
     # Descriptions
 
     @property
@@ -79,21 +87,6 @@ class SequentialModule(BaseModule):
     @property
     def output_names(self) -> Any:
         return self._modules[-1].output_names if self._modules else []
-
-    @property
-    def data_shapes(self) -> Any:
-        require(self, "data_shapes", "binded")
-        return self._modules[0].data_shapes
-
-    @property
-    def label_shapes(self) -> Any:
-        require(self, "label_shapes", "binded")
-        return self._label_shapes
-
-    @property
-    def output_shapes(self) -> Any:
-        require(self, "output_shapes", "binded")
-        return self._modules[-1].output_shapes
 
     # Setting up
 
@@ -216,14 +209,6 @@ class SequentialModule(BaseModule):
                 if not report:
                     break
         return report
-
-    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        require(self, "get_outputs", "binded", "params_initialized")
-        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        require(self, "get_input_grads", "binded", "params_initialized")
-        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         require(self, "update_metric", "binded", "params_initialized")
