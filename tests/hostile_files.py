@@ -82,7 +82,7 @@ def _read_symbol(path: Path) -> None:
 def _read_states(path: Path) -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.create("adam"))
     content = mx.optimizer.read_state_file(path)
-    mx.optimizer.restore_updater(updater, content, {"a": 0, "b": 1}, [0], str(path))
+    mx.optimizer.prepare_restoration(updater, content, {"a": 0, "b": 1}, [0], str(path))()
 
 
 def _read_records(path: Path) -> None:

@@ -30,7 +30,11 @@ from ._executor_view import (
 )
 from ._pending_step import PendingStep as PendingStep
 from ._precompile_spec import PrecompileSpec as PrecompileSpec, bound_avals as bound_avals
-from ._snapshot import last_snapshot as last_snapshot, node_devices as node_devices
+from ._snapshot import (
+    last_snapshot as last_snapshot,
+    node_devices as node_devices,
+    step_snapshot as step_snapshot,
+)
 from ._validation import (
     check_distinct_names as check_distinct_names,
     convert_for as convert_for,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -22,19 +22,23 @@ def last_snapshot(
 ) -> tuple[StepSnapshot, list[str]]:
     """The arrays that the last step has read, or that a step would read now (None), with its head
     gradients; and notes on what cannot be checked."""
-    program, names = runnable.program, runnable.output_names
-    heads: Any = None
-    if out_grads is not None:
-        heads = head_gradients(out_grads, runnable)
+    heads = None if out_grads is None else head_gradients(out_grads, runnable)
+    snapshot = step_snapshot(runnable, step, heads)
+    return complete_snapshot(runnable.program, runnable.output_names, snapshot)
+
+
+def step_snapshot(
+    runnable: Runnable[Any], step: PendingStep | None, heads: Sequence[Any] | None
+) -> StepSnapshot:
+    """The arrays that a step has read, or would read now (None), and its head gradients."""
     if step is not None:
         heads = heads or step.heads
-        snapshot = StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)
-        return complete_snapshot(program, names, snapshot)
-    train = bool(program.argnums)
+        return StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)
+    train = bool(runnable.program.argnums)
     key = jax.random.key(0) if runnable.uses_rng[train] else None
     lists = (runnable.arg_arrays, runnable.aux_arrays)
     args, aux = (tuple([a.value for a in arrays]) for arrays in lists)
-    return complete_snapshot(program, names, StepSnapshot(args, aux, key, train, heads))
+    return StepSnapshot(args, aux, key, train, heads)
 
 
 def node_devices(

@@ -25,7 +25,7 @@ from ..model import (
     _update_params_on_kvstore,
 )
 from ..ndarray.rollback import all_or_none
-from ..optimizer import Updater, dump_updater, read_state_file, restore_updater
+from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
 from ..parallel import attach_replicated, update_by_sum
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
@@ -230,7 +230,7 @@ class ModuleOptimizer:
         devices = [c.device_id for c in contexts]
         if not self.mode.state_per_device:
             devices = devices[:1]
-        restore_updater(self.updater, content, self.indices, devices, str(fname))
+        prepare_restoration(self.updater, content, self.indices, devices, str(fname))()
 
 
 def _make_optimizer(

@@ -26,7 +26,6 @@ from ._state_file import (
     dump_updater,
     prepare_restoration,
     read_state_file,
-    restore_updater,
 )
 from ._updater import Updater, get_updater
 
@@ -68,7 +67,6 @@ __all__ = [
     "prepare_restoration",
     "read_state_file",
     "register",
-    "restore_updater",
 ]
 
 if not TYPE_CHECKING:

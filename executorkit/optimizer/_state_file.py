@@ -52,18 +52,6 @@ def read_state_file(path: str | os.PathLike[str]) -> bytes:
         return read_kind(file, path, PICKLE)
 
 
-def restore_updater(
-    updater: Any,
-    content: bytes,
-    indices: Mapping[str, Any],
-    devices: Sequence[int],
-    where: str = "optimizer states",
-) -> None:
-    """Restores an updater from the bytes of :func:`dump_updater`, or of a file of MXNet's: calls
-    what :func:`prepare_restoration` returns."""
-    prepare_restoration(updater, content, indices, devices, where)()
-
-
 def prepare_restoration(
     updater: Any,
     content: bytes,
@@ -71,7 +59,8 @@ def prepare_restoration(
     devices: Sequence[int],
     where: str = "optimizer states",
 ) -> Callable[[], None]:
-    """A function that gives an updater the states in bytes, which are checked now.
+    """A function that gives an updater the states in bytes, those of :func:`dump_updater` or of a
+    file of MXNet's, which are checked now.
 
     indices
         the optimizer's index of each parameter.

@@ -23,7 +23,7 @@ from ..program import CompileTask, Training, can_split_temp_buffers, current_opt
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
-from ._replica_arrays import ContextGroups, GroupArrays, ReplicaArrayFactory, SharedArrays
+from ._replica_arrays import ContextGroups, ReplicaArrayFactory, SharedArrays
 from ._replicated_array import PerDevice, ReplicatedArray, shapes_of
 
 #: Maximum number of contexts in a repr.
@@ -104,7 +104,7 @@ class DataParallelCore:
             self.group2ctxs,
             inferred,
             frozenset(i.name for i in self.inputs),
-            None if shared is None else shared.sharing(shared_names),
+            SharedArrays() if shared is None else shared.sharing(shared_names),
         ).make(self.grad_req)
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arrays
         #: Number of steps that a ``training.Step`` has taken since the last forward.
@@ -132,8 +132,12 @@ class DataParallelCore:
 
     def sharing(self, names: Sequence[str]) -> SharedArrays:
         """The arrays that another group may use; it has to use the arguments in ``names``."""
-        arrays = GroupArrays(self.arg_arrays, self.grad_arrays, self.aux_arrays)
-        return SharedArrays(self.graph, arrays, frozenset(names))
+        return SharedArrays(
+            dict(zip(self.arg_names, self.arg_arrays, strict=True)),
+            dict(zip(self.arg_names, self.grad_arrays, strict=True)),
+            dict(zip(self.aux_names, self.aux_arrays, strict=True)),
+            frozenset(names),
+        )
 
     def _infer(self, rows: slice) -> InferenceResult:
         """The shapes and dtypes of one device's arrays."""

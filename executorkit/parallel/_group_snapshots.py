@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 
 from ..debugging import FiniteReport, StepSnapshot, check_snapshots, complete_snapshot
-from ..executor import last_snapshot, node_devices
+from ..executor import last_snapshot, node_devices, step_snapshot
 from ._data_parallel_core import DataParallelCore
 from ._pmap_executor import PmapExecutor
 from ._replicated_array import PerDevice, ReplicatedArray
@@ -35,7 +36,11 @@ def check_group_finite(
         devices = [_device_snapshot(pmapped, k, heads) for k in range(len(labels))]
     else:
         devices = [
-            last_snapshot(executor, executor.last_step, _device_heads(heads, k))
+            last_snapshot(
+                executor,
+                executor.last_step,
+                None if heads is None else [None if h is None else h[k] for h in heads],
+            )
             for k, executor in enumerate(core.execs)
         ]
     argnums = [i for i, g in enumerate(core.grad_arrays) if g is not None]
@@ -56,38 +61,23 @@ def check_group_finite(
     return report.raise_if_found() if raise_error else report
 
 
-def _device_heads(heads: Sequence[PerDevice | None] | None, k: int) -> list[Any] | None:
-    return None if heads is None else [None if h is None else h[k] for h in heads]
-
-
 def _device_snapshot(
     pmapped: PmapExecutor, k: int, heads: Sequence[PerDevice | None] | None
 ) -> tuple[StepSnapshot, list[str]]:
     """Device ``k``'s part of the last step of all devices, or of one that would run now."""
-    replicas, step, program = pmapped.replicas, pmapped.last_step, pmapped.program
-
-    def split(array: Any) -> Any:
-        value = array.value if isinstance(array, ReplicatedArray) else array
-        return None if value is None else replicas.split(value, k)
-
-    device_heads = None if heads is None else [split(h) for h in heads]
-    if step is None:
-        args: Sequence[Any] = pmapped.arg_arrays
-        aux: Sequence[Any] = pmapped.aux_arrays
-        train, updated = bool(program.argnums), False
-        key = jax.random.key(0) if pmapped.uses_rng[train] else None
-    else:
-        args, aux, train, updated = step.args, step.aux, step.train, step.updated
-        key = pmapped.device_key(step.key, k)
-        if device_heads is None and step.heads is not None:
-            device_heads = [split(h) for h in step.heads]
-    states = tuple(map(split, aux))
-    snapshot = StepSnapshot(tuple(map(split, args)), states, key, train, device_heads, updated)
+    step = pmapped.last_step
+    if heads is not None:
+        heads = [h.value if isinstance(h, ReplicatedArray) else h for h in heads]
+    stacked = step_snapshot(pmapped, step, heads)
+    args, aux, device_heads = jax.tree.map(
+        lambda x: pmapped.replicas.split(x, k), (stacked.args, stacked.aux, stacked.heads)
+    )
+    key = stacked.key if step is None else pmapped.device_key(step.key, k)
+    snapshot = replace(stacked, args=args, aux=aux, key=key, heads=device_heads)
     return complete_snapshot(pmapped.device_program, pmapped.output_names, snapshot)
 
 
 def _snapshot_on(snapshot: StepSnapshot, device: Any) -> StepSnapshot:
-    args, aux, key, heads = jax.device_put(
-        (snapshot.args, snapshot.aux, snapshot.key, snapshot.heads), device
-    )
-    return StepSnapshot(args, aux, key, snapshot.train, heads, snapshot.updated)
+    arrays = snapshot.args, snapshot.aux, snapshot.key, snapshot.heads
+    args, aux, key, heads = jax.device_put(arrays, device)
+    return replace(snapshot, args=args, aux=aux, key=key, heads=heads)

@@ -34,15 +34,16 @@ class GroupArrays(NamedTuple):
 
 
 class SharedArrays(NamedTuple):
-    """Arrays of another group that a new one may use.
+    """Arrays of another group by name, that a new one may use; none by default.
 
     names
         arguments that have to be shared; others are where they have the same shape.
     """
 
-    graph: Graph
-    arrays: GroupArrays
-    names: frozenset[str]
+    args: Mapping[str, PerDevice] = {}
+    grads: Mapping[str, PerDevice | None] = {}
+    aux: Mapping[str, PerDevice] = {}
+    names: frozenset[str] = frozenset()
 
 
 class ReplicaArrayFactory:
@@ -63,7 +64,7 @@ class ReplicaArrayFactory:
         group2ctxs: Sequence[ContextGroups | None],
         inferred: Sequence[InferenceResult],
         loaded: frozenset[str],
-        shared: SharedArrays | None,
+        shared: SharedArrays,
     ) -> None:
         self._graph = graph
         self._contexts = contexts
@@ -88,16 +89,15 @@ class ReplicaArrayFactory:
     def _argument(self, i: int) -> PerDevice:
         name, shared = self._graph.arg_names[i], self._shared_argument(i)
         shapes, dtype = self._shapes(i), self._dtype(i)
-        if self._shared is not None and name in self._shared.names:
+        if name in self._shared.names:
             return self._checked_shared(shared, name, shapes, dtype)
         if shared is not None and _has_shapes(shared, shapes, dtype):
             return shared
         return self._new(shapes, dtype, self._graph.args[i])
 
     def _gradient(self, i: int, argument: PerDevice) -> PerDevice:
-        if self._shared is not None and self._shared_argument(i) is argument:
-            names, arrays = self._shared.graph.arg_names, self._shared.arrays.grads
-            gradient = _find_by_name(names, arrays, self._graph.arg_names[i])
+        if self._shared_argument(i) is argument:
+            gradient = self._shared.grads.get(self._graph.arg_names[i])
             if gradient is not None:
                 return gradient
         return self._new(self._shapes(i), self._dtype(i), self._graph.args[i])
@@ -106,19 +106,15 @@ class ReplicaArrayFactory:
         name = self._graph.aux_names[i]
         shapes = [r.aux_shapes[i] for r in self._inferred]
         dtype = self._inferred[0].aux_dtypes[i] or "float32"
-        if self._shared is not None:
-            names, arrays = self._shared.graph.aux_names, self._shared.arrays.aux
-            state = _find_by_name(names, arrays, name)
-            if state is not None:
-                return self._checked_shared(state, name, shapes, dtype)
+        state = self._shared.aux.get(name)
+        if state is not None:
+            return self._checked_shared(state, name, shapes, dtype)
         return self._new(shapes, dtype, self._graph.aux[i])
 
     def _shared_argument(self, i: int) -> PerDevice | None:
         """The other group's arrays of argument ``i``, unless it is loaded with batches."""
         name = self._graph.arg_names[i]
-        if self._shared is None or name in self._loaded:
-            return None
-        return _find_by_name(self._shared.graph.arg_names, self._shared.arrays.args, name)
+        return None if name in self._loaded else self._shared.args.get(name)
 
     def _shapes(self, i: int) -> list[Any]:
         return [r.arg_shapes[i] for r in self._inferred]
@@ -163,7 +159,3 @@ def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
     return shapes_of(arrays) == list(shapes) and (
         jax.numpy.dtype(first_of(arrays).dtype).name == dtype
     )
-
-
-def _find_by_name(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
-    return arrays[names.index(name)] if name in names else None

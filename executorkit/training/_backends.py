@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any
 
@@ -272,25 +273,23 @@ def _whole(output: PerDevice, axis: int) -> NDArray:
     return NDArray.from_storage(storage, 0, tuple(shape), output.contexts[0])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _GatherProducer:
     """The producer of an output of the whole batch, from those of the devices."""
 
-    __slots__ = ("_array", "_axis", "_storage")
-
-    def __init__(self, storage: Storage, array: ReplicatedArray, axis: int) -> None:
-        self._storage = storage
-        self._array = array
-        self._axis = axis
+    storage: Storage
+    array: ReplicatedArray
+    axis: int
 
     def __call__(self) -> None:
-        self._storage.assign(gather(self._array, self._axis).value)
+        self.storage.assign(gather(self.array, self.axis).value)
 
     force = __call__
 
     @property
     def source(self) -> Producer | None:
         """The producer that the devices' outputs wait for."""
-        return self._array.pending
+        return self.array.pending
 
 
 def gradient_program(

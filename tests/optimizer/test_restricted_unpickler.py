@@ -103,9 +103,9 @@ def test_files_that_are_damaged_change_nothing(tmp_path):
     damaged += [content[:length] for length in range(0, len(content), 41)] + [content + b"x"]
     for wrong in damaged:
         with pytest.raises(FileFormatError, match=r"^net\.states: "):
-            mx.optimizer.restore_updater(updater, wrong, {"w": 0}, [0], "net.states")
+            mx.optimizer.prepare_restoration(updater, wrong, {"w": 0}, [0], "net.states")()
         assert mx.random.get_state() == state
         np.testing.assert_array_equal(updater.states[0][0].asnumpy(), before)
     for indices in ({None: None}, {1.5: None}, {0: None, "a": None}):
         with pytest.raises(FileFormatError, match="no numbers or names"):
-            mx.optimizer.restore_updater(updater, pickle.dumps(indices), {"w": 0}, [0])
+            mx.optimizer.prepare_restoration(updater, pickle.dumps(indices), {"w": 0}, [0])()
