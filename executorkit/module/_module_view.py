@@ -1,4 +1,4 @@
-"""Notebook views of modules, of their executor groups and of the executor manager's group."""
+"""Notebook views of modules."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from functools import singledispatch
 from typing import Any
 
 from ..display import Fold, Line, Part, Table, View, view_of
-from ..parallel import group_label, group_parts
+from ..parallel import group_parts
 from .base_module import BaseModule, state_phrases
 from .bucketing_module import BucketingModule
-from .executor_group import DataParallelExecutorGroup
 from .module import Module
 from .sequential_module import SequentialModule
 
@@ -17,12 +16,6 @@ from .sequential_module import SequentialModule
 @view_of.register
 def _view_of_module(module: BaseModule) -> View:
     return View(type(module).__name__, module_parts(module))
-
-
-@view_of.register
-def _view_of_group(group: DataParallelExecutorGroup) -> View:
-    core = group.core
-    return View(f"DataParallelExecutorGroup of {group_label(core)}", group_parts(core))
 
 
 def module_parts(module: Any) -> list[Part]:

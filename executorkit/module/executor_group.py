@@ -11,15 +11,15 @@ from weakref import WeakSet
 from ..base import _as_list
 from ..context import Context
 from ..debugging import FiniteReport
-from ..display import Viewed, brief
+from ..display import brief
 from ..errors import BatchError, ModuleUsageError
 from ..executor import Executor, PrecompileSpec
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..parallel import (
     BatchInput,
-    DataParallel,
     DataParallelCore,
+    ExecutorGroup,
     PerDevice,
     ReplicatedArray,
     assign_scattered,
@@ -69,7 +69,7 @@ class TrainableArrays:
         return cls(names, weights, grads, replicated)
 
 
-class DataParallelExecutorGroup(Viewed, DataParallel):
+class DataParallelExecutorGroup(ExecutorGroup):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     symbol
@@ -264,11 +264,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self.core.execs
 
     @property
-    def data_arrays(self) -> SlicePairs:
-        """For each data input, (slice, NDArray) of all devices."""
-        return self._pairs(self.data_names)
-
-    @property
     def shared_data_arrays(self) -> list[dict[str, NDArray]]:
         """For each device, the arguments that are no parameters by name, their gradients as ``grad
         of <name>``; of groups that share parameters, the largest of each name."""
@@ -305,20 +300,12 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self._grad_arrays if self.for_training else None
 
     @property
-    def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state, the arrays of all devices."""
-        return self.core.aux_arrays
-
-    @property
     def input_grad_arrays(self) -> list[Any] | None:
         """For each data input the gradients of all devices; None without inputs_need_grad."""
         if not self.inputs_need_grad:
             return None
         none_per_device = [None] * len(self.contexts)
         return [list(self._gradients(name) or none_per_device) for name in self.data_names]
-
-    def _pairs(self, names: Sequence[str]) -> SlicePairs:
-        return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
 
     def _arguments(self, name: str) -> PerDevice:
         return self.core.arg_arrays[self._argument_indices[name]]

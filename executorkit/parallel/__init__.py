@@ -26,6 +26,7 @@ from ._replicas import Replicas as Replicas, traffic as traffic
 from ._replicated_array import PerDevice as PerDevice, ReplicatedArray as ReplicatedArray
 from ._sliced_group import (
     DataParallelExecutorGroup as SlicedExecutorGroup,
+    ExecutorGroup as ExecutorGroup,
     check_arguments as check_arguments,
 )
 from ._slicing import split_input_slice as split_input_slice

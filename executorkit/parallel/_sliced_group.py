@@ -39,7 +39,34 @@ def check_arguments(symbol: Symbol) -> None:
             )
 
 
-class DataParallelExecutorGroup(Viewed, DataParallel):
+class ExecutorGroup(Viewed, DataParallel):
+    """The interface that MXNet's two classes of executor groups share."""
+
+    slices: list[slice]
+    data_names: list[str]
+
+    @property
+    def data_arrays(self) -> Pairs:
+        """For each data input, (slice, NDArray) of all devices."""
+        return self._pairs(self.data_names)
+
+    @property
+    def aux_arrays(self) -> list[PerDevice]:
+        """For each auxiliary state the arrays of all devices."""
+        return self.core.aux_arrays
+
+    def _pairs(self, names: Sequence[str]) -> Pairs:
+        arrays = self.core.arg_arrays
+        positions = [self.core.arg_names.index(n) for n in names]
+        return [list(zip(self.slices, arrays[i], strict=True)) for i in positions]
+
+
+@view_of.register
+def _(group: ExecutorGroup) -> View:
+    return View(f"DataParallelExecutorGroup of {group_label(group.core)}", group_parts(group.core))
+
+
+class DataParallelExecutorGroup(ExecutorGroup):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     sym
@@ -133,11 +160,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self.core.execs
 
     @property
-    def data_arrays(self) -> Pairs:
-        """For each data input, (slice, NDArray) of all devices."""
-        return self._pairs(self.data_names)
-
-    @property
     def label_arrays(self) -> Pairs:
         """For each label, (slice, NDArray) of all devices."""
         return self._pairs(self.label_names)
@@ -152,11 +174,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """For each parameter the gradients of all devices."""
         return [self.core.grad_arrays[i] for i in self.param_idx]
 
-    @property
-    def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state the arrays of all devices."""
-        return self.core.aux_arrays
-
     def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity, on any device.
 
@@ -164,16 +181,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         whose they are.
         """
         return check_group_finite(self.core, None, raise_error)
-
-    def _pairs(self, names: Sequence[str]) -> Pairs:
-        arrays = self.core.arg_arrays
-        positions = [self.core.arg_names.index(n) for n in names]
-        return [list(zip(self.slices, arrays[i], strict=True)) for i in positions]
-
-
-@view_of.register
-def _(group: DataParallelExecutorGroup) -> View:
-    return View(f"DataParallelExecutorGroup of {group_label(group.core)}", group_parts(group.core))
 
 
 def _input(description: Any, rows: int) -> BatchInput:
