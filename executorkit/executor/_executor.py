@@ -575,10 +575,7 @@ class Executor(Runnable[NDArray], Viewed):
         gradients = [target for i, target in pairs if reached[i]]
         arrays = [*self.arg_arrays, *self.aux_arrays, *gradients, *self.outputs]
         n_bytes = sum(a.size * a.storage.dtype.itemsize for a in arrays)
-        lines = [
-            self.symbol.debug_str().rstrip("\n"),
-            f"Total {n_bytes // 2**20} MB allocated",
-        ]
+        lines = [self.symbol.debug_str().rstrip("\n"), f"Total {n_bytes // 2**20} MB allocated"]
         analysis = self.program.analyse()
         if analysis.function is None:
             lines.append("XLA: not compiled yet; run it, or call executor.compile()")

@@ -16,11 +16,7 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from ..lowering import Graph
-from ..ndarray.pending import (
-    register_pending_owner,
-    resolve_pending,
-    unregister_pending_owner,
-)
+from ..ndarray.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..ndarray.protocol import PendingValue
 from ..program import BaseProgram, Training
 from ._buffers import Buffers

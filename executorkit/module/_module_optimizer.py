@@ -18,12 +18,7 @@ from .._files import write_atomically
 from ..context import Context
 from ..errors import ModuleUsageError, explain
 from ..kvstore import KVStore
-from ..model import (
-    _create_kvstore,
-    _initialize_kvstore,
-    _update_params,
-    _update_params_on_kvstore,
-)
+from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..ndarray.rollback import all_or_none
 from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
 from ..parallel import attach_replicated, update_by_sum

@@ -32,12 +32,7 @@ from ..parallel import (
 )
 from ..program import Precompilation, current_options, use_options
 from ..symbol import Symbol
-from ._arguments import (
-    as_data_desc,
-    batch_inputs,
-    grad_req_by_argument,
-    group2ctxs_per_context,
-)
+from ._arguments import as_data_desc, batch_inputs, grad_req_by_argument, group2ctxs_per_context
 
 SlicePairs = list[list[tuple[slice, NDArray]]]
 
@@ -219,10 +214,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         )
 
     def _make_core(
-        self,
-        slices: Sequence[slice],
-        inputs: Sequence[BatchInput],
-        shared: DataParallelCore | None,
+        self, slices: Sequence[slice], inputs: Sequence[BatchInput], shared: DataParallelCore | None
     ) -> DataParallelCore:
         with use_options(self._options):
             return DataParallelCore(

@@ -10,13 +10,7 @@ from typing import Any
 import jax
 
 from ..context import Context
-from ..executor import (
-    Executor,
-    PendingStep,
-    PrecompileSpec,
-    Runnable,
-    check_head_gradients,
-)
+from ..executor import Executor, PendingStep, PrecompileSpec, Runnable, check_head_gradients
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
