@@ -7,7 +7,8 @@ from typing import Any
 
 from ..display import Fold, Line, Part, Table, View, view_of
 from ..parallel import group_parts
-from .base_module import BaseModule, state_phrases
+from ._delegation import state_phrases
+from .base_module import BaseModule
 from .bucketing_module import BucketingModule
 from .module import Module
 from .sequential_module import SequentialModule

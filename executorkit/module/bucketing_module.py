@@ -18,7 +18,8 @@ from ..name import NameManager
 from ..parallel import DataParallel
 from ..symbol import Symbol, load as load_symbol
 from ._arguments import Batch, BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule, delegates, require
+from ._delegation import delegates, require
+from .base_module import BaseModule
 from .module import Module
 
 __all__ = ["BucketingModule"]

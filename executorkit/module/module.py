@@ -31,9 +31,10 @@ from ._arguments import (
     check_input_names,
     data_descs,
 )
+from ._delegation import delegates, require
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
-from .base_module import BaseModule, delegates, require
+from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]

@@ -10,7 +10,8 @@ from .. import ndarray as nd
 from ..errors import ModuleUsageError
 from ..ndarray import NDArray
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule, delegates
+from ._delegation import delegates
+from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]
 

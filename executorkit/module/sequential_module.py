@@ -12,7 +12,8 @@ from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..ndarray.rollback import all_or_none
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule, delegates, require
+from ._delegation import delegates, require
+from .base_module import BaseModule
 from .python_module import PythonModule
 
 __all__ = ["SequentialModule"]

@@ -1,0 +1,79 @@
+"""The states that methods of modules require, and methods that modules hand on to their parts."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from ..errors import ModuleUsageError
+
+Class = TypeVar("Class", bound=type)
+
+#: Problem and remedy for each state that a method may require.
+_REMEDIES = {
+    "binded": ("the module is not bound", "bind(data_shapes, label_shapes) first"),
+    "params_initialized": ("the parameters are not initialised", "init_params() first"),
+    "optimizer_initialized": ("there is no optimizer", "init_optimizer() first"),
+}
+
+
+def require(module: Any, method: str, *states: str) -> None:
+    """Raises AssertionError, with the remedy, if a module is not in all of these states."""
+    for state in states:
+        if not getattr(module, state):
+            problem, remedy = _REMEDIES[state]
+            raise ModuleUsageError(method, problem, hint=remedy)
+
+
+def delegates(
+    path: str, template: type, *names: str, states: Sequence[str] = ()
+) -> Callable[[Class], Class]:
+    """A decorator of classes of modules that gives them methods and properties of their parts.
+
+    path
+        the attribute that each of them is, with ``{}`` for its name: ``"_curr_module.{}"``.
+    template
+        a class whose signatures and docstrings they have.
+    states
+        the states that they require of the module.
+    """
+
+    def decorate(cls: Class) -> Class:
+        for name in names:
+            method = inspect.getattr_static(template, name)
+            setattr(cls, name, _delegated(attrgetter(path.format(name)), name, method, states))
+        return cls
+
+    return decorate
+
+
+def _delegated(
+    read: Callable[[Any], Any], name: str, template: Any, states: Sequence[str]
+) -> property | Callable[..., Any]:
+    def part(self: Any) -> Any:
+        require(self, name, *states)
+        return read(self)
+
+    doc = inspect.getdoc(template)
+    if isinstance(template, property):
+        return property(part, doc=doc)
+
+    @wraps(template)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return part(self)(*args, **kwargs)
+
+    method.__doc__ = doc
+    return method
+
+
+def state_phrases(module: Any) -> list[str]:
+    """Phrases on what has been done with a module: bound, its parameters, an optimizer."""
+    purpose = "training" if module.for_training else "inference"
+    return [
+        f"bound for {purpose}" if module.binded else "not bound",
+        "parameters are there" if module.params_initialized else "no parameters yet",
+        "with an optimizer" if module.optimizer_initialized else "no optimizer",
+    ]
