@@ -91,32 +91,29 @@ def attach_update(
     someone has looked at an output since forward, or a weight has been written. Nothing is changed
     then, and the caller updates by the gradients themselves.
     """
-    return _prepared(prepare, lambda prepared: _attach(weights, grads, prepared))
+    return _attach(weights, grads, prepare)
 
 
 def _attach(
-    weights: Sequence[PendingValue],
-    grads: Sequence[PendingValue],
-    prepare: Callable[[], UpdateCall | None],
-) -> bool:
-    step = grads[0].pending
-    return isinstance(step, UpdatableStep) and step.attach_update(weights, grads, prepare)
-
-
-def _prepared(
-    prepare: Prepare, take: Callable[[Callable[[], UpdateCall | None]], bool]
+    weights: Sequence[Any], grads: Sequence[Any], prepare: Prepare, otherwise_now: bool = False
 ) -> UpdateCall | None:
-    """The update that ``take`` has prepared and taken, None if it returns False; after an exception
-    it is attached, or its counts are taken back."""
+    """The update, attached or made now, else None; after an exception it is attached or made, or
+    its counts are taken back."""
     call: UpdateCall | None = None
 
-    def prepared() -> UpdateCall | None:
+    def prepared() -> Any:
         nonlocal call
         call = prepare(rollback)
         return call
 
     with Rollback(lambda: call is not None and call.attached) as rollback:
-        return call if take(prepared) else None
+        step = grads[0].pending
+        if isinstance(step, UpdatableStep) and step.attach_update(weights, grads, prepared):
+            return call
+        if not otherwise_now:
+            return None
+        _update_now(prepared(), weights, grads)
+        return call
 
 
 def apply_update(
@@ -129,13 +126,7 @@ def apply_update(
     of the program that computes them. After an exception weights, states and counts are all as they
     were, or all as after the update.
     """
-
-    def take(prepared: Callable[[], Any]) -> bool:
-        if not _attach(weights, grads, prepared):
-            _update_now(prepared(), weights, grads)
-        return True
-
-    return _prepared(prepare, take)
+    return _attach(weights, grads, prepare, otherwise_now=True)
 
 
 def apply_rules(

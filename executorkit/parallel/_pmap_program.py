@@ -64,10 +64,10 @@ class PmapFunction(CompiledFunction):
 
         def shard(*args: Any) -> Any:
             parts = [
-                arg if i in self.replicated else jax.tree.map(_entry, arg)
-                for i, arg in enumerate(args)
+                x if i in self.replicated else jax.tree.map(lambda s: jax.lax.squeeze(s, (0,)), x)
+                for i, x in enumerate(args)
             ]
-            return jax.tree.map(_as_entry, traced(*parts))
+            return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), traced(*parts))
 
         def mapped(*args: Any) -> Any:
             specs = tuple(
@@ -91,14 +91,6 @@ class PmapFunction(CompiledFunction):
         with jax.enable_x64(True):
             env = [(DEVICE_AXIS, len(self.devices))]
             return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
-
-
-def _entry(stack: jax.Array) -> jax.Array:
-    return jax.lax.squeeze(stack, (0,))
-
-
-def _as_entry(x: jax.Array) -> jax.Array:
-    return jax.lax.expand_dims(x, (0,))
 
 
 def _shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
@@ -164,9 +156,9 @@ class PmapProgram(BaseProgram):
         )  # fmt: skip
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
-        shards = [[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs] for xs in (args, aux)]
+        args, aux = (tuple(map(_shard_aval, arrays)) for arrays in (args, aux))
         prng_key = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
-        return self.program.needs_head_gradient(tuple(shards[0]), tuple(shards[1]), prng_key)
+        return self.program.needs_head_gradient(args, aux, prng_key)
 
     def analyse(self) -> Analysis:
         return self.program.analyse()
