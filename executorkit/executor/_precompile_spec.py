@@ -132,7 +132,7 @@ def precompile_shapes(
         inferred = infer_new_shapes(runnable.graph, arrays, by_name, "precompile")
         new_shapes = (inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes)
         args, aux, outputs = (
-            tuple([_with_shape(a, s) for a, s in zip(avals, new, strict=True)])
+            tuple([a.update(shape=s) for a, s in zip(avals, new, strict=True)])
             for avals, new in zip(bound, new_shapes, strict=True)
         )
         label = tuple((name, tuple(shape)) for name, shape in by_name.items())
@@ -153,7 +153,3 @@ def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
     if program.argnums and any(program.may_need_head_gradient):
         return []
     return list(PrecompileSpec(bool(program.argnums)).calls(runnable, *bound_avals(runnable)))
-
-
-def _with_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(shape, array.dtype, sharding=array.sharding)

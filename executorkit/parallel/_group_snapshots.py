@@ -66,9 +66,8 @@ def _device_snapshot(
 ) -> tuple[StepSnapshot, list[str]]:
     """Device ``k``'s part of the last step of all devices, or of one that would run now."""
     step = pmapped.last_step
-    if heads is not None:
-        heads = [h.value if isinstance(h, ReplicatedArray) else h for h in heads]
-    stacked = step_snapshot(pmapped, step, heads)
+    values = heads and [h.value if isinstance(h, ReplicatedArray) else h for h in heads]
+    stacked = step_snapshot(pmapped, step, values)
     args, aux, device_heads = jax.tree.map(
         lambda x: pmapped.replicas.split(x, k), (stacked.args, stacked.aux, stacked.heads)
     )

@@ -43,7 +43,8 @@ class ReplicatedArray(Sequence[NDArray]):
         if value is None:
             value = self.replicas.zeros(shape, dtype)
         self._stacked = Storage((len(self.contexts), *shape), self.dtype, value)
-        self._members: list[NDArray] | None = None
+        #: Empty until one is asked for.
+        self._members: list[NDArray] = []
         self._versions: list[int] = []
         self._splitters: list[_MemberProducer] = []
 
@@ -52,18 +53,18 @@ class ReplicatedArray(Sequence[NDArray]):
     @property
     def value(self) -> jax.Array:
         """The stacked array, with everything that was written to members."""
-        written = [] if self._members is None else self._written()
+        written = self._written() if self._members else []
         return self._merge(written) if written else self._stacked.value
 
     @property
     def current(self) -> jax.Array | None:
         """The stacked array if nothing is pending and no member can have been written to."""
-        return self._stacked.current if self._members is None else None
+        return None if self._members else self._stacked.current
 
     @property
     def pending(self) -> Producer | None:
         """The producer that reading would run; None if nothing has to be computed."""
-        if self._stacked.producer is not None or self._members is None:
+        if self._stacked.producer is not None or not self._members:
             return self.source
         producers = (member.pending for member in self._members)
         return next((p for p in producers if p is not None), None)
@@ -75,14 +76,14 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices and cancels deferred work."""
-        if self._members is None:
+        if not self._members:
             self._stacked.assign(value, shared)
         else:
             complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents on all devices come from ``producer``."""
-        if self._members is None:
+        if not self._members:
             self._stacked.defer(producer)
         else:
             complete(lambda: (self._stacked.defer(producer), self._renew_members()))
@@ -102,9 +103,8 @@ class ReplicatedArray(Sequence[NDArray]):
     @overload
     def __getitem__(self, index: slice) -> list[NDArray]: ...
     def __getitem__(self, index: Any) -> Any:
-        if self._members is None:
+        if not self._members:
             self._make_members()
-        assert self._members is not None
         return self._members[index]
 
     def __setitem__(self, index: int, value: NDArray) -> None:
@@ -132,7 +132,6 @@ class ReplicatedArray(Sequence[NDArray]):
     def split_off(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array."""
         value = self.replicas.split(self._stacked.value, k)
-        assert self._members is not None
         storage = self._members[k].storage
         # Before the version changes, so that no exception in between makes it a write by a script.
         self._versions[k] = storage.version + 1
@@ -140,7 +139,6 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def _renew_members(self) -> None:
         """Lets members that have contents of their own show those of the stacked array again."""
-        assert self._members is not None
         for k, member in enumerate(self._members):
             storage = member.storage
             if storage.producer is not self._splitters[k] or storage.current is not None:
@@ -150,10 +148,9 @@ class ReplicatedArray(Sequence[NDArray]):
     @property
     def has_written_members(self) -> bool:
         """True if a member was written to since the stacked array was last put together."""
-        return self._members is not None and bool(self._written())
+        return bool(self._written())
 
     def _written(self) -> list[int]:
-        assert self._members is not None
         return [
             k
             for k, (member, version) in enumerate(zip(self._members, self._versions, strict=True))
@@ -161,7 +158,6 @@ class ReplicatedArray(Sequence[NDArray]):
         ]
 
     def _merge(self, written: list[int]) -> jax.Array:
-        assert self._members is not None
         parts = {k: self._members[k].value for k in written}
         if len(parts) == len(self._members):
             value = self.replicas.assemble(list(parts.values()))

@@ -9,4 +9,3 @@
 from ..errors import StepError as StepError
 from ._optax_updates import LossScale as LossScale
 from ._step import Step as Step
-from ._step_view import step_view as _step_view
