@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from ..errors import InputTypeError, UnknownNameError
-from ..lowering import Graph, GraphStep
+from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.rollback import complete
 from ..ops import Params
@@ -117,16 +117,15 @@ def inference_program(runnable: Runnable[NDArray]) -> Program | None:
 
 @lru_cache(maxsize=64)
 def _with_moving_statistics(graph: Graph) -> Graph:
-    steps = tuple(_step_with_moving_statistics(step) for step in graph.steps)
+    steps = tuple(
+        step
+        if step.params.get("use_global_stats", True)
+        else dataclasses.replace(step, params=Params({**step.params, "use_global_stats": True}))
+        for step in graph.steps
+    )
     if steps == graph.steps:
         return graph
     return dataclasses.replace(graph, steps=steps, memo={})
-
-
-def _step_with_moving_statistics(step: GraphStep) -> GraphStep:
-    if step.params.get("use_global_stats", True):
-        return step
-    return dataclasses.replace(step, params=Params({**step.params, "use_global_stats": True}))
 
 
 def backward_in_inference(

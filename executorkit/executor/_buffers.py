@@ -12,7 +12,6 @@ import numpy as np
 
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.handle import buffer_of
 from ..ndarray.protocol import PendingValue
 from ..ndarray.storage import Storage
 from ..ndarray.values import to_device
@@ -25,17 +24,6 @@ class Buffers(NamedTuple):
     aux: tuple[PendingValue, ...]
     grads: tuple[PendingValue, ...]
     outputs: tuple[PendingValue, ...]
-
-    @staticmethod
-    def of(
-        args: Iterable[PendingValue],
-        aux: Iterable[PendingValue],
-        grads: Iterable[PendingValue],
-        outputs: Iterable[PendingValue],
-    ) -> Buffers:
-        """The buffers behind arrays."""
-        lists = (args, aux, grads, outputs)
-        return Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
 
 
 def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from ..lowering import Graph
+from ..ndarray.handle import buffer_of
 from ..ndarray.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..ndarray.protocol import PendingValue
 from ..program import BaseProgram, Training
@@ -91,9 +92,8 @@ class Runnable(ABC, Generic[Value]):
         self.keep_gradients = keep_gradients
         self.training = Training() if training is None else training
         self.is_registered = False
-        self.buffers = Buffers.of(
-            self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
-        )
+        lists = (self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs)
+        self.buffers = Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
         self._constants: dict[int, jax.Array] = {}
 
     @abstractmethod

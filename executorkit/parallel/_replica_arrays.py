@@ -25,14 +25,6 @@ def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroup
     return several and uniform and not any(group2ctxs)
 
 
-class GroupArrays(NamedTuple):
-    """The arrays of a group: for each argument, gradient or state those of all devices."""
-
-    args: list[PerDevice]
-    grads: list[PerDevice | None]
-    aux: list[PerDevice]
-
-
 class SharedArrays(NamedTuple):
     """Arrays of another group by name, that a new one may use; none by default.
 
@@ -77,14 +69,17 @@ class ReplicaArrayFactory:
             for c, g in zip(contexts, group2ctxs, strict=True)
         ]
 
-    def make(self, grad_req: Sequence[str]) -> GroupArrays:
-        """All arrays; gradients of the arguments whose request is not 'null'."""
+    def make(
+        self, grad_req: Sequence[str]
+    ) -> tuple[list[PerDevice], list[PerDevice | None], list[PerDevice]]:
+        """For each argument, gradient and state the arrays of all devices; gradients of the
+        arguments whose request is not 'null'."""
         args = [self._argument(i) for i in range(len(self._graph.args))]
         grads = [
             None if request == "null" else self._gradient(i, args[i])
             for i, request in enumerate(grad_req)
         ]
-        return GroupArrays(args, grads, [self._state(i) for i in range(len(self._graph.aux))])
+        return args, grads, [self._state(i) for i in range(len(self._graph.aux))]
 
     def _argument(self, i: int) -> PerDevice:
         name, shared = self._graph.arg_names[i], self._shared_argument(i)
