@@ -72,9 +72,9 @@ def update_group(
         )
         return
     if (
-        arrays.replicated
+        arrays.are_replicated
         and isinstance(updater, Updater)
-        and attach_replicated(updater, update_indices, *arrays.replicated)
+        and attach_replicated(updater, update_indices, weights, grads)
     ):
         return
     update_by_sum(updater, update_indices, weights, grads, all_processes)

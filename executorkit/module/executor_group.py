@@ -43,25 +43,14 @@ class TrainableArrays:
 
     names, weights, grads
         name, arrays of all devices and gradients of all devices, of each of them.
-    replicated
-        weights and gradients again, if all of them are replicated arrays; else None.
+    are_replicated
+        whether all weights and gradients are replicated arrays.
     """
 
     names: list[str]
-    weights: list[PerDevice]
-    grads: list[PerDevice]
-    replicated: tuple[list[ReplicatedArray], list[ReplicatedArray]] | None
-
-    @classmethod
-    def of(
-        cls, names: list[str], weights: list[PerDevice], grads: list[PerDevice]
-    ) -> TrainableArrays:
-        """The arrays, with ``replicated`` filled in."""
-        replicated_weights = [w for w in weights if isinstance(w, ReplicatedArray)]
-        replicated_grads = [g for g in grads if isinstance(g, ReplicatedArray)]
-        complete = len(replicated_weights) == len(replicated_grads) == len(names)
-        replicated = (replicated_weights, replicated_grads) if complete else None
-        return cls(names, weights, grads, replicated)
+    weights: list[Any]
+    grads: list[Any]
+    are_replicated: bool
 
 
 class DataParallelExecutorGroup(ExecutorGroup):
@@ -207,11 +196,11 @@ class DataParallelExecutorGroup(ExecutorGroup):
         none_per_device = [None] * len(self.contexts)
         self._grad_arrays: list[Any] = [g or none_per_device for g in gradients]
         trained = [i for i, g in enumerate(gradients) if g is not None and self.for_training]
-        self.trainable_arrays = TrainableArrays.of(
-            [self._parameters[i] for i in trained],
-            [self._param_arrays[i] for i in trained],
-            [self._grad_arrays[i] for i in trained],
-        )
+        weights = [self._param_arrays[i] for i in trained]
+        grads = [self._grad_arrays[i] for i in trained]
+        are_replicated = all(isinstance(a, ReplicatedArray) for a in (*weights, *grads))
+        names = [self._parameters[i] for i in trained]
+        self.trainable_arrays = TrainableArrays(names, weights, grads, are_replicated)
 
     def _make_core(
         self, slices: Sequence[slice], inputs: Sequence[BatchInput], shared: DataParallelCore | None
