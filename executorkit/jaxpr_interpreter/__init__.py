@@ -7,7 +7,6 @@ XLA within rounding: saturating conversions, C's integer division, clamped slice
 """
 
 from . import (
-    _contractions,
     _convolutions,
     _elementwise,
     _gather_scatter,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._contractions import product_dtype
+from ._linear_algebra import product_dtype
 from ._rules import Call, Kernel, rule
 from ._shapes import padded
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextvars import Context
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,69 +42,51 @@ class PlanResult(NamedTuple):
     is_key: bool
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Plan:
     """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once.
 
+    steps, inputs, results, constants
+        the calls of NumPy, the places of arguments and results, and the values before a run.
     uncovered
         sorted names of primitives, effects and dtypes that the interpreter does not have; only a
         plan without any may run.
     estimate
         estimated seconds of one run.
-    equations
-        number of calls of NumPy.
+    large_products
+        True if OpenBLAS may divide a product among threads.
     any_shape
         True if the steps are those for arguments of other shapes too (:meth:`for_shapes`).
     """
 
-    __slots__ = (
-        "_constants", "_inputs", "_large_products", "_results", "_steps", "any_shape", "equations",
-        "estimate", "uncovered",
-    )  # fmt: skip
+    steps: list[PlanStep]
+    inputs: list[PlanInput]
+    results: list[PlanResult]
+    constants: list[Any]
+    uncovered: tuple[str, ...]
+    estimate: float
+    large_products: bool
+    any_shape: bool
 
-    def __init__(
-        self,
-        steps: list[PlanStep],
-        inputs: list[PlanInput],
-        results: list[PlanResult],
-        constants: list[Any],
-        uncovered: tuple[str, ...],
-        estimate: float,
-        large_products: bool,
-        any_shape: bool = False,
-    ) -> None:
-        self._large_products = large_products
-        self._steps = steps
-        self._inputs = inputs
-        self._results = results
-        self._constants = constants
-        self.uncovered = uncovered
-        self.estimate = estimate
-        self.equations = len(steps)
-        self.any_shape = any_shape
+    @property
+    def equations(self) -> int:
+        """Number of calls of NumPy."""
+        return len(self.steps)
 
     def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
         """The plan for arguments whose results have these shapes, of a plan for any shape.
 
         Its estimate grows with the largest result.
         """
-        largest = max([aval.size for _, aval, _, _ in self._results])
+        largest = max([aval.size for _, aval, _, _ in self.results])
         growth = max(1.0, max(map(math.prod, shapes)) / max(largest, 1))
         calls = CALL_SECONDS * self.equations
         estimate = (self.estimate - calls) * growth + calls
         results = [
             result._replace(aval=result.aval._replace(shape=shape))
-            for result, shape in zip(self._results, shapes, strict=True)
+            for result, shape in zip(self.results, shapes, strict=True)
         ]
-        return Plan(
-            self._steps,
-            self._inputs,
-            results,
-            self._constants,
-            self.uncovered,
-            estimate=estimate,
-            large_products=False,
-            any_shape=True,
-        )
+        return replace(self, results=results, estimate=estimate, large_products=False)
 
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:
         """The results for NumPy arrays of the jaxpr's shapes and dtypes.
@@ -112,22 +95,22 @@ class Plan:
         changed. Every result is a new C-contiguous array of exactly the jaxpr's dtype and shape,
         which shares memory with no argument, no constant and no other result.
         """
-        values = self._constants.copy()
-        for (position, is_key), x in zip(self._inputs, args, strict=True):
+        values = self.constants.copy()
+        for (position, is_key), x in zip(self.inputs, args, strict=True):
             values[position] = keys_of_data(x) if is_key else x
         # Setting NumPy's reaction to overflows takes longer than running in a context that has it.
         try:
             context = _silent_contexts.pop()
         except IndexError:
             context = _silent_context()
-        if self._large_products:
+        if self.large_products:
             with single_threaded_products:
-                context.run(execute, self._steps, values)
+                context.run(execute, self.steps, values)
         else:
-            context.run(execute, self._steps, values)
+            context.run(execute, self.steps, values)
         _silent_contexts.append(context)
         results = []
-        for position, (shape, dtype), fresh, is_key in self._results:
+        for position, (shape, dtype), fresh, is_key in self.results:
             x = values[position]
             if not fresh or x.__class__ is not np.ndarray or x.dtype != dtype:
                 x = np.array(x, dtype, order="C", copy=None if fresh else True)
@@ -142,11 +125,11 @@ class Plan:
 
     def evaluate(self, args: Sequence[Any]) -> list[Any]:
         """Results of a plan inside of another one: values as they come, keys as they are held."""
-        values = self._constants.copy()
-        for (position, _), x in zip(self._inputs, args, strict=True):
+        values = self.constants.copy()
+        for (position, _), x in zip(self.inputs, args, strict=True):
             values[position] = x
-        execute(self._steps, values)
-        return [values[result[0]] for result in self._results]
+        execute(self.steps, values)
+        return [values[result[0]] for result in self.results]
 
 
 def _silent_context() -> Context:

@@ -76,14 +76,16 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         constants[i] = x
     read = {*results, *(i for e in live for i in e.inputs)}
     return Plan(
-        steps,
-        [PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)],
-        [
+        steps=steps,
+        inputs=[
+            PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)
+        ],
+        results=[
             PlanResult(i, flattened.avals[i], i in owned and i not in results[:n], _is_key(v.aval))
             for n, (i, v) in enumerate(zip(results, jaxpr.outvars, strict=True))
         ],
-        constants,
-        tuple(sorted(uncovered)),
+        constants=constants,
+        uncovered=tuple(sorted(uncovered)),
         estimate=seconds,
         large_products=large_products,
         any_shape=bool(results)
@@ -105,8 +107,7 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
         dead = {i for i in (*equation.inputs, *equation.outputs) if i not in read}
         last_uses.append(tuple(dead))
         read.update(dead)
-    last_uses.reverse()
-    return last_uses
+    return last_uses[::-1]
 
 
 def _shared(equations: list[Equation]) -> set[int]:
@@ -119,10 +120,7 @@ def _faults(
 ) -> set[str]:
     if not flattened.faults:
         return set()
-    used = {*results}
-    for equation in live:
-        used.update(equation.inputs)
-        used.update(equation.outputs)
+    used = {*results, *(i for e in live for i in (*e.inputs, *e.outputs))}
     return {name for i, name in flattened.faults.items() if i in used}
 
 
@@ -174,9 +172,7 @@ def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Ker
         first = equation.inputs[0]
         alone = first in reusable and equation.inputs.count(first) == 1
         return rule.in_place(call) if alone else kernel
-    if not isinstance(kernel, np.ufunc):
-        return kernel
-    if call.outs[0].nbytes < REUSE_BYTES:
+    if not isinstance(kernel, np.ufunc) or call.outs[0].nbytes < REUSE_BYTES:
         return kernel
     for n, i in enumerate(equation.inputs):
         if i in reusable and call.ins[n] == call.outs[0]:

@@ -37,5 +37,8 @@ from ._mxnet_interface import (
     get_operator_support as get_operator_support,
     import_to_gluon as import_to_gluon,
 )
-from ._node_writer import NodeWriter as NodeWriter
-from ._translators import TRANSLATIONS as TRANSLATIONS, translates as translates
+from ._node_writer import (
+    TRANSLATIONS as TRANSLATIONS,
+    NodeWriter as NodeWriter,
+    translates as translates,
+)

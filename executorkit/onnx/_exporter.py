@@ -7,12 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import (
-    ArgumentValueError,
-    MissingParameterError,
-    NotSupportedError,
-    shorten,
-)
+from ..errors import ArgumentValueError, MissingParameterError, NotSupportedError, shorten
 from ..inspection import plain_name
 from ..lowering import Graph, GraphStep, graph_of, value_dtypes
 from ..ndarray.comparison import host_arrays
@@ -21,8 +16,7 @@ from ._draft import GraphDraft, OnnxNode, Value
 from ._free_dimensions import FreeShapes, OpenShapes, Origins, open_shapes
 from ._library import refuse_nodes, require_onnx
 from ._model_proto import check, make_model
-from ._node_writer import NodeWriter, name_of
-from ._translators import TRANSLATIONS, inputs_read
+from ._node_writer import TRANSLATIONS, NodeWriter, inputs_read, name_of
 
 #: The version of ONNX's operators that is written unless another one is asked for.
 OPSET = 17
@@ -153,17 +147,13 @@ class _Exporter:
             if name in constants and value.array is None:
                 value = self._constant(value, constants[name])
             inputs[name] = value
-
-        def origins(k: int) -> Origins:
-            return self.shapes.origins(step.first_output + k)
-
         writer = NodeWriter(
             self.draft,
             step,
             self.names[step],
             inputs,
             outputs=results,
-            origins=origins,
+            origins=lambda k: self.shapes.origins(step.first_output + k),
             sources=self.inputs,
         )
         written = translation(writer)
@@ -218,10 +208,9 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
     needed = set(graph.heads)
     live = []
     for step in reversed(graph.steps):
-        if needed.isdisjoint(step.outputs):
-            continue
-        live.append(step)
-        needed.update(_read(step))
+        if not needed.isdisjoint(step.outputs):
+            live.append(step)
+            needed.update(_read(step))
     return live[::-1]
 
 

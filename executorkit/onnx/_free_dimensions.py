@@ -59,8 +59,7 @@ class OpenShapes:
 
     def origins(self, number: int) -> Origins:
         """The origins of a value's lengths."""
-        sizes = self.values[number] or ()
-        return tuple(self._origin(number, axis) for axis in range(len(sizes)))
+        return tuple(self._origin(number, axis) for axis in range(len(self.values[number] or ())))
 
     def _origin(self, number: int, axis: int) -> tuple[FreeDimension, int] | None:
         size = (self.values[number] or ())[axis]

@@ -118,9 +118,8 @@ class _Importer:
         function = IMPORTS.get(node.op_type)
         if function is None:
             raise NotSupportedError("no operator of MXNet is like it")
-        name = self._unique(node.name or node.output[0])
         reader = NodeReader(
-            name=name,
+            name=claim_name(node.name or node.output[0], self.names),
             op_type=node.op_type,
             values=inputs,
             names=list(node.input),
@@ -133,11 +132,9 @@ class _Importer:
         )
         with reader.scope:
             result = function(reader)
-        results = list(result) if isinstance(result, list | tuple) else [result]
-        for output, value in zip(node.output, results, strict=False):
-            self.values[output] = value
-        for output in list(node.output)[len(results) :]:
-            self.values[output] = Unknown()
+        results = result if isinstance(result, list | tuple) else [result]
+        self.values.update((output, Unknown()) for output in node.output)
+        self.values.update(zip(node.output, results, strict=False))
 
     def _fold(self, node: Any, inputs: Sequence[Imported | None]) -> bool:
         """Computes a node that reads constants alone, or that computes with shapes."""
@@ -209,9 +206,6 @@ class _Importer:
             self.arrays[name] = contents
         return self.variables[name]
 
-    def _unique(self, name: str) -> str:
-        return claim_name(name, self.names)
-
 
 #: Entries of a list of lengths, None for those that are not known.
 _Lengths = tuple[int | None, ...]
@@ -253,7 +247,7 @@ _OF_LENGTHS: Mapping[str, Callable[[_Lengths, Sequence[_Lengths | None]], _Lengt
 }
 
 
-def _as_lengths(value: Imported | None) -> tuple[int | None, ...] | None:
+def _as_lengths(value: Imported | None) -> _Lengths | None:
     if isinstance(value, Unknown):
         return value.lengths
     if isinstance(value, np.ndarray) and value.ndim < 2 and value.dtype.kind in "iu":
@@ -278,7 +272,6 @@ def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
 
 def _shapes(library: Any, model: Any) -> dict[str, KnownShape]:
     """The shapes that the file states and that ONNX infers from them."""
-    inferred = model
     try:
         inferred = library.shape_inference.infer_shapes(model, data_prop=True)
     except Exception:  # inference is a help: what it does not know is refused where it is needed

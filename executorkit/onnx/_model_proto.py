@@ -109,8 +109,7 @@ def save_model(model: Any, path: str | os.PathLike[str], *, one_file: int = _ONE
     data = f"{path}.data"
     stored = [t for t in model.graph.initializer if len(t.raw_data) >= 1024]
     write_atomically(data, _aligned(stored))
-    slim = library.ModelProto()
-    slim.CopyFrom(_without_parameters(library, model, {t.name for t in stored}))
+    slim = _without_parameters(library, model, {t.name for t in stored})
     offset = 0
     for tensor in stored:
         reference = slim.graph.initializer.add()

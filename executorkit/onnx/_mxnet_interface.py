@@ -21,7 +21,7 @@ from ._exporter import OPSET, inference_inputs, to_onnx
 from ._free_dimensions import FreeShapes
 from ._library import require_onnx
 from ._model_proto import load_model, save_model
-from ._translators import TRANSLATIONS
+from ._node_writer import TRANSLATIONS
 
 _LOG = logging.getLogger(__name__)
 

@@ -126,6 +126,13 @@ class NodeReader:
         """An attribute, or the default."""
         return self.attrs.get(attr, default)
 
+    def only(self, attr: str, default: Any, *others: Any) -> Any:
+        """An attribute that is the default or one of the other values."""
+        value = self.get(attr, default)
+        if value not in (default, *others):
+            self.refuse(f"{attr}={value!r}")
+        return value
+
     def constant(self, position: int) -> np.ndarray:
         """An input that has to be a constant."""
         value = self.values[position]

@@ -166,9 +166,7 @@ def _is_old_form(slope: Sequence[int | None], data: Sequence[int | None]) -> boo
     return len(slope) == 1 and len(data) > 2 and slope[0] == data[1] and slope[0] != data[-1]
 
 
-@imports("Softplus")
-def _softplus(r: NodeReader) -> Symbol:
-    return sym.Activation(r[0], act_type="softrelu", name=r.name)
+imports("Softplus")(lambda r: sym.Activation(r[0], act_type="softrelu", name=r.name))
 
 
 @imports("HardSwish")

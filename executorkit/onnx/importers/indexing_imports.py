@@ -35,12 +35,16 @@ def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:
     return sym.take(r[0], r.variable(f"{r.name}_indices", index), axis=axis, name=r.name)
 
 
+def _coordinates(r: NodeReader) -> Symbol:
+    """The second input with its last axis, the coordinates of entries, as the first."""
+    rank = r.rank(1)
+    return sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
+
+
 @imports("GatherND")
 def _gather_nd(r: NodeReader) -> Symbol:
-    if r.get("batch_dims", 0):
-        r.refuse(f"batch_dims={r.get('batch_dims')}")
-    rank = r.rank(1)
-    moved = sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
+    r.only("batch_dims", 0)
+    moved = _coordinates(r)
     return sym.gather_nd(r[0], moved, name=r.name)
 
 
@@ -69,8 +73,7 @@ def _scatter_nd(r: NodeReader) -> Symbol:
     base = r.values[0]
     if not isinstance(base, np.ndarray) or base.any():
         r.refuse("updates of anything but a constant of zeros")
-    rank = r.rank(1)
-    moved = sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
+    moved = _coordinates(r)
     return sym.scatter_nd(r[2], moved, shape=base.shape, name=r.name)
 
 
@@ -108,8 +111,7 @@ def _reduce(r: NodeReader) -> Symbol:
 
 @imports("ArgMax", "ArgMin")
 def _extreme_position(r: NodeReader) -> Symbol:
-    if r.get("select_last_index", 0):
-        r.refuse("select_last_index=1")
+    r.only("select_last_index", 0)
     function = sym.argmax if r.op_type == "ArgMax" else sym.argmin
     position = function(r[0], axis=r.get("axis", 0), keepdims=bool(r.get("keepdims", 1)))
     return sym.cast(position, dtype="int64", name=r.name)

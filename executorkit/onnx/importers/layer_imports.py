@@ -34,12 +34,18 @@ def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
     return {"stride": stride, "dilate": dilate, "before": pads[:rank], "after": pads[rank:]}
 
 
+def _filters(r: NodeReader, axis: int) -> tuple[tuple[int, ...], int]:
+    """The lengths of a kernel, and the number of filters, which lie along an axis of the weight."""
+    shape = r.shapes[1]
+    kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
+    if shape is None or (count := shape[axis]) is None:
+        r.refuse("the number of filters is not known")
+    return kernel, count
+
+
 @imports("Conv")
 def _conv(r: NodeReader) -> Symbol:
-    weight_shape = r.shapes[1]
-    kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
-    if weight_shape is None or weight_shape[0] is None:
-        r.refuse("the number of filters is not known")
+    kernel, filters = _filters(r, 0)
     rank = len(kernel)
     at = window(r, rank, kernel)
     data, pad = r[0], at["before"]
@@ -49,27 +55,24 @@ def _conv(r: NodeReader) -> Symbol:
     inputs = [data, r[1], *([r[2]] if r.has(2) else [])]
     return sym.Convolution(
         *inputs, kernel=kernel, stride=at["stride"], dilate=at["dilate"], pad=pad,
-        num_filter=weight_shape[0], num_group=r.get("group", 1), no_bias=not r.has(2), name=r.name,
+        num_filter=filters, num_group=r.get("group", 1), no_bias=not r.has(2), name=r.name,
     )  # fmt: skip
 
 
 @imports("ConvTranspose")
 def _conv_transpose(r: NodeReader) -> Symbol:
-    weight_shape = r.shapes[1]
-    kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
-    if weight_shape is None or weight_shape[1] is None:
-        r.refuse("the number of filters is not known")
+    kernel, filters = _filters(r, 1)
     if "output_shape" in r.attrs or r.get("auto_pad", "NOTSET") != "NOTSET":
         r.refuse("padding that follows from output_shape or auto_pad")
     rank, group = len(kernel), r.get("group", 1)
     at = window(r, rank, kernel)
     pad = tuple(min(pair) for pair in zip(at["before"], at["after"], strict=True))
-    adj = list(r.get("output_padding", (0,) * rank))
+    adj = tuple(r.get("output_padding", (0,) * rank))
     inputs = [r[0], r[1], *([r[2]] if r.has(2) else [])]
     uneven = at["before"] != at["after"]
     result = sym.Deconvolution(
-        *inputs, kernel=kernel, stride=at["stride"], dilate=at["dilate"], pad=pad, adj=tuple(adj),
-        num_filter=weight_shape[1] * group, num_group=group, no_bias=not r.has(2),
+        *inputs, kernel=kernel, stride=at["stride"], dilate=at["dilate"], pad=pad, adj=adj,
+        num_filter=filters * group, num_group=group, no_bias=not r.has(2),
         name=None if uneven else r.name,
     )  # fmt: skip
     if not uneven:
@@ -119,20 +122,18 @@ def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol
         variable, units = r[1], weight.shape[0]
     if bias is None:
         return sym.FullyConnected(r[0], variable, num_hidden=units, no_bias=True, name=r.name)
-    if bias.shape != (units,):
+    if bias.shape == (units,):
+        addend = r[2]
+    else:
         wide = np.broadcast_to(bias.reshape(-1) if bias.size == units else bias, (units,))
-        return sym.FullyConnected(
-            r[0], variable, r.variable(f"{r.name}_bias", wide.copy()), num_hidden=units, name=r.name
-        )
-    return sym.FullyConnected(r[0], variable, r[2], num_hidden=units, name=r.name)
+        addend = r.variable(f"{r.name}_bias", wide.copy())
+    return sym.FullyConnected(r[0], variable, addend, num_hidden=units, name=r.name)
 
 
 @imports("MatMul")
 def _matmul(r: NodeReader) -> Symbol:
     ranks = r.rank(0), r.rank(1)
-    if ranks == (2, 2):
-        return sym.dot(r[0], r[1], name=r.name)
-    if ranks[1] == 2 and ranks[0] > 2:
+    if ranks[1] == 2 and ranks[0] >= 2:
         return sym.dot(r[0], r[1], name=r.name)
     if ranks[0] != ranks[1] or ranks[0] < 3:
         r.refuse(f"a product of arrays with {ranks[0]} and {ranks[1]} axes")
@@ -144,8 +145,7 @@ def _matmul(r: NodeReader) -> Symbol:
 
 @imports("BatchNormalization")
 def _batch_norm(r: NodeReader) -> Symbol:
-    if r.get("training_mode", 0):
-        r.refuse("training_mode=1")
+    r.only("training_mode", 0)
     return sym.BatchNorm(
         *(r[i] for i in range(5)), eps=r.get("epsilon", 1e-5), momentum=r.get("momentum", 0.9),
         fix_gamma=False, name=r.name,
@@ -191,8 +191,7 @@ def _recurrent(r: NodeReader) -> list[Symbol]:
     count = 2 if r.op_type == "LSTM" else 1
     shape = (directions, 0, hidden)
     states = [r[5 + i] if r.has(5 + i) else sym.zeros(shape) for i in range(count)]
-    options = {"use_sequence_length": True} if r.has(4) else {}
-    lengths = [r[4]] if r.has(4) else []
+    options, lengths = ({"use_sequence_length": True}, [r[4]]) if r.has(4) else ({}, [])
     result = sym.RNN(
         r[0], r.variable(f"{r.name}_parameters", packed), *states, *lengths, state_size=hidden,
         num_layers=1, mode=_mode(r, directions), bidirectional=directions == 2,

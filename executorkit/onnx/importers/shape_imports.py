@@ -59,14 +59,10 @@ def _flatten(r: NodeReader) -> Symbol:
     return sym.reshape(last, shape=(-1, 0), reverse=True, name=r.name)
 
 
-@imports("Transpose")
-def _transpose(r: NodeReader) -> Symbol:
-    return sym.transpose(r[0], axes=tuple(r.get("perm", ())), name=r.name)
-
-
-@imports("Squeeze")
-def _squeeze(r: NodeReader) -> Symbol:
-    return sym.squeeze(r[0], axis=r.ints("axes", 1), name=r.name)
+imports("Transpose")(lambda r: sym.transpose(r[0], axes=tuple(r.get("perm", ())), name=r.name))
+imports("Squeeze")(lambda r: sym.squeeze(r[0], axis=r.ints("axes", 1), name=r.name))
+imports("Concat")(lambda r: sym.concat(*r.symbols(), dim=r.get("axis", 1), name=r.name))
+imports("Tile")(lambda r: sym.tile(r[0], reps=tuple(map(int, r.constant(1))), name=r.name))
 
 
 @imports("Unsqueeze")
@@ -79,11 +75,6 @@ def _unsqueeze(r: NodeReader) -> Symbol:
     for axis in sorted(axes):
         result = sym.expand_dims(result, axis=axis, name=r.name if axis == max(axes) else None)
     return result
-
-
-@imports("Concat")
-def _concat(r: NodeReader) -> Symbol:
-    return sym.concat(*r.symbols(), dim=r.get("axis", 1), name=r.name)
 
 
 @imports("Split")
@@ -151,10 +142,9 @@ def _constant_of_shape(r: NodeReader) -> Symbol:
         r.refuse("a shape that is computed from those of inputs")
     lengths = tuple(n or 0 for n in shape)
     dtype = "float32" if value is None else value.dtype.name
-    if number == 0:
-        return sym.zeros(lengths, dtype=dtype, name=r.name)
-    if number == 1:
-        return sym.ones(lengths, dtype=dtype, name=r.name)
+    if number in (0, 1):
+        filled = sym.ones if number else sym.zeros
+        return filled(lengths, dtype=dtype, name=r.name)
     return sym.full(lengths, number, dtype=dtype, name=r.name)
 
 
@@ -163,18 +153,11 @@ def _random(r: NodeReader) -> Symbol:
     r.refuse("no operator of MXNet is like it")
 
 
-@imports("Tile")
-def _tile(r: NodeReader) -> Symbol:
-    return sym.tile(r[0], reps=tuple(int(n) for n in r.constant(1)), name=r.name)
-
-
 @imports("Pad")
 def _pad(r: NodeReader) -> Symbol:
     pads = r.ints("pads", 1) or ()
     axes = r.optional(3)
-    mode = r.get("mode", "constant")
-    if mode not in ("constant", "edge", "reflect"):
-        r.refuse(f"mode={mode!r}")
+    mode = r.only("mode", "constant", "edge", "reflect")
     half = len(pads) // 2
     if axes is not None:
         rank = r.rank(0)
@@ -208,8 +191,7 @@ def padded(
 def _blocks(r: NodeReader) -> Symbol:
     size = r.get("blocksize")
     if r.op_type == "SpaceToDepth":
-        if r.get("mode", "DCR") != "DCR":
-            r.refuse(f"mode={r.get('mode')!r}")
+        r.only("mode", "DCR")
         return sym.space_to_depth(r[0], block_size=size, name=r.name)
     if r.get("mode", "DCR") == "DCR":
         return sym.depth_to_space(r[0], block_size=size, name=r.name)

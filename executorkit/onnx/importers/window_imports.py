@@ -12,8 +12,10 @@ from .._node_reader import NodeReader, imports
 from .layer_imports import window
 from .shape_imports import padded
 
+_POOL_TYPES = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}
 
-@imports("MaxPool", "AveragePool", "LpPool")
+
+@imports(*_POOL_TYPES)
 def _pool(r: NodeReader) -> Symbol:
     kernel = tuple(r.get("kernel_shape"))
     rank = len(kernel)
@@ -22,17 +24,17 @@ def _pool(r: NodeReader) -> Symbol:
         r.refuse("windows with dilations")
     if r.n_outputs > 1 or r.get("storage_order", 0):
         r.refuse("positions of maxima, or another storage_order")
+    kind = _POOL_TYPES[r.op_type]
     options: dict[str, Any] = {
         "kernel": kernel,
         "stride": at["stride"],
         "pooling_convention": "full" if r.get("ceil_mode", 0) else "valid",
+        "pool_type": kind,
     }
-    if r.op_type == "MaxPool":
-        options["pool_type"] = "max"
-    elif r.op_type == "LpPool":
-        options |= {"pool_type": "lp", "p_value": r.get("p", 2)}
-    else:
-        options |= {"pool_type": "avg", "count_include_pad": bool(r.get("count_include_pad", 0))}
+    if kind == "lp":
+        options["p_value"] = r.get("p", 2)
+    elif kind == "avg":
+        options["count_include_pad"] = bool(r.get("count_include_pad", 0))
     data = r[0]
     if options["pool_type"] == "lp" and options["p_value"] % 2:
         data = sym.abs(data)
@@ -66,11 +68,9 @@ def _surplus(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> dict
 def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str | None) -> Symbol:
     """Pooling with other padding before than behind, which becomes part of the data."""
     before, after = (0, 0, *at["before"]), (0, 0, *at["after"])
-    if options["pool_type"] == "max":
-        wide = padded(data, before, after, float(np.finfo(np.float32).min), None)
-        return sym.Pooling(wide, name=name, **options)
-    wide = padded(data, before, after, 0.0, None)
-    if options["pool_type"] == "lp" or options["count_include_pad"]:
+    lowest = float(np.finfo(np.float32).min) if options["pool_type"] == "max" else 0.0
+    wide = padded(data, before, after, lowest, None)
+    if options.get("count_include_pad", True):
         return sym.Pooling(wide, name=name, **options)
     # Averages over what is not padding: both sums are divided by the whole window.
     options["count_include_pad"] = True
@@ -79,11 +79,9 @@ def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str
     return sym.broadcast_div(total, share, name=name)
 
 
-@imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
+@imports(*(f"Global{name}" for name in _POOL_TYPES))
 def _global_pool(r: NodeReader) -> Symbol:
-    kind: Any = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg", "GlobalLpPool": "lp"}[
-        r.op_type
-    ]
+    kind: Any = _POOL_TYPES[r.op_type.removeprefix("Global")]
     rank = r.rank(0) - 2 if r.shapes[0] is not None else 2
     options = {"p_value": r.get("p", 2)} if kind == "lp" else {}
     return sym.Pooling(
@@ -104,21 +102,18 @@ def _resize(r: NodeReader) -> Symbol:
         r.refuse(f"coordinate_transformation_mode={place!r}")
     if r.get("antialias", 0):
         r.refuse("antialias=1")
-    aligned = place == "align_corners"
+    size: dict[str, Any]
     if sizes is not None:
         if place == "pytorch_half_pixel" and 1 in sizes:
             r.refuse("a side of one pixel with pytorch_half_pixel")
-        height, width = sizes
-        return sym.contrib.BilinearResize2D(
-            r[0], height=height, width=width, align_corners=aligned, name=r.name
-        )
-    lengths = r.shapes[0][2:] if r.shapes[0] is not None else (None, None)
-    for factor, length in zip(factors, lengths, strict=True):
-        if (factor * (length or 1)) % 1 > 1e-5:
+        size = {"height": sizes[0], "width": sizes[1]}
+    else:
+        lengths = r.shapes[0][2:] if r.shapes[0] is not None else (None, None)
+        if any(f * (n or 1) % 1 > 1e-5 for f, n in zip(factors, lengths, strict=True)):
             r.refuse("a factor that gives no whole number of pixels")
-    return sym.contrib.BilinearResize2D(
-        r[0], scale_height=factors[0], scale_width=factors[1], align_corners=aligned, name=r.name
-    )
+        size = {"scale_height": factors[0], "scale_width": factors[1]}
+    aligned = place == "align_corners"
+    return sym.contrib.BilinearResize2D(r[0], **size, align_corners=aligned, name=r.name)
 
 
 def _default_place(r: NodeReader) -> str:
@@ -165,8 +160,7 @@ def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
 
 @imports("RoiAlign")
 def _roi_align(r: NodeReader) -> Symbol:
-    if r.get("mode", "avg") != "avg":
-        r.refuse(f"mode={r.get('mode')!r}")
+    r.only("mode", "avg")
     place = r.get(
         "coordinate_transformation_mode", "half_pixel" if r.opset >= 16 else "output_half_pixel"
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 
 def to_channels_first(w: NodeWriter, data: Operand, rank: int) -> str:

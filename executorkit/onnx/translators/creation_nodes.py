@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._library import TYPE_NUMBERS
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 translates("_zeros")(lambda w: w.filled(w.output_lengths(), 0.0, w.output.dtype))
 translates("_ones")(lambda w: w.filled(w.output_lengths(), 1.0, w.output.dtype))

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._draft import Length
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 #: Score of boxes that take no part, and the score above which they do.
 _NO_SCORE, _LOWEST_SCORE = -3e38, -1e38

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._correspondence import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC, UNARY
 from .._draft import Length, Value
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 Unary = Callable[[NodeWriter, Operand], str]
 #: A function of two operands of an element type.

@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from .._draft import Value
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 
 @translates("UpSampling")

@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._draft import Length, Value
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 
 def _in_range(w: NodeWriter, index: Value, length: Length, mode: str = "clip") -> str:

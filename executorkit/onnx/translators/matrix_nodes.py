@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 
 @translates("FullyConnected")

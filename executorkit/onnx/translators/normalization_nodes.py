@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._node_writer import NodeWriter, Operand
-from .._translators import same_layer, translates
+from .._node_writer import NodeWriter, Operand, same_layer, translates
 
 
 @translates("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._draft import Value
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 from .convolution_nodes import is_channels_last, per_axis, to_channels_first, to_channels_last
 from .elementwise_nodes import cube_root
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...ops.nn.rnn_parameters import PackedSizes
 from .._draft import Value
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 #: ONNX's operator, and the positions of MXNet's gates in ONNX's order.
 _CELLS = {

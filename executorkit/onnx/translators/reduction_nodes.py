@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .._correspondence import REDUCTIONS
-from .._node_writer import NodeWriter, Operand, name_of
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, name_of, translates
 
 _KINDS = REDUCTIONS | {"nansum": "Sum", "nanprod": "Prod", "_square_sum": "SumSquare"}
 

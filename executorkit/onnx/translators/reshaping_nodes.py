@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._draft import Length
-from .._node_writer import NodeWriter
-from .._translators import translates
+from .._node_writer import NodeWriter, translates
 
 
 @translates("Reshape")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._draft import Length
-from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._node_writer import NodeWriter, Operand, translates
 
 #: Bounds of slices that mean the end, and the beginning when going backwards.
 _LAST, _BEFORE_FIRST = int(np.iinfo(np.int64).max), int(np.iinfo(np.int64).min)
