@@ -47,8 +47,8 @@ LINE_BUDGETS = {
     "_cli": 1097, "_files": 446, "_support": 574, "callback": 297, "contrib": 1598, "data": 56,
     "debugging": 679, "display": 2038, "executor": 3048, "executorkit": 3699, "export": 790,
     "gluon": 259, "image": 2284, "initializer": 718, "inspection": 730, "io": 3234,
-    "jaxpr_interpreter": 2501, "jaxprs": 500, "kvstore": 733, "lowering": 4854, "metric": 1473,
-    "model": 1078, "module": 3346, "ndarray": 4575, "notebook": 332, "onnx": 4957, "ops": 16876,
+    "jaxpr_interpreter": 2470, "jaxprs": 500, "kvstore": 733, "lowering": 4854, "metric": 1473,
+    "model": 1078, "module": 3346, "ndarray": 4575, "notebook": 332, "onnx": 4903, "ops": 16876,
     "optimizer": 3329, "parallel": 2364, "profiler": 926, "program": 5990, "rnn": 1408,
     "symbol": 3118, "test_utils": 1540, "training": 1110, "visualization": 497,
 }  # fmt: skip
