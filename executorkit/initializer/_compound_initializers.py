@@ -38,9 +38,8 @@ class Load(CheckedKeywords):
     ) -> None:
         arrays: Any = load(param) if isinstance(param, str) else param
         if not isinstance(arrays, Mapping):
-            raise InitializerError(
-                "Load: param", f"a {type(arrays).__name__}, expected arrays by name"
-            )
+            problem = f"a {type(arrays).__name__}, expected arrays by name"
+            raise InitializerError("Load: param", problem)
         self.param: dict[str, NDArray] = {
             name[4:] if name.startswith(("arg:", "aux:")) else name: value
             for name, value in arrays.items()
@@ -59,12 +58,10 @@ class Load(CheckedKeywords):
         elif self.default_init is not None:
             self.default_init(name, arr)
         else:
-            raise InitializerError(
-                f"Load: parameter {name!r}",
-                "it is not among the loaded arrays",
-                because="they are " + (", ".join(sorted(self.param)) or "none"),
-                hint="default_init=mx.init.Xavier()",
-            )
+            problem = "it is not among the loaded arrays"
+            because = "they are " + (", ".join(sorted(self.param)) or "none")
+            hint = "default_init=mx.init.Xavier()"
+            raise InitializerError(f"Load: parameter {name!r}", problem, because=because, hint=hint)
         if self.verbose:
             how = "by default_init" if loaded is None else "from the loaded arrays"
             logging.info("%s initialized %s", name, how)
@@ -89,9 +86,8 @@ class Mixed(CheckedKeywords):
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[AnyInitializer]) -> None:
         if len(patterns) != len(initializers):
-            raise InitializerError(
-                "Mixed", f"{len(patterns)} patterns, {len(initializers)} initializers"
-            )
+            problem = f"{len(patterns)} patterns, {len(initializers)} initializers"
+            raise InitializerError("Mixed", problem)
         self.map = [(re.compile(p), i) for p, i in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
@@ -100,12 +96,10 @@ class Mixed(CheckedKeywords):
             if pattern.match(name):
                 initializer(name, arr)
                 return
-        raise InitializerError(
-            f"Mixed: parameter {name!r}",
-            "no pattern fits",
-            because="they are " + ", ".join(repr(p.pattern) for p, _ in self.map),
-            hint="'.*' as the last pattern",
-        )
+        problem = "no pattern fits"
+        because = "they are " + ", ".join(repr(p.pattern) for p, _ in self.map)
+        hint = "'.*' as the last pattern"
+        raise InitializerError(f"Mixed: parameter {name!r}", problem, because=because, hint=hint)
 
 
 @register

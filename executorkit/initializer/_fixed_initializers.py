@@ -67,10 +67,8 @@ class Bilinear(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 4:
-            raise InitializerError(
-                f"Bilinear: parameter {name!r}",
-                f"shape {arr.shape}, expected four axes: (out, in, rows, columns)",
-            )
+            problem = f"shape {arr.shape}, expected four axes: (out, in, rows, columns)"
+            raise InitializerError(f"Bilinear: parameter {name!r}", problem)
         arr[:] = bilinear(arr.shape)
 
 

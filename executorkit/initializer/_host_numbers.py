@@ -25,9 +25,8 @@ def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
     """The dtype in which numbers are drawn; narrower types are rounded from float32."""
     dtype = np.dtype(arr.dtype)
     if dtype.kind in "biu":
-        raise DTypeError(
-            "initializer", f"an array of {dtype}, expected a floating type for random ones"
-        )
+        problem = f"an array of {dtype}, expected a floating type for random ones"
+        raise DTypeError("initializer", problem)
     return np.float64 if dtype == np.float64 else np.float32
 
 

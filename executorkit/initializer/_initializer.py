@@ -173,11 +173,9 @@ class Initializer(CheckedKeywords):
     _init_gamma = _init_one
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        raise NotSupportedError(
-            f"{type(self).__name__}: parameter {name!r}",
-            "this initializer has no _init_weight",
-            hint="mx.init.Xavier(), or write _init_weight(name, array)",
-        )
+        problem = "this initializer has no _init_weight"
+        hint = "mx.init.Xavier(), or write _init_weight(name, array)"
+        raise NotSupportedError(f"{type(self).__name__}: parameter {name!r}", problem, hint=hint)
 
     def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
         """Integers from -127 to 126, drawn independently; MXNet draws one for all."""

@@ -102,12 +102,8 @@ class Xavier(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 2:
-            raise _refused(
-                self,
-                name,
-                f"shape {arr.shape}, expected at least two axes, outputs and inputs",
-                hint="mx.init.Mixed, or init= of the variable",
-            )
+            problem = f"shape {arr.shape}, expected at least two axes, outputs and inputs"
+            raise _refused(self, name, problem, hint="mx.init.Mixed, or init= of the variable")
         kernel = math.prod(arr.shape[2:])
         outputs, inputs = arr.shape[0] * kernel, arr.shape[1] * kernel
         factors = {"avg": (inputs + outputs) / 2, "in": inputs, "out": outputs}

@@ -27,7 +27,7 @@ from ..ops.schema.inference import (
     shape_text,
 )
 from ..ops.schema.traits import CUTS_AXES
-from ..ops.symbolic_sizes import is_known
+from ..ops.tracing import is_known
 from ._graph import Graph, GraphStep, memoize, signature_of
 
 #: Pairs of sizes put in place of unknown dimensions: divisible by the usual divisors of sizes; and

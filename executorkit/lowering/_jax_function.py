@@ -19,7 +19,7 @@ from ..errors import (
 )
 from ..ops.schema.attrs import Shape
 from ..ops.schema.inference import shape_text
-from ..ops.symbolic_sizes import is_known
+from ..ops.tracing import is_known
 from ._graph import Graph, memoize, optional_arguments, without_labels
 from ._infer import infer
 from ._lower import lower

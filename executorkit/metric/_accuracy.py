@@ -52,15 +52,12 @@ class Accuracy(DeviceMetric):
         count = pred.size
         if pred.shape != label.shape:
             if not -pred.ndim <= self.axis < pred.ndim:
-                raise self._misfit(
-                    f"predictions {pred.shape} have no axis {self.axis}",
-                    hint="axis=..., the axis of the classes",
-                )
+                problem = f"predictions {pred.shape} have no axis {self.axis}"
+                raise self._misfit(problem, hint="axis=..., the axis of the classes")
             count = count // max(pred.shape[self.axis], 1)
         if label.size != count:
-            raise self._misfit(
-                f"labels {label.shape} for predictions {pred.shape}, expected {count} labels"
-            )
+            problem = f"labels {label.shape} for predictions {pred.shape}, expected {count} labels"
+            raise self._misfit(problem)
 
 
 def _accuracy(xp: Any, label: Any, pred: Any, *, axis: int) -> Any:
@@ -89,9 +86,8 @@ class TopKAccuracy(DeviceMetric):
         label_names: Any = None,
     ) -> None:
         if top_k <= 1:
-            raise MetricShapeError(
-                f"metric {name!r}", f"top_k is {top_k}, expected at least 2", hint="Accuracy()"
-            )
+            problem = f"top_k is {top_k}, expected at least 2"
+            raise MetricShapeError(f"metric {name!r}", problem, hint="Accuracy()")
         self.top_k = top_k
         suffix = f"_{top_k}"
         # The name in a configuration has the suffix already.

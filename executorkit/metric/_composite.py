@@ -62,9 +62,8 @@ class CompositeEvalMetric(EvalMetric):
         try:
             return self.metrics[index]
         except IndexError:
-            raise RegistryError(
-                f"metric {self.name!r}", f"{len(self.metrics)} members, no number {index}"
-            ) from None
+            problem = f"{len(self.metrics)} members, no number {index}"
+            raise RegistryError(f"metric {self.name!r}", problem) from None
 
     def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]
         if self.label_names is not None:

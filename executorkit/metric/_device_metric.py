@@ -194,12 +194,10 @@ class DeviceMetric(EvalMetric):
         self._fetch_tallies()
         tally = self._global_tally if all_batches else self._local_tally
         if tally[-1]:
-            raise MetricValueError(
-                f"metric {self.name!r}",
-                f"{int(tally[-1])} labels are not what it takes",
-                because=self._label_requirement,
-                hint="reset() before going on",
-            )
+            problem = f"{int(tally[-1])} labels are not what it takes"
+            because = self._label_requirement
+            hint = "reset() before going on"
+            raise MetricValueError(f"metric {self.name!r}", problem, because=because, hint=hint)
         return self._sums(tally)
 
     def _final(self, value: float) -> float:

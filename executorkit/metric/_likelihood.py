@@ -27,14 +27,12 @@ class _Likelihood(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
-            raise self._misfit(
-                f"predictions {pred.shape}, expected a probability for each class, (N, C)"
-            )
+            problem = f"predictions {pred.shape}, expected a probability for each class, (N, C)"
+            raise self._misfit(problem)
         if label.size != pred.shape[0]:
-            raise self._misfit(
-                f"{label.size} labels for {pred.shape[0]} predictions",
-                because=f"labels are {label.shape}, predictions {pred.shape}",
-            )
+            problem = f"{label.size} labels for {pred.shape[0]} predictions"
+            because = f"labels are {label.shape}, predictions {pred.shape}"
+            raise self._misfit(problem, because=because)
 
 
 def _likelihood(xp: Any, label: Any, pred: Any, *, eps: float) -> Any:

@@ -25,9 +25,8 @@ class _Distance(DeviceMetric):
         try:
             np.broadcast_shapes(_columns(label), _columns(pred))
         except ValueError:
-            raise self._misfit(
-                f"labels {label.shape} and predictions {pred.shape} do not broadcast"
-            ) from None
+            problem = f"labels {label.shape} and predictions {pred.shape} do not broadcast"
+            raise self._misfit(problem) from None
 
 
 def _columns(x: Any) -> tuple[int, ...]:

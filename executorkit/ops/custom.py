@@ -89,11 +89,9 @@ def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
     ``op_type`` is not registered."""
     factory = _op_factories.get(p["op_type"])
     if factory is None:
-        raise UnknownOperatorError(
-            "operator Custom",
-            f"op_type={p['op_type']!r} is not registered",
-            hint="@mx.operator.register(...) on a CustomOpProp, before the graph is made",
-        )
+        problem = f"op_type={p['op_type']!r} is not registered"
+        hint = "@mx.operator.register(...) on a CustomOpProp, before the graph is made"
+        raise UnknownOperatorError("operator Custom", problem, hint=hint)
     return _cached_op_info(factory, tuple(sorted((k, v) for k, v in p.items() if k != "op_type")))
 
 

@@ -62,9 +62,8 @@ def check_arrays(where: str, weight: Any, grad: Any) -> None:
     """InputTypeError, ShapeError or DTypeError for a gradient that does not fit its weight."""
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
-            raise InputTypeError(
-                where, f"{name} is {type(x).__name__}, expected an NDArray", hint="mx.nd.array(...)"
-            )
+            problem = f"{name} is {type(x).__name__}, expected an NDArray"
+            raise InputTypeError(where, problem, hint="mx.nd.array(...)")
     if weight.shape != grad.shape:
         raise ShapeError(where, f"grad is {grad.shape}, expected {weight.shape}")
     if weight.dtype != grad.dtype:

@@ -51,11 +51,9 @@ def transformation(
 ) -> optax.GradientTransformationExtraArgs:
     """The optax transformation that ``Optimizer.to_optax`` returns."""
     if not optimizer._is_pure:
-        raise NotSupportedError(
-            type(optimizer).__name__,
-            "its class overrides update, which works on NDArrays",
-            hint="give the updates to an Updater, or write an optax transformation",
-        )
+        problem = "its class overrides update, which works on NDArrays"
+        hint = "give the updates to an Updater, or write an optax transformation"
+        raise NotSupportedError(type(optimizer).__name__, problem, hint=hint)
     optimizer = _snapshot(optimizer, names)
     rate = _rate(optimizer)
     order = None if names is None else {name: i for i, name in enumerate(names)}
@@ -67,11 +65,8 @@ def transformation(
             return named
         for name, _ in named:
             if name not in order:
-                raise UnknownNameError(
-                    "to_optax",
-                    f"parameter {name!r} is not among the names given",
-                    hint=", ".join(order),
-                )
+                problem = f"parameter {name!r} is not among the names given"
+                raise UnknownNameError("to_optax", problem, hint=", ".join(order))
         rank = order.__getitem__
         return sorted(named, key=lambda leaf: rank(leaf[0]))
 
@@ -98,9 +93,8 @@ def transformation(
 
     def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         if params is None:
-            raise InputTypeError(
-                "to_optax", "params are not given", hint="tx.update(grads, state, params)"
-            )
+            problem = "params are not given"
+            raise InputTypeError("to_optax", problem, hint="tx.update(grads, state, params)")
         precision = jnp.result_type(float)
         with jax.enable_x64(True):
             fixed = extra.get("learning_rate")
@@ -168,11 +162,9 @@ def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
     if scheduler is None:
         return lambda count: jnp.asarray(optimizer.lr, jnp.result_type(float))
     if not hasattr(scheduler, "to_optax"):
-        raise NotSupportedError(
-            "to_optax",
-            f"lr_scheduler is {type(scheduler).__name__}, which only Python can run",
-            hint="an mx.lr_scheduler class, or tx.update(..., learning_rate=...) without one",
-        )
+        problem = f"lr_scheduler is {type(scheduler).__name__}, which only Python can run"
+        hint = "an mx.lr_scheduler class, or tx.update(..., learning_rate=...) without one"
+        raise NotSupportedError("to_optax", problem, hint=hint)
     return scheduler.to_optax()
 
 
@@ -189,9 +181,8 @@ def _index(optimizer: RuleProvider, name: str) -> Any:
 def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
     rule = optimizer._pure_rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
-        raise NotSupportedError(
-            type(optimizer).__name__, "it defines no update(index, weight, grad, state)"
-        )
+        problem = "it defines no update(index, weight, grad, state)"
+        raise NotSupportedError(type(optimizer).__name__, problem)
     return rule
 
 

@@ -79,11 +79,8 @@ class Optimizer(CheckedKeywords):
         param_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
-            raise InputTypeError(
-                type(self).__name__,
-                f"param_idx2name is {type(param_idx2name).__name__}, expected a dict",
-                hint="{0: 'fc1_weight', ...}",
-            )
+            problem = f"param_idx2name is {type(param_idx2name).__name__}, expected a dict"
+            raise InputTypeError(type(self).__name__, problem, hint="{0: 'fc1_weight', ...}")
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
         if lr_scheduler is None and learning_rate is None:
@@ -143,11 +140,8 @@ class Optimizer(CheckedKeywords):
         registry = Optimizer.opt_registry
         if name.lower() not in registry:
             similar = difflib.get_close_matches(name.lower(), registry, 3, 0.5)
-            raise RegistryError(
-                "optimizer: create",
-                f"{name!r} is not registered",
-                hint=" or ".join(map(repr, similar or sorted(registry))),
-            )
+            hint = " or ".join(map(repr, similar or sorted(registry)))
+            raise RegistryError("optimizer: create", f"{name!r} is not registered", hint=hint)
         return registry[name.lower()](**kwargs)
 
     # Rates, decay and their multipliers
@@ -162,11 +156,9 @@ class Optimizer(CheckedKeywords):
     def set_learning_rate(self, lr: float) -> None:
         """Sets the rate; RefusedCallError (a UserWarning) if a scheduler computes it."""
         if self.lr_scheduler is not None:
-            raise RefusedCallError(
-                "set_learning_rate",
-                "lr_scheduler decides on the learning rate",
-                hint="optimizer.lr_scheduler.base_lr = ...",
-            )
+            problem = "lr_scheduler decides on the learning rate"
+            hint = "optimizer.lr_scheduler.base_lr = ..."
+            raise RefusedCallError("set_learning_rate", problem, hint=hint)
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
@@ -424,9 +416,8 @@ class Optimizer(CheckedKeywords):
             check_arrays(f"{type(self).__name__}: parameter {self.idx2name.get(i, i)!r}", w, g)
         rules = [rule_of(i, w) for i, w in zip(indices, weights, strict=True)]
         if None in rules:
-            raise NotSupportedError(
-                type(self).__name__, "it defines no update(index, weight, grad, state)"
-            )
+            problem = "it defines no update(index, weight, grad, state)"
+            raise NotSupportedError(type(self).__name__, problem)
         together = len(indices) if self.aggregate_num else 1
         count = partial(self._count_step, indices, together)
         undo, age = self._count_undo(indices), self.age_of(indices)

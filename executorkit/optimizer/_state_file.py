@@ -191,9 +191,8 @@ def _parsed(text: bytes, where: str) -> dict[str, Any]:
             "random": checked_random_state(facts["random"]),
         }
     except (ValueError, TypeError, LookupError, RecursionError, MXNetError):
-        raise FileFormatError(
-            where, "the text after the states is damaged", hint="another file"
-        ) from None
+        problem = "the text after the states is damaged"
+        raise FileFormatError(where, problem, hint="another file") from None
 
 
 def checked_random_state(value: Any) -> Any:

@@ -49,16 +49,14 @@ class GroupAdaGrad(Optimizer):
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         if weight.ndim != 2:
-            raise ParameterShapeError(
-                "GroupAdaGrad", f"weight {index!r} is {weight.shape}, expected a matrix"
-            )
+            problem = f"weight {index!r} is {weight.shape}, expected a matrix"
+            raise ParameterShapeError("GroupAdaGrad", problem)
         return zeros((weight.shape[0], 1), weight.context, dtype=weight.dtype)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         if wd != 0:
-            raise ArgumentValueError(
-                "GroupAdaGrad", f"wd is {wd}, but it has no weight decay", hint="wd=0"
-            )
+            problem = f"wd is {wd}, but it has no weight decay"
+            raise ArgumentValueError("GroupAdaGrad", problem, hint="wd=0")
         return super()._hyperparams(lr, wd, t, shared_state)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:

@@ -22,7 +22,7 @@ from ..jax_internals import (
     thread_x64,
 )
 from ..jaxpr_interpreter import Plan
-from ..ops.platforms import this_process_only
+from ..ops.tracing import this_process_only
 from ..ops.value_checks import collect_checks, failed_check
 from . import disk_cache
 from ._background_tasks import CompileTask, submit

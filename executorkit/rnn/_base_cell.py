@@ -230,7 +230,6 @@ def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
 def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
     """Removes and returns an entry. Raises KeyError, with its name, if it is missing."""
     if name not in args:
-        raise MissingParameterError(
-            method, f"{name!r} is not among the parameters", given_by=", ".join(args)
-        )
+        problem = f"{name!r} is not among the parameters"
+        raise MissingParameterError(method, problem, given_by=", ".join(args))
     return args.pop(name)

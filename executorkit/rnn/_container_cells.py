@@ -26,11 +26,9 @@ class _Container(BaseRNNCell):
     def _adopt(self, cell: BaseRNNCell) -> None:
         if self._override_cell_params:
             if not cell._own_params:
-                raise ArgumentValueError(
-                    type(self).__name__,
-                    f"both it and its {type(cell).__name__} have params",
-                    hint="give params to the cells inside alone",
-                )
+                problem = f"both it and its {type(cell).__name__} have params"
+                hint = "give params to the cells inside alone"
+                raise ArgumentValueError(type(self).__name__, problem, hint=hint)
             cell.params._params.update(self.params._params)
         self.params._params.update(cell.params._params)
         self._cells.append(cell)
@@ -74,11 +72,8 @@ class SequentialRNNCell(_Container):
         next_states = []
         for cell in self._cells:
             if isinstance(cell, BidirectionalCell):
-                raise ArgumentValueError(
-                    "SequentialRNNCell",
-                    "a BidirectionalCell inside cannot be stepped",
-                    hint="unroll",
-                )
+                problem = "a BidirectionalCell inside cannot be stepped"
+                raise ArgumentValueError("SequentialRNNCell", problem, hint="unroll")
             count = len(cell.state_info)
             inputs, cell_states = cell(inputs, states[:count])
             states = states[count:]

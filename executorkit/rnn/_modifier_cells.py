@@ -65,11 +65,9 @@ class ZoneoutCell(ModifierCell):
     ) -> None:
         if isinstance(base_cell, FusedRNNCell | BidirectionalCell):
             fused = isinstance(base_cell, FusedRNNCell)
-            raise ArgumentValueError(
-                "ZoneoutCell",
-                f"a {type(base_cell).__name__} cannot be stepped",
-                hint="base_cell.unfuse()" if fused else "ZoneoutCell of the cells inside",
-            )
+            problem = f"a {type(base_cell).__name__} cannot be stepped"
+            hint = "base_cell.unfuse()" if fused else "ZoneoutCell of the cells inside"
+            raise ArgumentValueError("ZoneoutCell", problem, hint=hint)
         super().__init__(base_cell)
         self.zoneout_outputs = zoneout_outputs
         self.zoneout_states = zoneout_states

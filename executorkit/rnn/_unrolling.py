@@ -29,11 +29,9 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
     if not isinstance(inputs, Symbol):
         return _checked_steps(length, inputs)
     if len(inputs.list_outputs()) != 1:
-        raise ArgumentValueError(
-            "unroll: inputs",
-            f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence",
-            hint="list(inputs), if each output is a step",
-        )
+        problem = f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence"
+        hint = "list(inputs), if each output is a step"
+        raise ArgumentValueError("unroll: inputs", problem, hint=hint)
     return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
 
 

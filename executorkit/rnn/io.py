@@ -43,11 +43,9 @@ def encode_sentences(
         for token in sentence:
             if token not in numbers:
                 if not is_new and not unknown_token:
-                    raise UnknownNameError(
-                        "encode_sentences",
-                        f"{token!r} is not in the vocabulary",
-                        hint="unknown_token='<unknown>'",
-                    )
+                    problem = f"{token!r} is not in the vocabulary"
+                    hint = "unknown_token='<unknown>'"
+                    raise UnknownNameError("encode_sentences", problem, hint=hint)
                 next_number += next_number == invalid_label
                 token = unknown_token or token
                 numbers[token] = next_number

@@ -15,10 +15,10 @@ from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
 from executorkit.ndarray import _array_operators, _eager
 from executorkit.ops import Params, all_ops, lookup, register
-from executorkit.ops.platforms import this_process_only
 from executorkit.ops.schema import operator_registry as _registry
 from executorkit.ops.schema.calls import call_doc, namespace_entries
 from executorkit.ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
+from executorkit.ops.tracing import this_process_only
 from tests import _golden
 
 

@@ -39,6 +39,8 @@ TRAITS = {
         "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
         "SVMOutput", "SoftmaxOutput", "WarpCTC",
     },
+    traits.NEEDS_VALUES: {"_contrib_boolean_mask"},
+    traits.NEEDS_NUMBERS: {"smooth_l1"},
     traits.STOPS_GRADIENT: {"BlockGrad"},
     traits.CALLS_PYTHON: {"Custom"},
     traits.DYNAMIC_SHAPE: {"_cond", "_while_loop"},

@@ -9,7 +9,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.executor import PrecompileSpec, bound_avals
-from executorkit.ops.platforms import for_platform, this_process_only
+from executorkit.ops.tracing import for_platform, this_process_only
 
 
 def _traced(function: Any) -> str:

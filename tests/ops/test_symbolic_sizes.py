@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from jax import export
 
-from executorkit.ops.symbolic_sizes import at_least, is_known
+from executorkit.ops.tracing import at_least, is_known
 from tests import _golden
 
 #: Operators whose data has the batch on another axis than the first.

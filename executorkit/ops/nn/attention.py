@@ -15,7 +15,7 @@ from ...errors import ShapeError
 from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
-from ..symbolic_sizes import is_known
+from ..tracing import is_known
 
 
 def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
@@ -40,10 +40,8 @@ def _weighted(attention: Array, value: Array) -> Array:
     """attention value, with the heads side by side again: (query length, batch, heads * size)."""
     batch, heads, length, size = value.shape
     if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
-        raise ShapeError(
-            f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})",
-            because="that is batch * heads, and the length of keys_values",
-        )
+        problem = f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})"
+        raise ShapeError(problem, because="that is batch * heads, and the length of keys_values")
     weights = attention.reshape(batch, heads, -1, length)
     out = jnp.einsum("bhqk,bhkd->qbhd", weights, value)
     return out.reshape(out.shape[0], batch, heads * size)

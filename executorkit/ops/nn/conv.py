@@ -27,11 +27,8 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
     if not value:
         return (default,) * rank
     if len(value) != rank:
-        raise AttributeValueError(
-            f"attribute {name!r}",
-            f"{value} has {len(value)} entries, expected {rank}",
-            because=f"kernel has {rank} axes",
-        )
+        problem = f"{value} has {len(value)} entries, expected {rank}"
+        raise AttributeValueError(f"attribute {name!r}", problem, because=f"kernel has {rank} axes")
     return value
 
 
@@ -48,9 +45,8 @@ def data_layout(layout: str | None, rank: int) -> str:
         raise AttributeValueError("attribute 'kernel'", f"it has {rank} axes, expected 1, 2 or 3")
     layout = layout or {1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank]
     if len(layout) != rank + 2:
-        raise AttributeValueError(
-            "attribute 'layout'", f"{layout!r} does not fit a kernel of {rank} axes"
-        )
+        problem = f"{layout!r} does not fit a kernel of {rank} axes"
+        raise AttributeValueError("attribute 'layout'", problem)
     return layout
 
 
@@ -77,10 +73,8 @@ def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
     data: Shape = s["data"]
     for size, what in ((data[layout.index("C")], "channels"), (p.num_filter, "filters")):
         if size % p.num_group:
-            raise ShapeError(
-                f"{size} {what} cannot be divided into {p.num_group} groups",
-                because=f"data is {data} and num_filter={p.num_filter}",
-            )
+            problem = f"{size} {what} cannot be divided into {p.num_group} groups"
+            raise ShapeError(problem, because=f"data is {data} and num_filter={p.num_filter}")
     return data
 
 
@@ -326,10 +320,8 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
         if not size and any(p.target_shape):
             continue
         if pad[i] < 0:
-            raise ShapeError(
-                f"target_shape={p.target_shape} is too large",
-                because=f"data is {data}, kernel={p.kernel}, stride={stride}",
-            )
+            problem = f"target_shape={p.target_shape} is too large"
+            raise ShapeError(problem, because=f"data is {data}, kernel={p.kernel}, stride={stride}")
         if adj[i] >= stride[i]:
             raise ShapeError(
                 f"adj {adj[i]} on spatial axis {i}, expected less than the stride {stride[i]}",

@@ -88,10 +88,8 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
     if len(data) < 3:
         raise ShapeError(f"'data' is {data}, expected at least 3 axes", None, "data")
     if data[1] % p.num_groups:
-        raise ShapeError(
-            f"{data[1]} channels cannot be divided into {p.num_groups} groups",
-            because=f"data is {data}",
-        )
+        problem = f"{data[1]} channels cannot be divided into {p.num_groups} groups"
+        raise ShapeError(problem, because=f"data is {data}")
     for name in ("gamma", "beta"):
         s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")
 

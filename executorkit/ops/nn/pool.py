@@ -11,13 +11,13 @@ import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
-from ..platforms import for_platform
 from ..schema.attrs import Shape, Tuning
 from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
+from ..tracing import for_platform
 from .conv import Layout, data_layout, per_axis, spatial_axes
 from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
 
@@ -46,9 +46,9 @@ def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, conventio
     )
 
 
-def _window_attr(name: str, value: Shape, rank: int, default: int) -> Shape:
-    """A per-axis attribute without its surplus entries, which MXNet ignores."""
-    return per_axis(name, value[:rank], rank, default)
+def _stride_and_pad(stride: Shape, pad: Shape, rank: int) -> tuple[Shape, Shape]:
+    """Both with an entry for each axis, without surplus entries, which MXNet ignores."""
+    return per_axis("stride", stride[:rank], rank, 1), per_axis("pad", pad[:rank], rank, 0)
 
 
 def _infer_shape(s: ShapeFacts, p: Params) -> None:
@@ -60,7 +60,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     rank = len(p.kernel)
     layout = data_layout(p.get("layout"), rank)
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
-    pad = _window_attr("pad", p.pad, rank, 0)
+    pad = per_axis("pad", p.pad[:rank], rank, 0)
     for axis, k, x in zip(spatial_axes(layout), p.kernel, pad, strict=True):
         if data[axis] and k > data[axis] + 2 * x and p.pooling_convention != "same":
             raise ShapeError(
@@ -80,8 +80,7 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     if p.global_pool:
         counts = (1,) * rank
     else:
-        stride = _window_attr("stride", p.stride, rank, 1)
-        pad = _window_attr("pad", p.pad, rank, 0)
+        stride, pad = _stride_and_pad(p.stride, p.pad, rank)
         if min(stride) < 1 or not all(0 <= x < k for x, k in zip(pad, p.kernel, strict=True)):
             return None
         sizes = tuple([data[axis] for axis in axes])
@@ -205,8 +204,7 @@ def pooling(
     sizes = tuple(data.shape[a] for a in axes)
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride = _window_attr("stride", stride, rank, 1)
-    pad = _window_attr("pad", pad, rank, 0)
+    stride, pad = _stride_and_pad(stride, pad, rank)
     if not all(0 <= x < k for x, k in zip(pad, kernel, strict=True)):
         raise AttributeValueError(
             f"pad={pad}, expected at least 0 and less than kernel={kernel}: windows of nothing but "
@@ -268,8 +266,7 @@ def pooling_v1(
     sizes = data.shape[2:]
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride = _window_attr("stride", stride, rank, 1)
-    pad = _window_attr("pad", pad, rank, 0)
+    stride, pad = _stride_and_pad(stride, pad, rank)
     outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type != "max":

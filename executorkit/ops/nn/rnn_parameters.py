@@ -49,9 +49,8 @@ class PackedSizes:
         if p.projection_size is not None and p.mode != "lstm":
             problem = f"projection_size={p.projection_size} with mode={p.mode!r}"
             hint = "mode='lstm'"
-            raise AttributeValueError(
-                "operator RNN", problem, because="only lstm has a projection", hint=hint
-            )
+            because = "only lstm has a projection"
+            raise AttributeValueError("operator RNN", problem, because=because, hint=hint)
         gates = len(GATE_NAMES[p.mode])
         return cls(p.num_layers, 2 if p.bidirectional else 1, gates, p.state_size,
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
@@ -98,9 +97,8 @@ class GateParameters(NamedTuple):
         """Those of layers of this kind; raises ValueError for an unknown mode."""
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))
-            raise AttributeValueError(
-                "recurrent layers", f"mode is {mode!r}, expected one of {expected}"
-            )
+            problem = f"mode is {mode!r}, expected one of {expected}"
+            raise AttributeValueError("recurrent layers", problem)
         names = GATE_NAMES[mode]
         directions = 1 + bool(bidirectional)
         return cls(names, PackedSizes(layers, directions, len(names), hidden, hidden, False))

@@ -55,10 +55,8 @@ def _lengths(
     if lengths is None:
         return None
     if lengths.shape != (data.shape[1 - axis],):
-        raise ShapeError(
-            f"'sequence_length' is {lengths.shape}, expected ({data.shape[1 - axis]},)",
-            because=f"data is {data.shape}, sequences along axis {axis}",
-        )
+        problem = f"'sequence_length' is {lengths.shape}, expected ({data.shape[1 - axis]},)"
+        raise ShapeError(problem, because=f"data is {data.shape}, sequences along axis {axis}")
     return lax.expand_dims(integer_indices(lengths), (axis,))
 
 

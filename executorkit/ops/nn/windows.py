@@ -27,11 +27,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ..manual_axes import varying_struct
-from ..platforms import for_platform
 from ..schema.attrs import Shape
-from ..symbolic_sizes import at_least, is_known
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
+from ..tracing import at_least, for_platform, is_known, varying_struct
 
 #: Maximum number of elements of a window that is written out.
 _MAX_WRITTEN_OUT = 32

@@ -16,11 +16,8 @@ from ..schema.traits import MUTATES
 
 def _all_finite(op: str, arrays: tuple[Array, ...], init_output: bool) -> Array:
     if not init_output:
-        raise AttributeValueError(
-            op,
-            "init_output=False is not served: results do not depend on what was in out",
-            hint="multiply the results of several calls",
-        )
+        problem = "init_output=False is not served: results do not depend on what was in out"
+        raise AttributeValueError(op, problem, hint="multiply the results of several calls")
     flags = [jnp.all(jnp.isfinite(x)) for x in arrays]
     return reduce(jnp.logical_and, flags).astype("float32").reshape(1)
 

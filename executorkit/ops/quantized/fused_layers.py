@@ -224,9 +224,8 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
         for x in arrays
     ]
     if not isinstance(inputs[0], QuantizedArray):
-        raise MXNetError(
-            "a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8"
-        )
+        problem = f"its data is {arrays[0].dtype}, expected int8 or uint8"
+        raise MXNetError("a quantised layer", problem)
     calibrated, with_sum = _calibrated(p), sum(isinstance(x, QuantizedArray) for x in inputs) > 1
     activated = body.last[0].name not in _PRODUCTS
     low, high = (int8.range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))

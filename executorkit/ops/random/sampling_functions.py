@@ -82,59 +82,45 @@ class DistributionSampler:
         return None
 
 
+def _floats(**defaults: float) -> dict[str, tuple[type, float]]:
+    return {name: (float, default) for name, default in defaults.items()}
+
+
 #: Distributions by the stem of their operators' names (``_random_X``).
 DISTRIBUTIONS = {
     "uniform": DistributionSampler(
-        _uniform,
-        {"low": (float, 0.0), "high": (float, 1.0)},
-        ("low", "high"),
-        "Uniformly distributed numbers in [low, high)",
-        ("uniform",),
+        _uniform, _floats(low=0.0, high=1.0), ("low", "high"),
+        "Uniformly distributed numbers in [low, high)", ("uniform",),
     ),
     "normal": DistributionSampler(
-        _normal,
-        {"loc": (float, 0.0), "scale": (float, 1.0)},
-        ("mu", "sigma"),
+        _normal, _floats(loc=0.0, scale=1.0), ("mu", "sigma"),
         "Normally distributed numbers with mean {0} and standard deviation {1}",
-        ("normal",),
-        positive=("scale",),
+        ("normal",), positive=("scale",),
     ),
     "gamma": DistributionSampler(
-        _gamma,
-        {"alpha": (float, 1.0), "beta": (float, 1.0)},
-        ("alpha", "beta"),
+        _gamma, _floats(alpha=1.0, beta=1.0), ("alpha", "beta"),
         "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
         positive=("alpha", "beta"),
     ),
     "exponential": DistributionSampler(
-        _exponential,
-        {"lam": (float, 1.0)},
-        ("lam",),
-        "Exponentially distributed numbers with rate lam (mean 1 / lam)",
-        positive=("lam",),
+        _exponential, _floats(lam=1.0), ("lam",),
+        "Exponentially distributed numbers with rate lam (mean 1 / lam)", positive=("lam",),
     ),
     "poisson": DistributionSampler(
-        _poisson,
-        {"lam": (float, 1.0)},
-        ("lam",),
-        "Poisson distributed numbers with mean lam",
-        non_negative=("lam",),
+        _poisson, _floats(lam=1.0), ("lam",),
+        "Poisson distributed numbers with mean lam", non_negative=("lam",),
     ),
     "negative_binomial": DistributionSampler(
-        _negative_binomial,
-        {"k": (int, 1), "p": (float, 1.0)},
-        ("k", "p"),
+        _negative_binomial, {"k": (int, 1), "p": (float, 1.0)}, ("k", "p"),
         "Numbers of failures before success k, where each trial succeeds with probability p",
         non_negative=("k", "p"),
     ),
     "generalized_negative_binomial": DistributionSampler(
-        _generalized_negative_binomial,
-        {"mu": (float, 1.0), "alpha": (float, 1.0)},
-        ("mu", "alpha"),
+        _generalized_negative_binomial, _floats(mu=1.0, alpha=1.0), ("mu", "alpha"),
         "Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)",
         non_negative=("mu", "alpha"),
     ),
-}
+}  # fmt: skip
 
 
 def sampling_dtype(dtype: Any) -> Any:

@@ -21,8 +21,8 @@ from typing import Any
 import jax
 from jax import lax
 
-from ..symbolic_sizes import at_least, is_known
 from ..tensor.reverse_rules import with_vjp
+from ..tracing import at_least, is_known
 from .scan_body import Constants, ScanBody, materialize
 from .scan_vjp import LinearizedScan, ScanResiduals
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
-from ..symbolic_sizes import at_least
+from ..tracing import at_least
 
 #: Minimum size in bytes of a row that is materialized before it is read.
 _LARGE_ROW_BYTES = 2**13

@@ -247,9 +247,8 @@ class Attr:
         try:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            raise AttributeValueError(
-                f"operator {op}", f"{self.name}={shorten(text)!r}, expected {self.accepts}"
-            ) from None
+            problem = f"{self.name}={shorten(text)!r}, expected {self.accepts}"
+            raise AttributeValueError(f"operator {op}", problem) from None
         if isinstance(value, float) and math.isnan(value) and self.annotation is int:
             raise AttributeValueError(f"operator {op}", f"{self.name} is NaN")
         return value

@@ -153,9 +153,8 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
     2
     """
     if not -ndim <= axis < ndim:
-        raise ShapeError(
-            f"{name}={axis}, expected {-ndim} to {ndim - 1}: the input has {ndim} axes"
-        )
+        problem = f"{name}={axis}, expected {-ndim} to {ndim - 1}: the input has {ndim} axes"
+        raise ShapeError(problem)
     return axis % ndim
 
 

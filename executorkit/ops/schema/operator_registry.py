@@ -137,11 +137,9 @@ class OpDef:
                 if self.ignores_unknown:
                     continue
                 if not self.open_attrs:
-                    raise AttributeValueError(
-                        f"operator {self.name}",
-                        f"unknown attribute {name!r} (value {to_text(value)!r})",
-                        hint=did_you_mean(name, self.attrs),
-                    )
+                    problem = f"unknown attribute {name!r} (value {to_text(value)!r})"
+                    hint = did_you_mean(name, self.attrs)
+                    raise AttributeValueError(f"operator {self.name}", problem, hint=hint)
                 values[name] = to_text(value)
             else:
                 parsed = attr.read(self.name, to_text(value))
@@ -151,10 +149,8 @@ class OpDef:
             if attr.tuning or attr.name in values:
                 continue
             if attr.required:
-                raise AttributeValueError(
-                    f"operator {self.name}",
-                    f"required attribute {attr.name!r} is not given, expected {attr.accepts}",
-                )
+                problem = f"required attribute {attr.name!r} is not given, expected {attr.accepts}"
+                raise AttributeValueError(f"operator {self.name}", problem)
             values[attr.name] = attr.default
         return Params(values)
 

@@ -66,12 +66,4 @@ INNER_STATES = "inner_states"
 #: Attributes that it does not have are ignored, as always where an operator has none.
 IGNORES_UNKNOWN = "ignores_unknown"
 
-ALL_TRAITS = frozenset(
-    {
-        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND,
-        MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
-        NAMED_DATA, LABEL_FOR_GRADIENT, STOPS_GRADIENT, STOPS_INTEGER_GRADIENT, MUTATES,
-        CALLS_PYTHON, DYNAMIC_SHAPE, INNER_STATES, IGNORES_UNKNOWN,
-        NEEDS_VALUES, NEEDS_NUMBERS,
-    }
-)  # fmt: skip
+ALL_TRAITS = frozenset(value for name, value in tuple(globals().items()) if name.isupper())

@@ -27,9 +27,8 @@ def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], A
         try:
             shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
         except ValueError:
-            raise ShapeError(
-                name, f"lhs {lhs.shape} and rhs {rhs.shape} do not broadcast together"
-            ) from None
+            problem = f"lhs {lhs.shape} and rhs {rhs.shape} do not broadcast together"
+            raise ShapeError(name, problem) from None
         return rule.fn(jnp.broadcast_to(lhs, shape), jnp.broadcast_to(rhs, shape))
 
     equation, note = rule.words("lhs", "rhs")
@@ -76,11 +75,9 @@ def _stretch(where: str, data: Array, shape: tuple[int, ...]) -> Array:
     if len(shape) != data.ndim or any(
         a not in (1, b) for a, b in zip(data.shape, shape, strict=True)
     ):
-        raise ShapeError(
-            where,
-            f"'data' {data.shape} cannot be stretched to {shape}",
-            because="only axes of size 1 are stretched, and their number stays",
-        )
+        problem = f"'data' {data.shape} cannot be stretched to {shape}"
+        because = "only axes of size 1 are stretched, and their number stays"
+        raise ShapeError(where, problem, because=because)
     return jnp.broadcast_to(data, shape)
 
 
@@ -105,11 +102,9 @@ def broadcast_axis(data: Array, *, axis: Shape = (), size: Shape = ()) -> Array:
     The result has as many axes as data. The gradient is summed over stretched axes.
     """
     if len(axis) != len(size) or any(not 0 <= a < data.ndim for a in axis):
-        raise AttributeValueError(
-            "broadcast_axis",
-            f"axis={axis} and size={size} for 'data' {data.shape}",
-            because="axis and size go together, and axes are counted from 0",
-        )
+        problem = f"axis={axis} and size={size} for 'data' {data.shape}"
+        because = "axis and size go together, and axes are counted from 0"
+        raise AttributeValueError("broadcast_axis", problem, because=because)
     new = list(data.shape)
     for a, n in zip(axis, size, strict=True):
         if new[a] != 1:

@@ -54,11 +54,9 @@ def block_grad(data: Array) -> Array:
 def cast_storage(data: Array, *, stype: Literal["csr", "default", "row_sparse"]) -> Array:
     """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
     if stype != "default":
-        raise AttributeValueError(
-            "cast_storage",
-            f"stype={stype!r} is sparse, expected 'default'",
-            hint="leave the operator out: dense arrays hold the same numbers",
-        )
+        problem = f"stype={stype!r} is sparse, expected 'default'"
+        hint = "leave the operator out: dense arrays hold the same numbers"
+        raise AttributeValueError("cast_storage", problem, hint=hint)
     return data
 
 

@@ -98,15 +98,13 @@ def arange(
     operators that use the array. ``ctx`` is accepted and has no effect.
     """
     if infer_range and stop is None:
-        raise AttributeValueError(
-            "_arange", "no operator that uses it tells its length", hint="give stop"
-        )
+        problem = "no operator that uses it tells its length"
+        raise AttributeValueError("_arange", problem, hint="give stop")
     if stop is None:
         start, stop = 0.0, start
     if step == 0 or repeat < 1 or (stop - start) / step <= 0:
-        raise AttributeValueError(
-            "_arange", f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty"
-        )
+        problem = f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty"
+        raise AttributeValueError("_arange", problem)
     kind = jnp.dtype(dtype)
     index = _repeated_iota(math.ceil((stop - start) / step), repeat, kind)
     return scalar_constant(start, kind) + index * scalar_constant(step, kind)

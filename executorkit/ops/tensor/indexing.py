@@ -299,10 +299,8 @@ def scatter_nd(data: Array, indices: Array, *, shape: Shape):
     where = _index_tuple(indices, len(shape))
     expected = (*indices.shape[1:], *shape[indices.shape[0] :])
     if data.shape != expected:
-        raise ShapeError(
-            f"'data' is {data.shape}, expected {expected}",
-            because=f"indices is {indices.shape} and shape={shape}",
-        )
+        problem = f"'data' is {data.shape}, expected {expected}"
+        raise ShapeError(problem, because=f"indices is {indices.shape} and shape={shape}")
 
     def scatter(data: Array, *where: Array) -> Array:
         return _scatter_add(shape, False, data, *where)
@@ -485,8 +483,5 @@ def getnnz(data: Array, *, axis: int | None = None) -> NoReturn:
 
     MXNet refuses dense arrays of any shape too.
     """
-    raise MXNetError(
-        "_contrib_getnnz",
-        "it counts the stored elements of a CSR matrix, and arrays here are dense",
-        hint="(data != 0).sum()",
-    )
+    problem = "it counts the stored elements of a CSR matrix, and arrays here are dense"
+    raise MXNetError("_contrib_getnnz", problem, hint="(data != 0).sum()")

@@ -28,11 +28,8 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
             try:
                 common = merge_shapes(common, box)
             except ValueError:
-                raise ShapeError(
-                    f"{name!r} is {s[name]}, expected {shape_text(common)}",
-                    f"only axis {at} may differ",
-                    name,
-                ) from None
+                problem = f"{name!r} is {s[name]}, expected {shape_text(common)}"
+                raise ShapeError(problem, f"only axis {at} may differ", name) from None
     for name in names:
         s.set(name, common)
     unknown = [n for n in names if s[n][at] == 0]
@@ -175,12 +172,10 @@ def split_v2(
         ends = (*indices[1:], size)
         sizes = [end - begin for begin, end in zip(indices, ends, strict=True)]
     if min(sizes) < 0:
-        raise ShapeError(
-            f"indices={indices} are not ascending numbers up to {size}, the axis' size"
-        )
+        problem = f"indices={indices} are not ascending numbers up to {size}, the axis' size"
+        raise ShapeError(problem)
     if squeeze_axis and set(sizes) != {1}:
-        raise ShapeError(
-            f"parts along axis {at} have sizes {sizes}, expected 1", because="squeeze_axis=True"
-        )
+        problem = f"parts along axis {at} have sizes {sizes}, expected 1"
+        raise ShapeError(problem, because="squeeze_axis=True")
     parts = lax.split(data, sizes, at)
     return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)

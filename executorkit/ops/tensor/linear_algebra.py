@@ -16,7 +16,7 @@ from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, same_dtype_among, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
-from ..symbolic_sizes import at_least
+from ..tracing import at_least
 from ..value_checks import check_values
 from .reverse_rules import with_vjp
 

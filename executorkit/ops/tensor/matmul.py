@@ -8,13 +8,12 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import ShapeError
-from ..platforms import traced_for_cpus
 from ..schema.attrs import Tuning
 from ..schema.calls import same_signature
 from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL, SHARED_PRODUCT
-from ..symbolic_sizes import is_known
+from ..tracing import is_known, traced_for_cpus
 
 #: Element types in which sums of products are as accurate as a product.
 _ACCURATE = (jnp.float32, jnp.float64)
@@ -132,10 +131,8 @@ def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool, row: int =
     i = rows if transpose_a else columns
     j = columns if transpose_b else rows
     if any(a.shape[x] != b.shape[x] for x in batch) or a.shape[i] != b.shape[j]:
-        raise ShapeError(
-            f"stacks of matrices {a.shape} and {b.shape} do not fit",
-            because=f"transpose_a={transpose_a}, transpose_b={transpose_b}, rows along axis {rows}",
-        )
+        because = f"transpose_a={transpose_a}, transpose_b={transpose_b}, rows along axis {rows}"
+        raise ShapeError(f"stacks of matrices {a.shape} and {b.shape} do not fit", because=because)
     out = lax.dot_general(a, b, (((i,), (j,)), (batch, batch)))
     order = list(range(len(batch)))
     order.insert(rows, len(batch))

@@ -15,7 +15,7 @@ from jax import Array, lax
 from ...errors import ShapeError
 from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype, same_dtype_among
 from ..schema.operator_registry import register
-from ..symbolic_sizes import at_least
+from ..tracing import at_least
 
 
 def _sortable_bits(key: Array) -> Array:

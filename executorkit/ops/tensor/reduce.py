@@ -23,7 +23,7 @@ from ..schema.inference import (
     same_shapes_among,
 )
 from ..schema.operator_registry import named, register
-from ..symbolic_sizes import is_known
+from ..tracing import is_known
 from .binary_arithmetic import convert, is_floating
 from .derivatives import with_jvp
 from .ordering import argmax, argmin
@@ -315,9 +315,8 @@ def histogram(
     data = lax.stop_gradient(data).reshape(-1)
     if bins is None:
         if range is None or len(range) != 2 or not range[0] < range[1] or not bin_cnt:
-            raise AttributeValueError(
-                f"bin_cnt={bin_cnt} and range={range}, expected a count and (low, high)"
-            )
+            problem = f"bin_cnt={bin_cnt} and range={range}, expected a count and (low, high)"
+            raise AttributeValueError(problem)
         bin_index, inside, edges = _even_bins(data, bin_cnt, *range)
     else:
         edges = lax.stop_gradient(bins)

@@ -24,7 +24,7 @@ from jax.custom_derivatives import SymbolicZero, zero_from_primal
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ..manual_axes import varying_axes, varying_over
+from ..tracing import varying_axes, varying_over
 
 #: ``forward(*arguments) -> (out, residuals)``.
 Forward = Callable[..., tuple[Any, Any]]

@@ -269,9 +269,8 @@ def transpose(data: Array, *, axes: Shape = ()):
     """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
     if sorted(order) != list(range(data.ndim)):
-        raise ShapeError(
-            f"axes={axes}, expected each of 0 to {data.ndim - 1} once: data is {data.shape}"
-        )
+        problem = f"axes={axes}, expected each of 0 to {data.ndim - 1} once: data is {data.shape}"
+        raise ShapeError(problem)
     return lax.transpose(data, order)
 
 

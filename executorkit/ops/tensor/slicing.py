@@ -19,7 +19,7 @@ from ..schema.inference import (
 )
 from ..schema.operator_registry import register
 from ..schema.traits import CUTS_AXES
-from ..symbolic_sizes import at_least
+from ..tracing import at_least
 
 
 def _python_slices(
@@ -153,9 +153,8 @@ def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step
     """
     box = _python_slices(lhs.shape, begin, end, step)
     if math.prod(lhs[box].shape) != rhs.size:
-        raise ShapeError(
-            f"rhs is {rhs.shape}, expected {lhs[box].shape}", because=f"lhs is {lhs.shape}"
-        )
+        problem = f"rhs is {rhs.shape}, expected {lhs[box].shape}"
+        raise ShapeError(problem, because=f"lhs is {lhs.shape}")
     return lhs.at[box].set(rhs)
 
 

@@ -13,7 +13,7 @@ from ..schema.channels_last import layout_with_pad_width
 from ..schema.inference import Params, ShapeFacts, normal_axes, normal_axis, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
-from ..symbolic_sizes import at_least
+from ..tracing import at_least
 
 
 @register("tile", traits={NAMED_DATA})
@@ -76,9 +76,8 @@ def pad(
     one, of which there must be enough.
     """
     if len(pad_width) != 2 * data.ndim:
-        raise ShapeError(
-            f"pad_width={pad_width} has not two entries for each axis of data {data.shape}"
-        )
+        problem = f"pad_width={pad_width} has not two entries for each axis of data {data.shape}"
+        raise ShapeError(problem)
     widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     if mode == "constant":
         value = jnp.asarray(constant_value, data.dtype)

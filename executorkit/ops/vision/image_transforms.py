@@ -40,9 +40,8 @@ def crop(data: Array, *, x: int, y: int, width: int, height: int):
     check_image(data, (3, 4))
     rows, columns = data.shape[-3:-1]
     if min(x, y) < 0 or min(width, height) < 1 or x + width > columns or y + height > rows:
-        raise AttributeValueError(
-            f"x={x}, y={y}, width={width}, height={height} is not inside {rows} by {columns}"
-        )
+        problem = f"x={x}, y={y}, width={width}, height={height} is not inside {rows} by {columns}"
+        raise AttributeValueError(problem)
     return data[..., y : y + height, x : x + width, :]
 
 

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from ..symbolic_sizes import is_known
 from ..tensor.reverse_rules import linear_in_first
+from ..tracing import is_known
 
 
 def round_away(x: Array) -> Array:

@@ -48,10 +48,8 @@ def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
         if shape is None:
             continue
         if (shape[2] and height % shape[2]) or (shape[3] and width % shape[3]):
-            raise ShapeError(
-                f"'arg{i}' is {shape}, which does not divide an image of {height} x {width}",
-                because=f"arg0 is {shapes[0]} and scale={p.scale}",
-            )
+            problem = f"'arg{i}' is {shape}, which does not divide an image of {height} x {width}"
+            raise ShapeError(problem, because=f"arg0 is {shapes[0]} and scale={p.scale}")
         if p.multi_input_mode == "sum" and shape[1] and shapes[0][1]:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")
 

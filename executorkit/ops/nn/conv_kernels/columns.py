@@ -23,9 +23,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from ...manual_axes import varying_struct
 from ...schema.attrs import Shape
-from ...symbolic_sizes import is_known
+from ...tracing import is_known, varying_struct
 from .conv_dims import ConvDims
 from .depthwise import shifted_patches
 

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ...manual_axes import varying_as
 from ...schema.attrs import Shape
+from ...tracing import varying_as
 from .conv_dims import ConvDims
 
 #: Maximum number of terms of a sum that is written out.

@@ -35,12 +35,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ...manual_axes import varying_struct
-from ...platforms import for_platform
 from ...schema.attrs import Shape
-from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
+from ...tracing import at_least, for_platform, varying_struct
 from .columns import column_kernels
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches

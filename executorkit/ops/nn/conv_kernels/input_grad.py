@@ -39,9 +39,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from ...manual_axes import varying_as
 from ...schema.attrs import Shape
-from ...symbolic_sizes import is_known
+from ...tracing import is_known, varying_as
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
 
 #: Minimum number of data positions per window for which this algorithm is faster.

@@ -59,7 +59,7 @@ from jax import Array, lax
 
 from ....errors import ArgumentValueError
 from ...schema.attrs import Shape
-from ...symbolic_sizes import is_known
+from ...tracing import is_known
 from .conv_dims import ConvDims
 
 #: Rows per block that each setting allows.
@@ -127,9 +127,8 @@ def winograd_default() -> str:
     """
     setting = os.environ.get(_VARIABLE) or _DEFAULT
     if setting not in WINOGRAD_SETTINGS:
-        raise ArgumentValueError(
-            _VARIABLE, f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS))
-        )
+        problem = f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS))
+        raise ArgumentValueError(_VARIABLE, problem)
     return setting
 
 

@@ -1,0 +1,84 @@
+"""Facts about a trace: sizes that are symbolic, devices of a ``shard_map``, platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+# A symbolic size, in a function traced for ``jax.export``, stands for every size from 1 up.
+# Comparing it with a number raises an exception unless the answer is the same for all of them, so
+# an operator that chooses an algorithm by a size asks here, and says how it decides where the size
+# is not known.
+
+
+def is_known(*sizes: Any) -> bool:
+    """True if every size is a number."""
+    return all(isinstance(size, (int, np.integer)) for size in sizes)
+
+
+def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
+    """``size >= minimum``; ``otherwise`` where that is not the same for all values of a symbolic
+    size."""
+    try:
+        return bool(size >= minimum)
+    except jax.errors.InconclusiveDimensionOperation:
+        return otherwise
+
+
+def varying_axes(arrays: Iterable[Any]) -> frozenset[Any]:
+    """The axes of the surrounding ``shard_map`` along which any of the arrays differs."""
+    return frozenset().union(*(jax.typeof(x).manual_axis_type.varying for x in arrays))
+
+
+def varying_over(axes: frozenset[Any], x: Array) -> Array:
+    """``x``, taken to differ along these axes: the carry of a loop has to be of the type that the
+    loop computes. In the transpose, the cotangents of all devices are added up."""
+    missing = tuple(axes - varying_axes([x]))
+    return lax.pcast(x, missing, to="varying") if missing else x
+
+
+def varying_as(x: Array, *arrays: Array) -> Array:
+    """``x``, taken to differ along all axes along which one of the arrays does."""
+    return varying_over(varying_axes(arrays), x)
+
+
+def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Any:
+    """An example of an array that differs along all axes along which one of these does: its shape
+    and dtype, and in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
+    axes = varying_axes(arrays)
+    if not axes:
+        return jax.ShapeDtypeStruct(shape, dtype)
+    return varying_over(axes, jnp.zeros(shape, dtype))
+
+
+_cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False)
+
+
+@contextmanager
+def this_process_only() -> Iterator[None]:
+    """Traces in this context run in this process alone: where its default devices are CPUs, forms
+    for other devices are not traced, which can be half of the time that a trace takes."""
+    token = _cpus_only.set(jax.default_backend() == "cpu")
+    try:
+        yield
+    finally:
+        _cpus_only.reset(token)
+
+
+def traced_for_cpus() -> bool:
+    """True in a trace that only runs in this process, whose default devices are CPUs."""
+    return _cpus_only.get()
+
+
+def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
+    """``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
+    if traced_for_cpus():
+        return cpu(*arrays)
+    return lax.platform_dependent(*arrays, cpu=cpu, default=default)
