@@ -397,12 +397,8 @@ class _NumpyKernel:
         self._op.forward(in_data=inputs, out_data=outputs)
 
     def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
-        self._op.backward(
-            out_grad=heads if self._needs_head else [],
-            in_data=inputs,
-            out_data=outputs,
-            in_grad=grads,
-        )
+        heads = heads if self._needs_head else []
+        self._op.backward(out_grad=heads, in_data=inputs, out_data=outputs, in_grad=grads)
 
 
 class _ObjectInfo:

@@ -46,10 +46,9 @@ class DataLoaderIter(DataIter):
 
     def iter_next(self) -> bool:
         batch = next(self._batches, None)
-        self._current = (
-            None if batch is None else tuple(_as_array(x, self.dtype) for x in batch)  # type: ignore[assignment]
-        )
-        return self._current is not None
+        arrays: Any = None if batch is None else tuple(_as_array(x, self.dtype) for x in batch)
+        self._current = arrays
+        return arrays is not None
 
     def _arrays(self) -> tuple[NDArray, NDArray]:
         assert self._current is not None, "iter_next() comes first"

@@ -49,10 +49,8 @@ def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = 
         return [data]
     length, longer = divmod(size, num_slice)
     ends = np.cumsum([length + (i < longer) for i in range(num_slice)]).tolist()
-    return [
-        _sliced(data, batch_axis, begin, end)
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
+    bounds = zip([0, *ends[:-1]], ends, strict=True)
+    return [_sliced(data, batch_axis, begin, end) for begin, end in bounds]
 
 
 def _sliced(data: A, axis: int, begin: int, end: int) -> A:

@@ -11,20 +11,7 @@ from .. import ndarray as nd
 from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..ops.vision.image_color import IMAGENET_AXES, IMAGENET_SPREAD
-from ._augmenters import (
-    Augmenter,
-    CastAug,
-    CenterCropAug,
-    ColorJitterAug,
-    ColorNormalizeAug,
-    HorizontalFlipAug,
-    HueJitterAug,
-    LightingAug,
-    RandomCropAug,
-    RandomGrayAug,
-    RandomSizedCropAug,
-    ResizeAug,
-)
+from . import _augmenters as aug
 
 #: Means and standard deviations of ImageNet's red, green and blue, from 0 to 255.
 IMAGENET_MEAN = (123.68, 116.28, 103.53)
@@ -38,19 +25,18 @@ def colour_augmenters(
     hue: float,
     pca_noise: float,
     rand_gray: float,
-) -> list[Augmenter]:
+) -> list[aug.Augmenter]:
     """The augmenters of colour between the conversion to float32 and the normalisation."""
-    augmenters: list[Augmenter] = []
+    augmenters: list[aug.Augmenter] = []
     if brightness or contrast or saturation:
-        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
+        augmenters.append(aug.ColorJitterAug(brightness, contrast, saturation))
     if hue:
-        augmenters.append(HueJitterAug(hue))
+        augmenters.append(aug.HueJitterAug(hue))
     if pca_noise > 0:
-        augmenters.append(
-            LightingAug(pca_noise, np.array(IMAGENET_SPREAD), np.array(IMAGENET_AXES))
-        )
+        spread, axes = np.array(IMAGENET_SPREAD), np.array(IMAGENET_AXES)
+        augmenters.append(aug.LightingAug(pca_noise, spread, axes))
     if rand_gray > 0:
-        augmenters.append(RandomGrayAug(rand_gray))
+        augmenters.append(aug.RandomGrayAug(rand_gray))
     return augmenters
 
 
@@ -66,19 +52,17 @@ def statistics(
     if values is True:
         return make(imagenet)
     if values is not None and (not isinstance(values, kinds) or values.shape[0] not in (1, 3)):
-        raise ArgumentValueError(
-            name,
-            f"{values!r}, expected True, None, or an array of 1 or 3 numbers "
-            f"({' or '.join(kind.__name__ for kind in kinds)})",
-        )
+        arrays = " or ".join(kind.__name__ for kind in kinds)
+        problem = f"{values!r}, expected True, None, or an array of 1 or 3 numbers ({arrays})"
+        raise ArgumentValueError(name, problem)
     return values
 
 
-def normalization(where: str, mean: Any, std: Any, *options: Any) -> list[Augmenter]:
+def normalization(where: str, mean: Any, std: Any, *options: Any) -> list[aug.Augmenter]:
     """The augmenter that normalises, if there is a mean or a deviation, as :func:`statistics`."""
     mean = statistics(f"{where}: mean", mean, IMAGENET_MEAN, *options)
     std = statistics(f"{where}: std", std, IMAGENET_STD, *options)
-    return [] if mean is None and std is None else [ColorNormalizeAug(mean, std)]
+    return [] if mean is None and std is None else [aug.ColorNormalizeAug(mean, std)]
 
 
 def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
@@ -96,7 +80,7 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     pca_noise: float = 0,
     rand_gray: float = 0,
     inter_method: int = 2,
-) -> list[Augmenter]:
+) -> list[aug.Augmenter]:
     """A list of augmenters for images of ``data_shape``, (channels, height, width).
 
     resize
@@ -117,21 +101,21 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
 
     AssertionError if arguments contradict each other.
     """
-    augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
+    augmenters: list[aug.Augmenter] = [aug.ResizeAug(resize, inter_method)] if resize > 0 else []
     crop_size = (data_shape[2], data_shape[1])
     if rand_resize:
         if not rand_crop:
             problem = "rand_resize without rand_crop"
             raise ArgumentValueError("CreateAugmenter", problem, hint="rand_crop=True")
         proportions = (3.0 / 4.0, 4.0 / 3.0)
-        augmenters.append(RandomSizedCropAug(crop_size, 0.08, proportions, inter_method))
+        augmenters.append(aug.RandomSizedCropAug(crop_size, 0.08, proportions, inter_method))
     elif rand_crop:
-        augmenters.append(RandomCropAug(crop_size, inter_method))
+        augmenters.append(aug.RandomCropAug(crop_size, inter_method))
     else:
-        augmenters.append(CenterCropAug(crop_size, inter_method))
+        augmenters.append(aug.CenterCropAug(crop_size, inter_method))
     if rand_mirror:
-        augmenters.append(HorizontalFlipAug(0.5))
-    augmenters.append(CastAug())
+        augmenters.append(aug.HorizontalFlipAug(0.5))
+    augmenters.append(aug.CastAug())
     augmenters += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray)
     kinds = (np.ndarray, NDArray)
     return augmenters + normalization("CreateAugmenter", mean, std, nd.array, kinds)

@@ -244,9 +244,8 @@ class DetRandomCropAug(_RandomFrame):
         if not objects.size:
             return False
         frame = [x / width, y / height, (x + new_width) / width, (y + new_height) / height]
-        coverage = (
-            shared_areas(boxes[objects], np.array(frame, boxes.dtype)) / object_areas[objects]
-        )
+        shared = shared_areas(boxes[objects], np.array(frame, boxes.dtype))
+        coverage = shared / object_areas[objects]
         coverage = coverage[coverage > 0]
         return bool(coverage.size) and float(coverage.min()) > self.min_object_covered
 

@@ -52,21 +52,11 @@ class ImageDetIter(ImageIter):
         **kwargs: Any,
     ) -> None:
         super().__init__(
-            batch_size=batch_size,
-            data_shape=data_shape,
-            path_imgrec=path_imgrec,
-            path_imglist=path_imglist,
-            path_root=path_root,
-            path_imgidx=path_imgidx,
-            shuffle=shuffle,
-            part_index=part_index,
-            num_parts=num_parts,
-            aug_list=[],
-            imglist=imglist,
-            data_name=data_name,
-            label_name=label_name,
-            last_batch_handle=last_batch_handle,
-        )
+            batch_size, data_shape, path_imgrec=path_imgrec, path_imglist=path_imglist,
+            path_root=path_root, path_imgidx=path_imgidx, shuffle=shuffle, part_index=part_index,
+            num_parts=num_parts, aug_list=[], imglist=imglist, data_name=data_name,
+            label_name=label_name, last_batch_handle=last_batch_handle,
+        )  # fmt: skip
         self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
         self.label_shape: tuple[int, ...] = self._largest_label()
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]

@@ -72,11 +72,9 @@ def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: 
         return to_ndarray(result, source.context)
     if out.shape != result.shape or np.dtype(out.dtype) != result.dtype:
         error = ShapeError if out.shape != result.shape else DTypeError
-        raise error(
-            f"operator {operator}",
-            f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}, "
-            f"expected {result.dtype} of shape {result.shape}",
-        )
+        problem = f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}"
+        expected = f"expected {result.dtype} of shape {result.shape}"
+        raise error(f"operator {operator}", f"{problem}, {expected}")
     out[:] = result
     return out
 
@@ -252,9 +250,8 @@ def copy_make_border(
         raise DTypeError(f"operator {operator}", "images of float16 are not served")
     rows, columns, channels = image.shape
     if kind == 0:
-        colour = _border_colour(
-            _read(operator, "values", values), _read(operator, "value", value), image
-        )
+        constants = _read(operator, "values", values), _read(operator, "value", value)
+        colour = _border_colour(*constants, image)
         shape = (rows + above + below, columns + before + after, channels)
         result = np.broadcast_to(colour, shape).copy()
         result[above : above + rows, before : before + columns] = image

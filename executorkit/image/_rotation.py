@@ -43,10 +43,8 @@ def imrotate(
     elif isinstance(rotation_degrees, NDArray):
         degrees = rotation_degrees.asnumpy().astype(np.float32)
     else:
-        raise InputTypeError(
-            where,
-            f"the angles are a {type(rotation_degrees).__name__}, expected an NDArray or a number",
-        )
+        kind = type(rotation_degrees).__name__
+        raise InputTypeError(where, f"the angles are a {kind}, expected an NDArray or a number")
     if len(degrees) != count:
         raise ShapeError(where, f"{len(degrees)} angles for {count} images")
     with np.errstate(all="ignore"):  # one row or column has no places: 0 (NaN in MXNet)
@@ -68,9 +66,8 @@ def _grid(degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: b
     y = (columns * sine + rows * cosine) / middle_row
     grid = np.stack([x, y], axis=1)
     if zoom_in or zoom_out:
-        grid = (
-            grid * _zoom(np.abs(angles), np.float32(height), np.float32(width), zoom_out)[:, None]
-        )
+        factor = _zoom(np.abs(angles), np.float32(height), np.float32(width), zoom_out)
+        grid = grid * factor[:, None]
     return grid
 
 
@@ -78,11 +75,9 @@ def _zoom(angles: np.ndarray, height: np.float32, width: np.float32, out: bool) 
     """The factor of the places by which the corners just reach, or leave, the frame."""
     diagonal = np.sqrt(height * height + width * width)
     corner = np.arctan(height / width)
-    reach_x = np.maximum(
-        np.abs(diagonal * np.cos(corner + angles)), np.abs(diagonal * np.cos(corner - angles))
-    )
-    reach_y = np.maximum(
-        np.abs(diagonal * np.sin(corner + angles)), np.abs(diagonal * np.sin(corner - angles))
+    reach_x, reach_y = (
+        np.maximum(np.abs(diagonal * f(corner + angles)), np.abs(diagonal * f(corner - angles)))
+        for f in (np.cos, np.sin)
     )
     if out:
         return np.maximum(reach_x / width, reach_y / height)

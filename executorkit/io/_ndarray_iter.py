@@ -36,9 +36,8 @@ class Source(NamedTuple):
             window = slice(int(rows[0]), int(rows[-1]) + 1)
             taken = np.ascontiguousarray(self.value[(slice(None),) * axis + (window,)])
         # A contiguous part may be used without a copy, so it must not be donated.
-        return NDArray.from_jax(
-            to_device(taken, self.context.device), self.context, shared=consecutive
-        )
+        copied = to_device(taken, self.context.device)
+        return NDArray.from_jax(copied, self.context, shared=consecutive)
 
 
 @small_jit(static_argnums=2)

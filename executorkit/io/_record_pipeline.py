@@ -176,10 +176,7 @@ class RecordPipeline:
 
     def _decode_example(self, batch: HostBatch, position: int, random: Random) -> None:
         offset = batch.plan.offsets[position]
-        batch.index[position] = self._decoder.decode(
-            self._files.read(offset),
-            self._files.name(offset),
-            random,
-            batch.data[position],
-            batch.label[position : position + 1].reshape(self._decoder.label_shape),
-        )
+        record, where = self._files.read(offset), self._files.name(offset)
+        label = batch.label[position : position + 1].reshape(self._decoder.label_shape)
+        index = self._decoder.decode(record, where, random, batch.data[position], label)
+        batch.index[position] = index

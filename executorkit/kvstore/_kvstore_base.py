@@ -31,12 +31,9 @@ class KVStoreBase:
         name = klass.__name__.lower()
         former = KVStoreBase.kv_registry.get(name)
         if former is not None:
-            warnings.warn(
-                f"kvstore {name!r} was {former.__module__}.{former.__name__}, "
-                f"is now {klass.__module__}.{klass.__name__}",
-                UserWarning,
-                stacklevel=2,
-            )
+            old, new = (f"{c.__module__}.{c.__name__}" for c in (former, klass))
+            problem = f"kvstore {name!r} was {old}, is now {new}"
+            warnings.warn(problem, UserWarning, stacklevel=2)
         KVStoreBase.kv_registry[name] = klass
         return klass
 

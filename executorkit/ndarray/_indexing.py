@@ -84,11 +84,8 @@ def _integer(k: Any) -> int:
 
 
 def _no_index(k: Any) -> str:
-    return explain(
-        "NDArray",
-        f"{k!r} ({type(k).__name__}) is no index",
-        hint="integers, slices, ..., None, lists or arrays of integers",
-    )
+    hint = "integers, slices, ..., None, lists or arrays of integers"
+    return explain("NDArray", f"{k!r} ({type(k).__name__}) is no index", hint=hint)
 
 
 def _expand(entries: list[Any], shape: Shape) -> list[Any]:

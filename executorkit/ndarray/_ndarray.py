@@ -445,11 +445,8 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
 
 
 def _no_autograd(method: str) -> NotSupportedError:
-    return NotSupportedError(
-        method,
-        "imperative gradients are not served",
-        hint="bind a symbol with grad_req, or use jax.grad on symbol.to_jax()",
-    )
+    hint = "bind a symbol with grad_req, or use jax.grad on symbol.to_jax()"
+    return NotSupportedError(method, "imperative gradients are not served", hint=hint)
 
 
 def split_v2(

@@ -8,18 +8,7 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from ..display import (
-    Cell,
-    Emphasis,
-    Lines,
-    Sparkline,
-    Table,
-    View,
-    count,
-    scaled,
-    value as value_text,
-    view_of,
-)
+from .. import display
 from ._ndarray import NDArray
 from .array_statistics import Statistics, host_statistics, statistics
 
@@ -34,21 +23,23 @@ _ON_HOST = 2**18
 _PREVIEW = (6, 8)
 
 
-def statistics_cells(array: Statistics) -> list[Cell]:
+def statistics_cells(array: Statistics) -> list[display.Cell]:
     """Cells for the columns ``STATISTICS_COLUMNS``; counts of NaNs and infinities stand out."""
-    not_finite: list[Cell] = [Emphasis(count(n)) if n else "0" for n in (array.nans, array.infs)]
-    moments = [value_text(x) for x in (array.mean, array.std, array.low, array.high)]
-    return [*moments, *not_finite, Sparkline(array.counts)]
+    not_finite: list[display.Cell] = [
+        display.Emphasis(display.count(n)) if n else "0" for n in (array.nans, array.infs)
+    ]
+    moments = [display.value(x) for x in (array.mean, array.std, array.low, array.high)]
+    return [*moments, *not_finite, display.Sparkline(array.counts)]
 
 
-@view_of.register
-def array_view(array: NDArray) -> View:
+@display.view_of.register
+def array_view(array: NDArray) -> display.View:
     """Shape, dtype, context, size, statistics, and the first elements."""
     dtype = array.storage.dtype
-    size = scaled(array.size * dtype.itemsize, "B", 1024)
+    size = display.scaled(array.size * dtype.itemsize, "B", 1024)
     title = f"NDArray {array.shape} {dtype.name} @{array.context}, {size}"
     if not array.size:
-        return View(title)
+        return display.View(title)
     value = array.value
     if array.size <= _ON_HOST:
         host = np.asarray(value)
@@ -57,8 +48,8 @@ def array_view(array: NDArray) -> View:
         with jax.enable_x64(True):
             corner = np.asarray(value[_corner(array.shape)])
         summary = statistics([value])[0]
-    table = Table(STATISTICS_COLUMNS, [statistics_cells(summary)], RIGHT_ALIGNED)
-    return View(title, [table, Lines(_preview(corner, array.shape))])
+    table = display.Table(STATISTICS_COLUMNS, [statistics_cells(summary)], RIGHT_ALIGNED)
+    return display.View(title, [table, display.Lines(_preview(corner, array.shape))])
 
 
 def _corner(sizes: Sequence[int]) -> tuple[slice, ...]:

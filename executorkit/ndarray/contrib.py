@@ -26,20 +26,10 @@ from ._ndarray import NDArray
 from .random import uniform
 
 __all__ = [
-    "adamw_update",
-    "cond",
-    "foreach",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "mp_adamw_update",
-    "multi_adamw_update",
-    "multi_lamb_update",
-    "multi_mp_adamw_update",
-    "multi_mp_lamb_update",
-    "rand_zipfian",
-    "while_loop",
-]
+    "adamw_update", "cond", "foreach", "isfinite", "isinf", "isnan", "mp_adamw_update",
+    "multi_adamw_update", "multi_lamb_update", "multi_mp_adamw_update", "multi_mp_lamb_update",
+    "rand_zipfian", "while_loop",
+]  # fmt: skip
 
 __getattr__, __dir__ = array_module(globals(), "contrib", NDArray)
 

@@ -18,20 +18,9 @@ from ._creation import empty as _dense_empty, zeros as _dense_zeros
 from ._ndarray import NDArray
 
 __all__ = [
-    "BaseSparseNDArray",
-    "CSRNDArray",
-    "NDArray",
-    "RowSparseNDArray",
-    "add",
-    "array",
-    "csr_matrix",
-    "divide",
-    "empty",
-    "multiply",
-    "row_sparse_array",
-    "subtract",
-    "zeros",
-]
+    "BaseSparseNDArray", "CSRNDArray", "NDArray", "RowSparseNDArray", "add", "array", "csr_matrix",
+    "divide", "empty", "multiply", "row_sparse_array", "subtract", "zeros",
+]  # fmt: skip
 
 
 class BaseSparseNDArray(NDArray):

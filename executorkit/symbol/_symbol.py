@@ -240,9 +240,8 @@ class Symbol(PythonOperators, Viewed):
             positional = [entry_of(value, f"arg{i}") for i, value in enumerate(args)]
             named = {key: entry_of(value, key) for key, value in kwargs.items()}
             subgraphs = atomic.subgraphs
-            return _outputs_of(
-                compose(atomic.op, name or "", atomic.attrs, positional, named, subgraphs)
-            )
+            node = compose(atomic.op, name or "", atomic.attrs, positional, named, subgraphs)
+            return _outputs_of(node)
         order = topological_order(self._heads)
         replace = self._replacements(order, args, kwargs)
         rename = {self._heads[0][0]: name} if name else {}

@@ -41,54 +41,25 @@ class Distribution(NamedTuple):
         return values
 
 
-DISTRIBUTIONS = {
-    distribution.name: distribution
-    for distribution in (
-        Distribution(
-            "uniform",
-            {"low": 0, "high": 1},
-            "Samples from the uniform distribution over [``low``, ``high``).",
-        ),
-        Distribution(
-            "normal",
-            {"loc": 0, "scale": 1},
-            "Samples from the normal distribution of mean ``loc`` and standard deviation"
-            " ``scale``.",
-        ),
-        Distribution(
-            "gamma",
-            {"alpha": 1, "beta": 1},
-            "Samples from the gamma distribution of shape ``alpha`` and scale ``beta``.",
-        ),
-        Distribution(
-            "exponential",
-            {"scale": 1},
-            "Samples from the exponential distribution of mean ``scale``.",
-        ),
-        Distribution(
-            "poisson",
-            {"lam": 1},
-            "Samples from the Poisson distribution of mean ``lam``, in a floating dtype.",
-        ),
-        Distribution(
-            "negative_binomial",
-            {"k": 1, "p": 1},
-            "Samples of the number of failures before success ``k``, of probability ``p`` each.",
-        ),
-        Distribution(
-            "generalized_negative_binomial",
-            {"mu": 1, "alpha": 1},
-            "Samples from the negative binomial distribution of mean ``mu`` and dispersion"
-            " ``alpha``.",
-        ),
-        Distribution(
-            "randint",
-            {"low": REQUIRED, "high": REQUIRED},
-            "Integers drawn evenly from ``low`` up to, not including, ``high``: int32, or int64 by"
-            " dtype.",
-        ),
-    )
-}
+_TABLE: tuple[tuple[str, Parameters, str], ...] = (
+    ("uniform", {"low": 0, "high": 1},
+     "Samples from the uniform distribution over [``low``, ``high``)."),
+    ("normal", {"loc": 0, "scale": 1},
+     "Samples from the normal distribution of mean ``loc`` and standard deviation ``scale``."),
+    ("gamma", {"alpha": 1, "beta": 1},
+     "Samples from the gamma distribution of shape ``alpha`` and scale ``beta``."),
+    ("exponential", {"scale": 1}, "Samples from the exponential distribution of mean ``scale``."),
+    ("poisson", {"lam": 1},
+     "Samples from the Poisson distribution of mean ``lam``, in a floating dtype."),
+    ("negative_binomial", {"k": 1, "p": 1},
+     "Samples of the number of failures before success ``k``, of probability ``p`` each."),
+    ("generalized_negative_binomial", {"mu": 1, "alpha": 1},
+     "Samples from the negative binomial distribution of mean ``mu`` and dispersion ``alpha``."),
+    ("randint", {"low": REQUIRED, "high": REQUIRED},
+     "Integers drawn evenly from ``low`` up to, not including, ``high``: int32, or int64 by"
+     " dtype."),
+)  # fmt: skip
+DISTRIBUTIONS = {row[0]: Distribution(*row) for row in _TABLE}
 
 
 def sampler(

@@ -90,11 +90,9 @@ def check_symbolic_forward(
 ) -> list[NDArray]:
     """Compares the outputs for inference with ``expected`` (list, or dict by output name)."""
     ctx = ctx or default_context()
-    executor = sym.bind(
-        ctx,
-        _named(sym.list_arguments(), location, "location", dtype, ctx),
-        aux_states=_named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx),
-    )
+    args = _named(sym.list_arguments(), location, "location", dtype, ctx)
+    states = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
+    executor = sym.bind(ctx, args, aux_states=states)
     outputs = executor.forward(is_train=False)
     expected_outputs = _expected(sym.list_outputs(), expected)
     for name, output in zip(sym.list_outputs(), outputs, strict=True):
@@ -131,22 +129,17 @@ def check_symbolic_backward(
     start = {n: np.random.normal(size=to_numpy(expected_grads[n]).shape) for n in expected_grads}
     grads = {n: array(v, ctx, args[n].dtype) for n, v in start.items()}
     start = {n: g.asnumpy() for n, g in grads.items()}
-    executor = sym.bind(
-        ctx,
-        args,
-        args_grad=grads,
-        grad_req={n: requests[n] if n in grads else "null" for n in names},
-        aux_states=_named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx),
-    )
+    grad_req = {n: requests[n] if n in grads else "null" for n in names}
+    states = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
+    executor = sym.bind(ctx, args, args_grad=grads, grad_req=grad_req, aux_states=states)
     outputs = executor.forward(is_train=True)
     executor.backward(_heads(sym, out_grads, outputs, ctx))
     for name, grad in grads.items():
         value = to_numpy(expected_grads[name])
         target = {"write": value, "add": start[name] + value, "null": start[name]}[requests[name]]
         labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
-        assert_almost_equal(
-            target.astype(start[name].dtype), grad, rtol, atol, labels, equal_nan=equal_nan
-        )
+        target = target.astype(start[name].dtype)
+        assert_almost_equal(target, grad, rtol, atol, labels, equal_nan=equal_nan)
     return grads
 
 
@@ -156,10 +149,8 @@ def _heads(
     if out_grads is None:
         return None
     gradients = _expected(sym.list_outputs(), out_grads)
-    return [
-        array(gradients[name], ctx, output.dtype)
-        for name, output in zip(sym.list_outputs(), outputs, strict=True)
-    ]
+    pairs = zip(sym.list_outputs(), outputs, strict=True)
+    return [array(gradients[name], ctx, output.dtype) for name, output in pairs]
 
 
 def _refuse_sparse(stypes: Any) -> None:

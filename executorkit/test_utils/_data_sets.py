@@ -40,12 +40,8 @@ def download(
     overwrite, retries
         downloads an existing file too; number of attempts.
     """
-    return fetch_file(
-        url,
-        os.path.join(dirname or "", fname or url.rsplit("/", 1)[-1]),
-        overwrite,
-        retries=retries,
-    )
+    path = os.path.join(dirname or "", fname or url.rsplit("/", 1)[-1])
+    return fetch_file(url, path, overwrite, retries=retries)
 
 
 def get_mnist_ubyte(path: str = "data") -> None:
@@ -60,13 +56,9 @@ def get_mnist_ubyte(path: str = "data") -> None:
             continue
         compressed = file.with_name(f"{name}.gz")
         if not compressed.exists():
-            raise FileAccessError(
-                "MNIST",
-                f"{file} is missing",
-                because="MXNet's copy is no longer served",
-                hint=f"put the four files {', '.join(_FILES.values())} into {path}/, as they "
-                "are or with .gz",
-            )
+            because, four = "MXNet's copy is no longer served", ", ".join(_FILES.values())
+            hint = f"put the four files {four} into {path}/, as they are or with .gz"
+            raise FileAccessError("MNIST", f"{file} is missing", because=because, hint=hint)
         write_atomically(file, [gzip.decompress(compressed.read_bytes())])
 
 
@@ -145,16 +137,11 @@ def get_mnist_iterator(
         three numbers for images (1, 28, 28), one, (784,), for rows.
     """
     get_mnist_ubyte()
-    options: dict[str, Any] = {
-        "batch_size": batch_size,
-        "flat": len(input_shape) != 3,
-        "num_parts": num_parts,
-        "part_index": part_index,
-    }
     train, test = (
         io.MNISTIter(
             image=f"data/{_FILES[f'{kind}_data']}", label=f"data/{_FILES[f'{kind}_label']}",
-            shuffle=True, **options,
+            batch_size=batch_size, shuffle=True, flat=len(input_shape) != 3,
+            num_parts=num_parts, part_index=part_index,
         )
         for kind in ("train", "test")
     )  # fmt: skip

@@ -46,9 +46,8 @@ class _SVRGOptimizer(Optimizer):
         return str(self.idx2name.get(index, index)).endswith("_full")
 
     def create_state(self, index: Any, weight: NDArray) -> Any:
-        return (
-            None if self._is_full_gradient(index) else self.default_opt.create_state(index, weight)
-        )
+        full = self._is_full_gradient(index)
+        return None if full else self.default_opt.create_state(index, weight)
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         chosen = self.aux_opt if self._is_full_gradient(index) else self.default_opt
