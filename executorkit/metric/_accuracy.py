@@ -36,11 +36,7 @@ class Accuracy(DeviceMetric):
     """
 
     def __init__(
-        self,
-        axis: int = 1,
-        name: str = "accuracy",
-        output_names: Any = None,
-        label_names: Any = None,
+        self, axis: int = 1, name: str = "accuracy", output_names=None, label_names=None
     ) -> None:
         self.axis = axis
         super().__init__(name, output_names, label_names, axis=axis)
@@ -79,11 +75,7 @@ class TopKAccuracy(DeviceMetric):
     """
 
     def __init__(
-        self,
-        top_k: int = 1,
-        name: str = "top_k_accuracy",
-        output_names: Any = None,
-        label_names: Any = None,
+        self, top_k: int = 1, name: str = "top_k_accuracy", output_names=None, label_names=None
     ) -> None:
         if top_k <= 1:
             problem = f"top_k is {top_k}, expected at least 2"

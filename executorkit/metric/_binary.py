@@ -39,7 +39,7 @@ class _Binary(DeviceMetric):
     _score: Callable[..., float]
 
     def __init__(
-        self, name: str, output_names: Any = None, label_names: Any = None, average: str = "macro"
+        self, name: str, output_names=None, label_names=None, average: str = "macro"
     ) -> None:
         self.average = average
         self._tally_size = 3 if average == "macro" else _COUNTS
@@ -116,10 +116,6 @@ def _empty_table(device: Device) -> Array:
     return to_device(np.zeros((_ROWS, _COUNTS)), device)
 
 
-def _numbered_row(xp: Any, row: Any, counts: Any) -> Any:
-    return row, counts
-
-
 def _with_row(table: Any, numbered_row: Any) -> Any:
     row, counts = numbered_row
     return table.at[row].set(counts)
@@ -159,7 +155,7 @@ def _mcc(tp: float, fp: float, fn: float, tn: float) -> float:
 #: The counts of a pair.
 _COUNTING = Measure(_counts, exact=True)
 #: The storing of counts as a numbered row of a table.
-_STORING = Measure(_numbered_row, merge=_with_row, exact=True)
+_STORING = Measure(lambda xp, row, counts: (row, counts), merge=_with_row, exact=True)
 
 
 @register
@@ -185,11 +181,7 @@ class F1(_Binary):
     _score = staticmethod(_f1)
 
     def __init__(
-        self,
-        name: str = "f1",
-        output_names: Any = None,
-        label_names: Any = None,
-        average: str = "macro",
+        self, name: str = "f1", output_names=None, label_names=None, average: str = "macro"
     ) -> None:
         super().__init__(name, output_names, label_names, average)
 
@@ -210,10 +202,6 @@ class MCC(_Binary):
     _score = staticmethod(_mcc)
 
     def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Any = None,
-        label_names: Any = None,
-        average: str = "macro",
+        self, name: str = "mcc", output_names=None, label_names=None, average: str = "macro"
     ) -> None:
         super().__init__(name, output_names, label_names, average)

@@ -44,11 +44,7 @@ class CompositeEvalMetric(EvalMetric):
     """
 
     def __init__(
-        self,
-        metrics: Any = None,
-        name: str = "composite",
-        output_names: Any = None,
-        label_names: Any = None,
+        self, metrics: Any = None, name: str = "composite", output_names=None, label_names=None
     ) -> None:
         self.metrics: list[EvalMetric] = [create(m) for m in metrics or ()]
         super().__init__(name, output_names, label_names, has_global_stats=True)

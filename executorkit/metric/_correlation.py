@@ -31,11 +31,7 @@ class PearsonCorrelation(DeviceMetric):
     """
 
     def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Any = None,
-        label_names: Any = None,
-        average: str = "macro",
+        self, name: str = "pearsonr", output_names=None, label_names=None, average: str = "macro"
     ) -> None:
         self.average = average
         self._tally_size = 3 if average == "macro" else _MOMENTS
@@ -124,11 +120,7 @@ class PCC(DeviceMetric):
     _label_requirement = "a label is a class from 0 to C - 1, C being the number of scores"
 
     def __init__(
-        self,
-        name: str = "pcc",
-        output_names: Any = None,
-        label_names: Any = None,
-        has_global_stats: bool = True,
+        self, name: str = "pcc", output_names=None, label_names=None, has_global_stats: bool = True
     ) -> None:
         super().__init__(name, output_names, label_names)
 

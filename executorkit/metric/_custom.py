@@ -27,8 +27,8 @@ class CustomMetric(EvalMetric):
         feval: Callable[[Any, Any], Any],
         name: str | None = None,
         allow_extra_outputs: bool = False,
-        output_names: Any = None,
-        label_names: Any = None,
+        output_names=None,
+        label_names=None,
     ) -> None:
         if name is None:
             name = feval.__name__

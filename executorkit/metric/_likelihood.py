@@ -54,11 +54,7 @@ class CrossEntropy(_Likelihood):
     """
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: Any = None,
-        label_names: Any = None,
+        self, eps: float = 1e-12, name: str = "cross-entropy", output_names=None, label_names=None
     ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
@@ -69,11 +65,7 @@ class NegativeLogLikelihood(_Likelihood):
     """The same as :class:`CrossEntropy` under another name, as in MXNet."""
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: Any = None,
-        label_names: Any = None,
+        self, eps: float = 1e-12, name: str = "nll-loss", output_names=None, label_names=None
     ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
@@ -98,8 +90,8 @@ class Perplexity(DeviceMetric):
         ignore_label: int | None,
         axis: int = -1,
         name: str = "perplexity",
-        output_names: Any = None,
-        label_names: Any = None,
+        output_names=None,
+        label_names=None,
     ) -> None:
         self.ignore_label = ignore_label
         self.axis = axis

@@ -14,9 +14,7 @@ from ._eval_metric import register
 class Loss(DeviceMetric):
     """The mean of all elements of the outputs. Labels are ignored and may be None."""
 
-    def __init__(
-        self, name: str = "loss", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "loss", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)
 
     def _measure(self) -> Measure:
@@ -38,9 +36,7 @@ _SUM = Measure(_sum)
 class Torch(Loss):
     """:class:`Loss` under the name that MXNet's Torch plugin uses."""
 
-    def __init__(
-        self, name: str = "torch", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "torch", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -48,7 +44,5 @@ class Torch(Loss):
 class Caffe(Loss):
     """:class:`Loss` under the name that MXNet's Caffe plugin uses."""
 
-    def __init__(
-        self, name: str = "caffe", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "caffe", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)

@@ -63,9 +63,7 @@ class MAE(_Distance):
 
     _distance = staticmethod(lambda xp, x: _mean(xp, xp.abs(x)))
 
-    def __init__(
-        self, name: str = "mae", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "mae", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -83,9 +81,7 @@ class MSE(_Distance):
 
     _distance = staticmethod(lambda xp, x: _mean(xp, _squares(xp, x)))
 
-    def __init__(
-        self, name: str = "mse", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "mse", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)
 
 
@@ -103,7 +99,5 @@ class RMSE(_Distance):
 
     _distance = staticmethod(lambda xp, x: xp.sqrt(_mean(xp, _squares(xp, x))))
 
-    def __init__(
-        self, name: str = "rmse", output_names: Any = None, label_names: Any = None
-    ) -> None:
+    def __init__(self, name: str = "rmse", output_names=None, label_names=None) -> None:
         super().__init__(name, output_names, label_names)

@@ -25,15 +25,21 @@ from .schema.traits import DYNAMIC_SHAPE, LOOP
 from .tensor.reverse_rules import with_vjp
 
 
-def _control_flow_inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
-    """Names of a node's inputs; ``num_args`` counts its bodies too."""
-    return lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies))
+def _outputs(p: Params) -> tuple[str, ...]:
+    return ("output",) if p.num_outputs == 1 else tuple(f"output{i}" for i in range(p.num_outputs))
 
 
-def _control_flow_outputs(p: Params) -> tuple[str, ...]:
-    if p.num_outputs == 1:
-        return ("output",)
-    return tuple(f"output{i}" for i in range(p.num_outputs))
+def _register(name: str, bodies: int, infer_shape: Any, infer_type: Any, *traits: str) -> Any:
+    """The decorator of an operator with ``bodies``, which ``num_args`` counts too."""
+    return register(
+        name,
+        inputs=lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies)),
+        outputs=_outputs,
+        infer_shape=infer_shape,
+        infer_type=infer_type,
+        uses_rng=subgraphs_use_rng,
+        traits=set(traits),
+    )
 
 
 def _argument_names(locations: Sequence[int]) -> list[str]:
@@ -65,15 +71,7 @@ def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
     )
 
 
-@register(
-    "_foreach",
-    inputs=_control_flow_inputs(1),
-    outputs=_control_flow_outputs,
-    infer_shape=_infer_foreach_shape,
-    infer_type=_infer_foreach_type,
-    uses_rng=subgraphs_use_rng,
-    traits={LOOP},
-)
+@_register("_foreach", 1, _infer_foreach_shape, _infer_foreach_type, LOOP)
 def foreach(
     *data: Array,
     num_args: int,
@@ -128,15 +126,7 @@ def _is_true(outputs: tuple[Array, ...]) -> Array:
     return outputs[0].reshape(()) != 0
 
 
-@register(
-    "_while_loop",
-    inputs=_control_flow_inputs(2),
-    outputs=_control_flow_outputs,
-    infer_shape=_infer_while_shape,
-    infer_type=_infer_while_type,
-    uses_rng=subgraphs_use_rng,
-    traits={DYNAMIC_SHAPE, LOOP},
-)
+@_register("_while_loop", 2, _infer_while_shape, _infer_while_type, DYNAMIC_SHAPE, LOOP)
 def while_loop(
     *data: Array,
     num_args: int,
@@ -239,15 +229,7 @@ def _infer_cond_type(t: TypeFacts, p: Params) -> None:
         infer_types_from_subgraph(t, body, _argument_names(locations), outputs)
 
 
-@register(
-    "_cond",
-    inputs=_control_flow_inputs(3),
-    outputs=_control_flow_outputs,
-    infer_shape=_infer_cond_shape,
-    infer_type=_infer_cond_type,
-    uses_rng=subgraphs_use_rng,
-    traits={DYNAMIC_SHAPE},
-)
+@_register("_cond", 3, _infer_cond_shape, _infer_cond_type, DYNAMIC_SHAPE)
 def cond(
     *data: Array,
     num_args: int,

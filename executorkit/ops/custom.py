@@ -156,10 +156,6 @@ class _KernelRef:
         return self._alive.get(number, self)
 
 
-def _zeros_like(like: Sequence[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
-    return [np.zeros(x.shape, x.dtype) for x in like]
-
-
 def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     return [np.array(a) for a in arrays]
 
@@ -219,7 +215,7 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         check_values(exception == 0, where, problem, exception=exception)
 
     def run_forward(*arrays: Any) -> tuple[Any, ...]:
-        new, results = _copies(arrays[count:]), _zeros_like(outs)
+        new, results = _copies(arrays[count:]), [np.zeros(x.shape, x.dtype) for x in outs]
         exception = run(
             "forward", lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new)
         )

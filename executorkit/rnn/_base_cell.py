@@ -66,6 +66,7 @@ class BaseRNNCell:
     """
 
     _num_hidden: int
+    _gate_names: Any = ()
     #: Inner cells, which are reset with this one.
     _cells: Sequence[BaseRNNCell] = ()
     #: MXNet's name, which cells of users call.
@@ -107,10 +108,6 @@ class BaseRNNCell:
     def state_shape(self) -> list[tuple[int, ...]]:
         """The shape of each state; 0 is the batch."""
         return [info["shape"] for info in self.state_info]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ()
 
     def _step_prefix(self) -> str:
         """Beginning of the names of the next step's nodes."""

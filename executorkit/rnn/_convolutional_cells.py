@@ -107,10 +107,7 @@ class ConvRNNCell(BaseConvRNNCell):
     """``h' = activation(W * x + b + R * h + c)``, with convolutions: see BaseConvRNNCell."""
 
     _default_prefix = "ConvRNN_"
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["rnn_tanh"]
+    _gate_names = GATE_NAMES["rnn_tanh"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
@@ -126,14 +123,11 @@ class ConvLSTMCell(BaseConvRNNCell):
     """
 
     _default_prefix = "ConvLSTM_"
+    _gate_names = GATE_NAMES["lstm"]
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
         return super().state_info * 2
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["lstm"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
@@ -150,10 +144,7 @@ class ConvGRUCell(BaseConvRNNCell):
     """
 
     _default_prefix = "ConvGRU_"
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["gru"]
+    _gate_names = GATE_NAMES["gru"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()

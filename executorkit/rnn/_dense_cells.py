@@ -65,9 +65,7 @@ class RNNCell(_DenseCell):
         super().__init__(num_hidden, prefix, params)
         self._activation: Activation = activation
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["rnn_tanh"]
+    _gate_names = GATE_NAMES["rnn_tanh"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
@@ -137,9 +135,7 @@ class LSTMCell(_DenseCell):
     def state_info(self) -> list[dict[str, Any]]:
         return super().state_info * 2
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["lstm"]
+    _gate_names = GATE_NAMES["lstm"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
@@ -164,9 +160,7 @@ class GRUCell(_DenseCell):
     ) -> None:
         super().__init__(num_hidden, prefix, params)
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return GATE_NAMES["gru"]
+    _gate_names = GATE_NAMES["gru"]
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()

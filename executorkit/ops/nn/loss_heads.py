@@ -234,10 +234,8 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
         batch, _, *spatial = data
         positions = math.prod(spatial)
         shapes = [(batch, positions), (batch, *spatial), (batch, 1, *spatial), data]
-    elif len(data) > 1:
-        shapes = [data[:-1], data]
     else:
-        shapes = [data]
+        shapes = [data[:-1], data] if len(data) > 1 else [data]
     _infer_label_shape(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
 
 

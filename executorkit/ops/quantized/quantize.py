@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax import Array, lax
@@ -14,8 +14,8 @@ from . import int8_arithmetic as int8
 
 #: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
 _MAX_CODES = {"int8": 127, "uint8": 255}
-_QUANTIZE_OUTPUTS = ("output0", "output1", "output2")
 _SHAPES = int8.with_range_ends(same_shapes_among("data", "out0"))
+_QUANTIZER: dict[str, Any] = {"outputs": ("output0", "output1", "output2"), "infer_shape": _SHAPES}
 
 
 def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:
@@ -29,12 +29,7 @@ def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.out_type)
 
 
-@register(
-    "_contrib_quantize",
-    outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_SHAPES,
-    infer_type=_infer_quantize_type,
-)
+@register("_contrib_quantize", **_QUANTIZER, infer_type=_infer_quantize_type)
 def quantize(
     data: Array, min_range: Array, max_range: Array, *, out_type: Literal["int8", "uint8"] = "uint8"
 ):
@@ -56,12 +51,7 @@ def _quantized_over(data: Array, magnitude: Array, dtype: str) -> Array:
     return int8.round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
 
 
-@register(
-    "_contrib_quantize_v2",
-    outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_SHAPES,
-    infer_type=_infer_byte_output_type,
-)
+@register("_contrib_quantize_v2", **_QUANTIZER, infer_type=_infer_byte_output_type)
 def quantize_v2(
     data: Array,
     *,
@@ -118,12 +108,7 @@ def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
     _infer_byte_output_type(t, p)
 
 
-@register(
-    "_contrib_requantize",
-    outputs=_QUANTIZE_OUTPUTS,
-    infer_shape=_SHAPES,
-    infer_type=_infer_requantize_type,
-)
+@register("_contrib_requantize", **_QUANTIZER, infer_type=_infer_requantize_type)
 def requantize(
     data: Array,
     min_range: Array,

@@ -7,20 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
-def _always(node: Any) -> bool:
-    return True
-
-
-def _pools_bytes(node: Any) -> bool:
-    return node.params is not None and node.params.pool_type in ("avg", "max")
-
-
-def _is_relu(node: Any) -> bool:
-    return node.params is not None and node.params.act_type == "relu"
-
-
-def _joins_channels(node: Any) -> bool:
-    return node.params is not None and node.params.dim == 1
+def _if_attr(name: str, *values: Any) -> Callable[[Any], bool]:
+    """True for a node whose attribute ``name`` is one of the values."""
+    return lambda node: node.params is not None and node.params[name] in values
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +33,7 @@ class QuantizedForm:
     essential: bool = False
     floating_inputs: tuple[int, ...] = ()
     requantized: bool = False
-    applies: Callable[[Any], bool] = _always
+    applies: Callable[[Any], bool] = lambda node: True
 
 
 FORMS = {
@@ -52,10 +41,12 @@ FORMS = {
     "FullyConnected": QuantizedForm(
         "_contrib_quantized_fully_connected", essential=True, requantized=True
     ),
-    "Pooling": QuantizedForm("_contrib_quantized_pooling", applies=_pools_bytes),
+    "Pooling": QuantizedForm(
+        "_contrib_quantized_pooling", applies=_if_attr("pool_type", "avg", "max")
+    ),
     "Flatten": QuantizedForm("_contrib_quantized_flatten"),
-    "Activation": QuantizedForm("_contrib_quantized_act", applies=_is_relu),
-    "Concat": QuantizedForm("_contrib_quantized_concat", applies=_joins_channels),
+    "Activation": QuantizedForm("_contrib_quantized_act", applies=_if_attr("act_type", "relu")),
+    "Concat": QuantizedForm("_contrib_quantized_concat", applies=_if_attr("dim", 1)),
     "elemwise_add": QuantizedForm("_contrib_quantized_elemwise_add", requantized=True),
     "elemwise_mul": QuantizedForm("_contrib_quantized_elemwise_mul", requantized=True),
     "BatchNorm": QuantizedForm("_contrib_quantized_batch_norm", floating_inputs=(1, 2, 3, 4)),

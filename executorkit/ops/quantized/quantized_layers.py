@@ -29,22 +29,21 @@ def _product_inputs(p: Params) -> tuple[str, ...]:
 
 
 def _infer_product_type(t: TypeFacts, p: Params) -> None:
+    t.set("bias", "int8")
     t.set("weight", "int8")
     t.set("out0", "int32")
     int8.set_real_ranges(t, 2 if p.no_bias else 3)
 
 
-def _infer_conv_type(t: TypeFacts, p: Params) -> None:
-    t.set("bias", "int8")
-    _infer_product_type(t, p)
+_PRODUCT: dict[str, Any] = {
+    "inputs": _product_inputs,
+    "outputs": int8.OUTPUTS,
+    "infer_type": _infer_product_type,
+}
 
 
 @register(
-    "_contrib_quantized_conv",
-    inputs=_product_inputs,
-    outputs=int8.OUTPUTS,
-    infer_shape=int8.with_range_ends(infer_convolution_shape),
-    infer_type=_infer_conv_type,
+    "_contrib_quantized_conv", **_PRODUCT, infer_shape=int8.with_range_ends(infer_convolution_shape)
 )
 def quantized_conv(
     data: Array,
@@ -89,10 +88,8 @@ def quantized_conv(
 
 @register(
     "_contrib_quantized_fully_connected",
-    inputs=_product_inputs,
-    outputs=int8.OUTPUTS,
+    **_PRODUCT,
     infer_shape=int8.with_range_ends(infer_dense_shape),
-    infer_type=_infer_conv_type,
 )
 def quantized_fully_connected(
     data: Array,

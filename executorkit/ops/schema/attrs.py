@@ -180,10 +180,6 @@ def _parse_dtype(text: str) -> str:
     return dtype_name(int(text) if text.strip().lstrip("-").isdigit() else text.strip())
 
 
-def _optional(parse: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: None if text.strip() == "None" else parse(text)
-
-
 def _choice(values: tuple[Any, ...]) -> Callable[[str], Any]:
     by_text = {str(value): value for value in values}
 
@@ -212,7 +208,7 @@ def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
     if origin in (Union, types.UnionType):
         (inner,) = (a for a in args if a is not type(None))
         parse, words = _parser(inner)
-        return _optional(parse), words + " or None"
+        return lambda text: None if text.strip() == "None" else parse(text), words + " or None"
     if origin is tuple:
         item, words = _parser(args[0])
         return lambda text: _parse_tuple(text, item), f"a tuple, each entry {words}"

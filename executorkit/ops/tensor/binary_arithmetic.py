@@ -99,9 +99,7 @@ _divide = _by_primitive(lax.div, jnp.true_divide)
 
 
 def _div(a: Array, b: Array) -> Array:
-    if is_floating(a):
-        return _divide(a, b)
-    return lax.div(*jnp.broadcast_arrays(a, b))
+    return _divide(a, b) if is_floating(a) else lax.div(*jnp.broadcast_arrays(a, b))
 
 
 def _mod(a: Array, b: Array) -> Array:

@@ -46,10 +46,6 @@ def _gray(x: Array) -> Array:
     return jnp.sum(x * jnp.asarray(LUMA, x.dtype), -1, keepdims=True)
 
 
-def _brightness(x: Array, alpha: Array) -> Array:
-    return x * alpha
-
-
 def _contrast(x: Array, alpha: Array) -> Array:
     return x * alpha + (1 - alpha) * jnp.mean(_gray(x))
 
@@ -83,7 +79,7 @@ def _hue(x: Array, alpha: Array) -> Array:
 
 
 _CHANGES = {
-    "brightness": (_brightness, "x a", "Brightness"),
+    "brightness": (lambda x, alpha: x * alpha, "x a", "Brightness"),
     "contrast": (
         _contrast,
         "x a + (1 - a) m, with m the mean of 0.299 red + 0.587 green + 0.114 blue",

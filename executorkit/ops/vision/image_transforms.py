@@ -112,10 +112,6 @@ def _cubic(t: np.ndarray) -> np.ndarray:
     return np.where(t <= 1, near, np.where(t < 2, far, 0))
 
 
-def _lanczos(t: np.ndarray) -> np.ndarray:
-    return np.sinc(t) * np.sinc(t / 4)
-
-
 def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:
     """Old pixels that contribute to each new pixel of an axis, and their weights: (out, taps)."""
     scale = size / out
@@ -137,7 +133,7 @@ def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, n
             low = np.clip(low, 0, size - 1)
         weights = np.stack([1 - part, part], 1)
     else:
-        reach, kernel = (2, _cubic) if interp == 2 else (4, _lanczos)
+        reach, kernel = (2, _cubic) if interp == 2 else (4, lambda t: np.sinc(t) * np.sinc(t / 4))
         weights = kernel(part[:, None] - np.arange(1 - reach, reach + 1))
         weights /= weights.sum(1, keepdims=True)
         low = low + 1 - reach
