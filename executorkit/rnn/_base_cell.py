@@ -17,6 +17,8 @@ from ._unrolling import Sequential, as_steps, merge_or_split
 
 #: Symbols of states; BidirectionalCell returns two lists of them.
 States: TypeAlias = list[Any]
+#: Outputs, a symbol or one for each step, and the states after the last step.
+Unrolled: TypeAlias = tuple[Any, States]
 Arrays: TypeAlias = dict[str, NDArray]
 Activation: TypeAlias = (
     Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Callable[..., Symbol]
@@ -194,7 +196,7 @@ class BaseRNNCell:
         begin_state: States | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> tuple[Any, States]:
+    ) -> Unrolled:
         """The symbols of ``length`` steps: their outputs, and the states after the last.
 
         inputs

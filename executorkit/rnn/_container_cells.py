@@ -9,7 +9,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
+from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, Unrolled
 from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
@@ -80,7 +80,9 @@ class SequentialRNNCell(_Container):
             next_states += cell_states
         return inputs, next_states
 
-    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
+    def unroll(
+        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
+    ) -> Unrolled:
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         next_states = []
@@ -125,7 +127,9 @@ class BidirectionalCell(_Container):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotSupportedError("BidirectionalCell", "it cannot be stepped", hint="unroll")
 
-    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
+    def unroll(
+        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
+    ) -> Unrolled:
         self.reset()
         axis = time_axis(layout)
         steps = as_steps(length, inputs, layout)

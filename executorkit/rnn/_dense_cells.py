@@ -10,7 +10,7 @@ from .. import initializer as init, symbol as sym
 from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
-from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
+from ._base_cell import Activation, BaseRNNCell, RNNParams, States, Unrolled, apply_activation
 from ._unrolling import merge_or_split
 
 
@@ -189,7 +189,9 @@ class DropoutCell(BaseRNNCell):
             inputs = sym.Dropout(data=inputs, p=self.dropout)
         return inputs, states
 
-    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
+    def unroll(
+        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
+    ) -> Unrolled:
         self.reset()
         sequence = merge_or_split(length, inputs, layout, merge_outputs)
         if isinstance(sequence, Symbol):

@@ -9,7 +9,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
+from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, Unrolled
 from ._container_cells import BidirectionalCell
 from ._fused_cell import FusedRNNCell
 from ._unrolling import merge_or_split
@@ -105,7 +105,9 @@ class ResidualCell(ModifierCell):
         output, next_states = self.base_cell(inputs, states)
         return _sum(output, inputs), next_states
 
-    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None):
+    def unroll(
+        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
+    ) -> Unrolled:
         self.reset()
         with self.base_cell._as_unmodified():
             outputs, states = self.base_cell.unroll(

@@ -211,9 +211,10 @@ def test_products_with_the_zeros_of_a_dilated_input_take_time():
     def convolved(dilation: int) -> Plan:
         x, w = np.ones((1, 8, 80, 80), np.float32), np.ones((8, 8, 3, 3), np.float32)
         size = 80 // dilation
-        options = {"lhs_dilation": (dilation, dilation)}
         return planned(
-            lambda x: lax.conv_general_dilated(x, w, (1, 1), [(0, 0)] * 2, **options),
+            lambda x: lax.conv_general_dilated(
+                x, jnp.asarray(w), (1, 1), [(0, 0)] * 2, lhs_dilation=(dilation, dilation)
+            ),
             x[:, :, :size, :size],
         )
 

@@ -68,7 +68,8 @@ def test_arguments_outputs_and_constants_are_no_results():
     free = {e.outvars[0] for e in jaxpr.eqns if e.primitive.name == "broadcast_in_dim"}
     assert not set(results) & free
     # What was left out is put back without a copy.
-    arrays = jax.tree.leaves(executor.last_step.state.residuals)
+    step: Any = executor.last_step
+    arrays = jax.tree.leaves(step.state.residuals)
     weights = [executor.arg_dict[n].jax for n in ("dense_weight", "last_weight", "softmax_label")]
     assert all(any(x is a for a in arrays) for x in (*weights, executor.outputs[0].jax))
 

@@ -275,7 +275,8 @@ def test_forced_mirroring_keeps_less_for_backward():
         executor = net.simple_bind(mx.cpu(), data=(64,))
         executor.forward(is_train=True, data=np.linspace(0, 1, 64, dtype=np.float32))
         executor.outputs[0].wait_to_read()
-        arrays = jax.tree.leaves(executor.last_step.state.residuals)
+        state: Any = executor.last_step.state
+        arrays = jax.tree.leaves(state.residuals)
         executor.backward(mx.nd.ones(64))
         return sum(a.size for a in arrays), executor.grad_arrays[0].asnumpy()
 

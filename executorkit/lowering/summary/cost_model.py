@@ -97,8 +97,7 @@ class WorkCounter(Flattener[None]):
         times = self._times
         self._times *= equation.params["length"] if name == "scan" else 1
         for jaxpr in inner:
-            inputs = [None] * len(getattr(jaxpr, "jaxpr", jaxpr).invars)
-            self.inline(equation, jaxpr, inputs)
+            self.inline(equation, jaxpr, [None] * len(getattr(jaxpr, "jaxpr", jaxpr).invars))
         self._times = times
         return [None] * len(equation.outvars)
 
