@@ -221,12 +221,9 @@ class _CheckedProp:
     def _checked(self, method: str, answer: Sequence[Any]) -> list[list[Any]]:
         answers = [list(values or []) for values in answer]
         answers += [[]] * (3 - len(answers))
-        for kind, values, names in zip(
-            ("arguments", "outputs", "auxiliary states"),
-            answers,
-            (self.arguments, self.outputs, self.states),
-            strict=True,
-        ):
+        kinds = ("arguments", "outputs", "auxiliary states")
+        named = (self.arguments, self.outputs, self.states)
+        for kind, values, names in zip(kinds, answers, named, strict=True):
             if len(values) != len(names):
                 problem = f"{method} answers for {len(values)} {kind}, it has {len(names)}"
                 given_by = f"{type(self._prop).__name__}.{method}"
@@ -373,8 +370,7 @@ class NDArrayOp(PythonOp):
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
         heads, data, out = _array_numbers(self.list_outputs(), self.list_arguments())
-        read = self.declare_backward_dependency(heads, data, out)
-        needs_head = not set(heads).isdisjoint(read)
+        needs_head = not set(heads).isdisjoint(self.declare_backward_dependency(heads, data, out))
         kernel = _NDArrayKernel(_NumpyKernel(self, needs_head))
         return self._symbol("_ndarray", kernel, needs_head, args, kwargs)
 

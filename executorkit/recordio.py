@@ -220,8 +220,7 @@ class MXIndexedRecordIO(MXRecordIO):
         if self.pid != os.getpid():
             self.reset()
         if idx not in self.idx:
-            problem = f"it has no key {idx!r}"
-            raise UnknownNameError(self.idx_path, problem)
+            raise UnknownNameError(self.idx_path, f"it has no key {idx!r}")
         self._offset = self.idx[idx]
 
     def tell(self) -> int:
@@ -252,8 +251,7 @@ def _create(path: str) -> io.FileIO:
     try:
         return open(path, "wb", buffering=0)
     except OSError as error:
-        problem = f"cannot be written: {error.strerror or error}"
-        raise FileAccessError(path, problem) from None
+        raise FileAccessError(path, f"cannot be written: {error.strerror or error}") from None
 
 
 def _write_whole(file: io.FileIO, data: bytes, path: str) -> None:
@@ -262,8 +260,7 @@ def _write_whole(file: io.FileIO, data: bytes, path: str) -> None:
         while remainder:
             remainder = remainder[file.write(remainder) or 0 :]
     except OSError as error:
-        problem = f"cannot be written: {error.strerror or error}"
-        raise FileAccessError(path, problem) from None
+        raise FileAccessError(path, f"cannot be written: {error.strerror or error}") from None
 
 
 #: The header of an image's record: ``flag`` is the number of labels (0: one, in the header itself),
@@ -297,8 +294,7 @@ def pack(header: Any, s: bytes) -> bytes:
     except struct.error as error:
         raise RecordError("pack: header", f"{header!r}: {error}") from None
     if isinstance(s, str):
-        problem = "a str, expected bytes"
-        raise InputTypeError("pack: s", problem, hint="text.encode()")
+        raise InputTypeError("pack: s", "a str, expected bytes", hint="text.encode()")
     return head + labels + s
 
 
@@ -308,8 +304,7 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
     Raises :class:`RecordError` (a ValueError and a struct.error) if the record is too short.
     """
     if len(s) < _IR_SIZE:
-        problem = f"{len(s)} bytes, expected at least {_IR_SIZE}"
-        raise RecordError("the record of an image", problem)
+        raise RecordError("the record of an image", f"{len(s)} bytes, expected at least {_IR_SIZE}")
     header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))
     content = s[_IR_SIZE:]
     if header.flag > 0:

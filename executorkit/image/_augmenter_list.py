@@ -117,5 +117,4 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
         augmenters.append(aug.HorizontalFlipAug(0.5))
     augmenters.append(aug.CastAug())
     augmenters += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray)
-    kinds = (np.ndarray, NDArray)
-    return augmenters + normalization("CreateAugmenter", mean, std, nd.array, kinds)
+    return augmenters + normalization("CreateAugmenter", mean, std, nd.array, (np.ndarray, NDArray))

@@ -279,8 +279,7 @@ class LightingAug(Augmenter):
     def __call__(self, src: NDArray) -> NDArray:
         check_colours(type(self).__name__, src)
         alpha = np.random.normal(0, self.alphastd, size=(3,))
-        shift = np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
-        src[:] = host_view(src) + shift
+        src[:] = host_view(src) + np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
         return src
 
 

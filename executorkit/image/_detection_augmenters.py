@@ -202,8 +202,7 @@ class DetRandomCropAug(_RandomFrame):
     ) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, height - new_height))
-        x = random.randint(0, max(0, width - new_width))
-        box = (x, y, new_width, new_height)
+        box = (random.randint(0, max(0, width - new_width)), y, new_width, new_height)
         if not self._covers_objects(label, box, height, width):
             return None
         new_label = self._labels_in(label, box, height, width)

@@ -261,8 +261,7 @@ def _frame(
         cv2.rectangle(image, corner, opposite, tuple(map(float, colour)), thickness)
         if names is not None and int(number) in names:
             text, font = names[int(number)], cv2.FONT_HERSHEY_SIMPLEX
-            text_height = cv2.getTextSize(text, font, 0.5, 2)[0][1]
-            place = corner[0] + 5, corner[1] + text_height + 5
+            place = corner[0] + 5, corner[1] + cv2.getTextSize(text, font, 0.5, 2)[0][1] + 5
             cv2.putText(image, text, place, font, 0.5, (255, 255, 255), 2)
 
 

@@ -78,8 +78,7 @@ def fixed_crop(
     part = image[y0 : y0 + h, x0 : x0 + w]
     if not part.size:
         pixels = f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h}"
-        problem = f"{pixels} of an image of shape {image.shape} hold no pixel"
-        raise ShapeError("fixed_crop", problem)
+        raise ShapeError("fixed_crop", f"{pixels} of an image of shape {image.shape} hold no pixel")
     out = to_ndarray(part.copy(), src.context) if isinstance(src, NDArray) else part
     if size is None or (w, h) == size:
         return out

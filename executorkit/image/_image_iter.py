@@ -311,11 +311,10 @@ class ImageIter(DataIter):
         try:
             target[...] = host
         except ValueError:
-            raise ShapeError(
-                f"{type(self).__name__}: {self._current()}",
-                f"the {what} is {host.shape}, expected {target.shape}",
-                hint="label_width, or the augmenters' size",
-            ) from None
+            where = f"{type(self).__name__}: {self._current()}"
+            hint = "label_width, or the augmenters' size"
+            problem = f"the {what} is {host.shape}, expected {target.shape}"
+            raise ShapeError(where, problem, hint=hint) from None
 
 
 def _labels(values: Any, dtype: str, where: str) -> NDArray:

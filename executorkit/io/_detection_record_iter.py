@@ -75,8 +75,7 @@ class ImageDetRecordIter(RecordImageIter):
         options.check(where)
         augmentation.check(where)
         if options.dtype not in (None, "float32"):
-            problem = f"{options.dtype}, expected float32"
-            raise DataArgumentError(f"{where}: dtype", problem)
+            raise DataArgumentError(f"{where}: dtype", f"{options.dtype}, expected float32")
         channels, height, width = options.data_shape
         names = augmenter_names(where, options.aug_seq, ["det_aug_default"])
         files = RecordFiles(options.path_imgrec)
@@ -86,13 +85,10 @@ class ImageDetRecordIter(RecordImageIter):
             if mean is None:
                 raise FileFormatError(augmentation.mean_img, "there is no such file")
         images = ImageList(options.path_imglist, None) if options.path_imglist else None
-        decoder = DetectionDecoder(
-            options,
-            [DetectionAugmenter(augmentation, (height, width)) for _ in names],
-            Normalization.of(augmentation, channels, mean),
-            images,
-            _label_width(options, files, images),
-        )
+        augmenters = [DetectionAugmenter(augmentation, (height, width)) for _ in names]
+        normalization = Normalization.of(augmentation, channels, mean)
+        label_width = _label_width(options, files, images)
+        decoder = DetectionDecoder(options, augmenters, normalization, images, label_width)
         super().__init__(options, files, decoder, "float32")
 
 

@@ -235,16 +235,14 @@ class ImageRecordIter(RecordImageIter):
 
     def __init__(self, **keywords: Any) -> None:
         where = type(self).__name__
-        options, augment, normalize = select_options(
-            where, (RecordOptions, AugmentOptions, NormalizeOptions), keywords
-        )
+        kinds = (RecordOptions, AugmentOptions, NormalizeOptions)
+        options, augment, normalize = select_options(where, kinds, keywords)
         options.check(where)
         channels, height, width = options.data_shape
         augment.check(where, channels)
         dtype = self._dtype or options.dtype or "float32"
         if dtype not in ("float32", "uint8", "int8"):
-            problem = f"{dtype}, expected float32, uint8 or int8"
-            raise DataArgumentError(f"{where}: dtype", problem)
+            raise DataArgumentError(f"{where}: dtype", f"{dtype}, expected float32, uint8 or int8")
         if options.label_width < 1:
             problem = f"{options.label_width}, expected an integer from 1 on"
             raise DataArgumentError(f"{where}: label_width", problem)
@@ -257,9 +255,8 @@ class ImageRecordIter(RecordImageIter):
             if mean is None:
                 mean = _mean_image(options, files, augmenters)
                 save_mean_image(normalize.mean_img, mean)
-        decoder = LabelledImageDecoder(
-            options, augmenters, Normalization.of(normalize, channels, mean)
-        )
+        normalization = Normalization.of(normalize, channels, mean)
+        decoder = LabelledImageDecoder(options, augmenters, normalization)
         super().__init__(options, files, decoder, dtype)
 
 

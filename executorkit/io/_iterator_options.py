@@ -49,8 +49,7 @@ def convert_option(where: str, kind: Any, value: Any) -> Any:
     try:
         return _converted(kind, value)
     except (TypeError, ValueError, SyntaxError):
-        problem = f"{value!r}, expected {_in_words(kind)}"
-        raise DataArgumentError(where, problem) from None
+        raise DataArgumentError(where, f"{value!r}, expected {_in_words(kind)}") from None
 
 
 def _converted(kind: Any, value: Any) -> Any:

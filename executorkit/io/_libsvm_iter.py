@@ -86,8 +86,7 @@ def _check(where: str, options: LibSVMOptions) -> None:
             raise DataArgumentError(f"{where}: {name}", problem)
     if options.label_libsvm != "NULL" and options.label_shape == (1,):
         problem = "(1,), expected a length of at least 2"
-        because = "label_libsvm is given"
-        raise DataArgumentError(f"{where}: label_shape", problem, because=because)
+        raise DataArgumentError(f"{where}: label_shape", problem, because="label_libsvm is given")
     if not options.round_batch:
         raise DataArgumentError(f"{where}: round_batch", "False, expected True")
     if options.dtype not in (None, "None", "float32"):
@@ -110,8 +109,7 @@ class SparseRows:
             values += row.values()
             starts.append(len(indices))
             if max(row, default=0) >= columns:
-                problem = f"index {max(row)}, expected at most {columns - 1}"
-                raise FileFormatError(where, problem)
+                raise FileFormatError(where, f"index {max(row)}, expected at most {columns - 1}")
         if not labels:
             raise FileFormatError(path, "there are no rows")
         self.labels = np.array(labels, np.float32)

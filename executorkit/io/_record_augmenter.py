@@ -101,9 +101,8 @@ class RecordAugmenter:
         interpolation = choose_interpolation(
             options.inter_method, (width, height), (int(new_width), int(new_height)), random
         )
-        return warp_affine(
-            image, matrix, (int(new_width), int(new_height)), interpolation, options.fill_value
-        )
+        size = int(new_width), int(new_height)
+        return warp_affine(image, matrix, size, interpolation, options.fill_value)
 
     def _aspect_ratio(self, random: Random) -> float:
         low, high = self._options.min_aspect_ratio, self._options.max_aspect_ratio
@@ -191,8 +190,7 @@ class RecordAugmenter:
         shift = (np.array(IMAGENET_AXES) @ (np.array(IMAGENET_SPREAD) * alpha))[::-1]
         if image.ndim == 2:
             return _saturate(image + np.float32(shift[2]))
-        colours = _saturate(image[..., :3] + shift.astype(np.float32))
-        return _with_colours(image, colours)
+        return _with_colours(image, _saturate(image[..., :3] + shift.astype(np.float32)))
 
 
 def _saturate(values: np.ndarray) -> Image:
@@ -234,11 +232,6 @@ def warp_affine(
         fractions = ((y & 31) * 32 + (x & 31)).astype(np.uint16)
         # There is no interpolation by areas between positions.
         interpolation = cv2.INTER_LINEAR if interpolation == cv2.INTER_AREA else interpolation
-    return cv2.remap(
-        image,
-        np.clip(positions, -32768, 32767).astype(np.int16),
-        fractions,
-        interpolation,
-        borderMode=cv2.BORDER_CONSTANT,
-        borderValue=(fill, fill, fill),
-    )
+    places = np.clip(positions, -32768, 32767).astype(np.int16)
+    border = {"borderMode": cv2.BORDER_CONSTANT, "borderValue": (fill, fill, fill)}
+    return cv2.remap(image, places, fractions, interpolation, **border)

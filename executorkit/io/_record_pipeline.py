@@ -42,8 +42,7 @@ class HostBuffers:
         memory = self._free.pop() if self._free else self._allocate()
         # Every array over the memory, a device's too, refers to the one made from a memoryview.
         owner = np.frombuffer(memory.data, self._dtype)
-        finalizer = weakref.finalize(owner, self._free.append, memory)
-        finalizer.atexit = False
+        weakref.finalize(owner, self._free.append, memory).atexit = False
         return owner.reshape(self._shape)
 
     def _allocate(self) -> np.ndarray:

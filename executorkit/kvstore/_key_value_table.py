@@ -119,24 +119,20 @@ class KeyValueTable:
                 if self._spans_processes:
                     value = value_of_first_process(array.value, array.context)
                     stored = NDArray.from_jax(value, array.context, shared=False)
-                self._entries[key] = StoredArray(
-                    stored, len(self._entries), not self.on_first_device
-                )
+                number = len(self._entries)
+                self._entries[key] = StoredArray(stored, number, not self.on_first_device)
 
     def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
         """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""
         self._check(values, where)
-        sums = {
-            k: self._sum(self._entries[k], arrays) for k, arrays in values.items() if len(arrays)
-        }
+        items = values.items()
+        sums = {k: self._sum(self._entries[k], arrays) for k, arrays in items if len(arrays)}
         if self._spans_processes:
             sums = self._over_processes(sums)
         keys = sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number)
         stored = [self._entries[key].array for key in keys]
-        totals = [
-            NDArray.from_jax(sums[key], array.context, shared=False)
-            for key, array in zip(keys, stored, strict=True)
-        ]
+        pairs = zip(keys, stored, strict=True)
+        totals = [NDArray.from_jax(sums[key], array.context, shared=False) for key, array in pairs]
         if updater is None:
             for key, total in zip(keys, totals, strict=True):
                 self._entries[key].array = total
@@ -167,11 +163,9 @@ class KeyValueTable:
         reduced: dict[Key, tuple[ReplicatedArray, ReplicatedArray]] = {}
         for key, value in values.items():
             out = outs.get(key)
-            if (
-                isinstance(value, ReplicatedArray)
-                and isinstance(out, ReplicatedArray)
-                and (value.replicas, value.dtype) == (out.replicas, out.dtype)
-            ):
+            if not isinstance(value, ReplicatedArray) or not isinstance(out, ReplicatedArray):
+                continue
+            if (value.replicas, value.dtype) == (out.replicas, out.dtype):
                 reduced[key] = value, out
         for replicas in {value.replicas for value, _ in reduced.values()}:
             keys = [k for k, (value, _) in reduced.items() if value.replicas is replicas]
@@ -183,10 +177,8 @@ class KeyValueTable:
                 first = jax.device_put(replicas.split(total, 0), context.device)
                 self._entries[key].array = NDArray.from_jax(first, context, shared=False)
                 out.assign(total)
-        return (
-            {k: v for k, v in values.items() if k not in reduced},
-            {k: v for k, v in outs.items() if k not in reduced},
-        )
+        pushed, pulled = ({k: v for k, v in d.items() if k not in reduced} for d in (values, outs))
+        return pushed, pulled
 
     @property
     def _spans_processes(self) -> bool:
@@ -211,9 +203,8 @@ class KeyValueTable:
         with jax.enable_x64(True):
             residual = entry.residuals.get(number)
             residual = jnp.zeros_like(value) if residual is None else residual
-            sent, entry.residuals[number] = quantize_two_bit(
-                value, residual, jnp.float32(self.threshold)
-            )
+            threshold = jnp.float32(self.threshold)
+            sent, entry.residuals[number] = quantize_two_bit(value, residual, threshold)
         return sent
 
     def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:

@@ -55,9 +55,8 @@ class KVStore(KVStoreBase):
             hint = " or ".join(map(repr, ("local", "device", "nccl", *_DIST)))
             raise KVStoreError(f"kvstore {name!r}", "there is no such store", hint=hint)
         self._name = name
-        self._table = KeyValueTable(
-            on_first_device="device" in name or name == "nccl", dist=name in _DIST
-        )
+        on_first_device = "device" in name or name == "nccl"
+        self._table = KeyValueTable(on_first_device=on_first_device, dist=name in _DIST)
         self._updater: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:

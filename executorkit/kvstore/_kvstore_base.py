@@ -32,8 +32,7 @@ class KVStoreBase:
         former = KVStoreBase.kv_registry.get(name)
         if former is not None:
             old, new = (f"{c.__module__}.{c.__name__}" for c in (former, klass))
-            problem = f"kvstore {name!r} was {old}, is now {new}"
-            warnings.warn(problem, UserWarning, stacklevel=2)
+            warnings.warn(f"kvstore {name!r} was {old}, is now {new}", UserWarning, stacklevel=2)
         KVStoreBase.kv_registry[name] = klass
         return klass
 

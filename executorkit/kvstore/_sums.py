@@ -19,8 +19,7 @@ from ..program import small_jit
 def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
     """The sum of the arrays of several devices, as a new array on the context's device."""
     if isinstance(arrays, ReplicatedArray):
-        parts = arrays.replicas.gather(arrays.value, context.device)
-        return _sum_parts(tuple(parts), arrays.shape)
+        return _sum_parts(tuple(arrays.replicas.gather(arrays.value, context.device)), arrays.shape)
     return sum_on([a.value for a in arrays], context)
 
 

@@ -89,8 +89,7 @@ def _sorted(
             attrs.setdefault(op.count, len(call.arrays) + len(named))
         arrays = [*call.arrays]
         if named:
-            names = op.inputs(parse_attrs(op, attrs))[len(arrays) :]
-            arrays += _in_order(op, named, names)
+            arrays += _in_order(op, named, op.inputs(parse_attrs(op, attrs))[len(arrays) :])
         if not arrays:
             raise MXNetError(f"operator {op.name}", "it is given no arrays")
     elif len(call.named) == len(op.array_names):

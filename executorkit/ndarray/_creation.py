@@ -260,9 +260,8 @@ def linspace(
     dtype: Any = np.float32,
 ) -> NDArray:
     """``num`` equally spaced numbers from start to stop, which is left out without ``endpoint``."""
-    return _from_operator(
-        "_linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint
-    )
+    attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
+    return _from_operator("_linspace", ctx, dtype, **attrs)
 
 
 def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
@@ -274,10 +273,8 @@ def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: An
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     """``tensor`` with axes moved from ``source`` to ``destination`` (numbers or sequences)."""
-    sources, targets = (
-        [int(s) for s in (axes if isinstance(axes, Sequence) else (axes,))]
-        for axes in (source, destination)
-    )
+    both = (x if isinstance(x, Sequence) else (x,) for x in (source, destination))
+    sources, targets = ([int(axis) for axis in axes] for axes in both)
     ndim = tensor.ndim
     if len(sources) != len(targets):
         raise ShapeError("moveaxis", f"{len(sources)} source axes for {len(targets)} destinations")

@@ -229,10 +229,8 @@ def _scatter(
 
 def _ranges(part: BasicIndex) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:
     """Lowest index per axis (a value, so that a loop over it compiles once), lengths, steps."""
-    starts = tuple(
-        np.int64(start + min((length - 1) * step, 0))
-        for start, length, step in zip(part.starts, part.lengths, part.steps, strict=True)
-    )
+    parts = zip(part.starts, part.lengths, part.steps, strict=True)
+    starts = tuple(np.int64(start + min((length - 1) * step, 0)) for start, length, step in parts)
     return starts, part.lengths, part.steps
 
 

@@ -145,8 +145,7 @@ class NDArray(Viewed, Handle):
 
     def copy(self) -> Self:
         """A new array of the same contents on the same device."""
-        value = self.jax
-        return self.from_jax(value, self._context)
+        return self.from_jax(self.jax, self._context)
 
     def copyto(self, other: NDArray | Context) -> Any:
         """Copies the contents into another array of the same shape, or to a context.
@@ -164,8 +163,7 @@ class NDArray(Viewed, Handle):
             return False
         if other._shape != self._shape:
             raise ShapeError("copyto", f"the target is {other._shape}, expected {self._shape}")
-        new = fit(self, self._shape, other.storage.dtype, other._context.device, "copyto")
-        other.assign(*new)
+        other.assign(*fit(self, self._shape, other.storage.dtype, other._context.device, "copyto"))
         return other
 
     def as_in_context(self, context: Context) -> Self:

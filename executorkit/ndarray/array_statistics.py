@@ -59,8 +59,7 @@ def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
         rows = _small([values[i].astype(dtype) for i in numbers], shifts[np.array(numbers)], scan)
         sums = sums.at[np.array(numbers)].set(rows)
     total, squares, low, high, nans, infs = (sums[:, k] for k in range(6))
-    sizes = np.array([value.size for value in values], np.float64)
-    count = sizes - nans - infs
+    count = np.array([value.size for value in values], np.float64) - nans - infs
     offset = total / jnp.maximum(count, 1)
     variance = squares / jnp.maximum(count, 1) - offset**2
     mean, std = offset + shifts, jnp.sqrt(jnp.maximum(variance, 0))
@@ -115,10 +114,8 @@ def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
         lanes, _ = jax.lax.scan(step, init, whole)
     else:
         lanes = _reduced(_terms(whole.astype(dtype), shift), 0)
-    both = [
-        jnp.concatenate([a, b[:-1]]).astype(jnp.float64)
-        for a, b in zip(lanes, remainder, strict=True)
-    ]
+    pairs = zip(lanes, remainder, strict=True)
+    both = [jnp.concatenate([a, b[:-1]]).astype(jnp.float64) for a, b in pairs]
     return jnp.stack(_reduced(both, 0))
 
 
@@ -127,10 +124,8 @@ def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Ar
     rows = [-(-value.size // _ROW) for value in values]
     padding = np.array([n * _ROW - value.size for n, value in zip(rows, values, strict=True)])
     owner = np.repeat(np.arange(len(values)), rows)
-    flat = [
-        jnp.pad(value.reshape(-1), (0, int(n)), constant_values=jnp.nan)
-        for value, n in zip(values, padding, strict=True)
-    ]
+    pairs = zip(values, padding, strict=True)
+    flat = [jnp.pad(value.reshape(-1), (0, int(n)), constant_values=jnp.nan) for value, n in pairs]
     matrix = jnp.concatenate(flat).reshape(-1, _ROW // _COLUMNS, _COLUMNS)
     shift = shifts.astype(matrix.dtype)[owner][:, None, None]
 
@@ -140,10 +135,8 @@ def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Ar
     columns = jax.lax.map(one, (matrix, shift)) if scan else _reduced(_terms(matrix, shift), 1)
     terms = _reduced([x.astype(jnp.float64) for x in columns], 1)
     merge = [jax.ops.segment_sum, jax.ops.segment_min, jax.ops.segment_max]
-    sums = [
-        merge[how](x, owner, len(values), indices_are_sorted=True)
-        for how, x in zip((0, 0, 1, 2, 0, 0), terms, strict=True)
-    ]
+    pairs = zip((0, 0, 1, 2, 0, 0), terms, strict=True)
+    sums = [merge[how](x, owner, len(values), indices_are_sorted=True) for how, x in pairs]
     sums[4] -= padding
     return jnp.stack(sums, 1)
 

@@ -52,8 +52,7 @@ def _draw(
             raise InputTypeError(f"random.{name}", problem)
         sample = lookup(f"_sample_{name}")
         if sample is None:
-            problem = "its parameters are numbers, not NDArrays"
-            raise InputTypeError(f"random.{name}", problem)
+            raise InputTypeError(f"random.{name}", "its parameters are numbers, not NDArrays")
         return invoke(sample, NDArray, arrays, attrs, out)
     for key, value in parameters.items():
         if isinstance(value, str) or not hasattr(value, "__float__"):

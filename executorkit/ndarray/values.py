@@ -134,8 +134,7 @@ def _converted(value: jax.Array, shape: Shape, dtype: str) -> jax.Array:
 
 def _check_broadcast(shape: Shape, target: Shape, where: str) -> None:
     surplus = len(shape) - len(target)
-    fits = all(d == 1 for d in shape[: max(surplus, 0)]) and all(
-        d in (1, t) for d, t in zip(reversed(shape), reversed(target), strict=False)
-    )
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    fits = all(d == 1 for d in shape[: max(surplus, 0)]) and all(d in (1, t) for d, t in pairs)
     if not fits:
         raise ShapeError(where, f"a value of shape {shape} does not broadcast to {target}")

@@ -63,10 +63,9 @@ def as_table(by_category: Statistics) -> str:
     header = ["Name", "Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
     parts = ["Profile statistics: times in milliseconds, or the values of counters"]
     for category, names in by_category.items():
-        rows = [
-            [name, str(s.count), *(f"{x:.4f}" for x in (s.total, s.min, s.max, s.avg))]
-            for name, s in names.items()
-        ]
+        rows = []
+        for name, s in names.items():
+            rows.append([name, str(s.count), *(f"{x:.4f}" for x in (s.total, s.min, s.max, s.avg))])
         table = text_table(header, rows, right=range(1, len(header)))
         parts.append(f"{category}\n{'=' * len(category)}\n{table}")
     return "\n\n".join(parts) + "\n"

@@ -181,8 +181,7 @@ def foreach(
     mark = unique_name(name)
     with AttrScope(**{MARK: mark}):
         data_slice = nest_like(data, variables_for(slices))
-        old_states = nest_like(init_states, variables_for(states))
-        outs, new_states = body(data_slice, old_states)
+        outs, new_states = body(data_slice, nest_like(init_states, variables_for(states)))
         flat_outs = symbols_in(outs, "foreach", "the body's output")
         flat_states = symbols_in(new_states, "foreach", "the body's states")
         if nesting_of(new_states) != nesting_of(init_states):
@@ -287,8 +286,7 @@ def cond(
             graphs.append(ControlFlowBody(mark, heads_of(mark, flat), {}))
     counts = [len(graph.heads) for graph in graphs]
     if counts[0] != 1:
-        problem = f"pred is {counts[0]} Symbols, expected one"
-        raise AttributeValueError("cond", problem)
+        raise AttributeValueError("cond", f"pred is {counts[0]} Symbols, expected one")
     if counts[1] != counts[2]:
         problem = f"the branches give {counts[1]} and {counts[2]} outputs, expected as many"
         raise AttributeValueError("cond", problem)

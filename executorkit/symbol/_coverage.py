@@ -81,10 +81,8 @@ def report(checked: Iterable[CheckedNode]) -> Coverage:
         keys: list[tuple[str, Status, str]] = [(p.operator, p.status, p.subject) for p in problems]
         for key in keys or [(raw.op, "served", "")]:
             groups.setdefault(key, []).append(raw.name)
-    rows = (
-        CoverageRow(op, status, tuple(nodes), subject)
-        for (op, status, subject), nodes in groups.items()
-    )
+    items = groups.items()
+    rows = (CoverageRow(op, status, tuple(ns), subject) for (op, status, subject), ns in items)
     return Coverage(tuple(sorted(rows, key=lambda row: (-len(row.nodes), row.operator))))
 
 

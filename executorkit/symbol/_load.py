@@ -72,9 +72,8 @@ def _build(document: Document, graph: _Graph) -> tuple[Entry, ...]:
         bodies = zip(raw.subgraphs, graph.bodies[number], strict=True)
         subgraphs = tuple(_build(body, inner) for body, inner in bodies)
         nodes[number] = _node(raw, graph.nodes[number], inputs, subgraphs, document.version)
-    return tuple(
-        _output(nodes[child], index, f"head {i}") for i, (child, index) in enumerate(document.heads)
-    )
+    numbered = enumerate(document.heads)
+    return tuple(_output(nodes[child], index, f"head {i}") for i, (child, index) in numbered)
 
 
 def _node(

@@ -95,9 +95,8 @@ class PythonOperators:
             pair = (other, self) if reflected else (self, other)
             return self._call(*kind.both, pair, {})
         if isinstance(other, Number):
-            return self._call(
-                *(kind.reflected if reflected else kind.scalar), (self,), {"scalar": other}
-            )
+            names = kind.reflected if reflected else kind.scalar
+            return self._call(*names, (self,), {"scalar": other})
         raise TypeError(f"symbol {key} {type(other).__name__}: expected a Symbol or a number")
 
     __add__ = __radd__ = _operator("+")

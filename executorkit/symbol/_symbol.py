@@ -239,8 +239,7 @@ class Symbol(PythonOperators, Viewed):
         if atomic is not None and atomic.op is not None and not (atomic.name or atomic.inputs):
             positional = [entry_of(value, f"arg{i}") for i, value in enumerate(args)]
             named = {key: entry_of(value, key) for key, value in kwargs.items()}
-            subgraphs = atomic.subgraphs
-            node = compose(atomic.op, name or "", atomic.attrs, positional, named, subgraphs)
+            node = compose(atomic.op, name or "", atomic.attrs, positional, named, atomic.subgraphs)
             return _outputs_of(node)
         order = topological_order(self._heads)
         replace = self._replacements(order, args, kwargs)

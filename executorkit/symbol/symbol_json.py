@@ -67,17 +67,13 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
     rows = [0]
     for node, input_versions in versions(order):
         rows.append(rows[-1] + node.n_outputs + _scratch(node))
-        item = {
-            "op": _string("null" if node.op is None else node.op.name),
-            "name": _string(node.name),
-        }
+        kind = _string("null" if node.op is None else node.op.name)
+        item = {"op": kind, "name": _string(node.name)}
         if node.attrs:
             attrs = {key: _string(node.attrs[key]) for key in sorted(node.attrs)}
             item["attrs"] = _dict(attrs, inner + 4)
-        inputs = [
-            f"[{number[child]}, {index}, {version}]"
-            for (child, index), version in zip(node.inputs, input_versions, strict=True)
-        ]
+        pairs = zip(node.inputs, input_versions, strict=True)
+        inputs = [f"[{number[child]}, {index}, {version}]" for (child, index), version in pairs]
         item["inputs"] = _list(inputs, inner + 4)
         if node.subgraphs:
             bodies = [
@@ -165,9 +161,8 @@ def debug_text(heads: Sequence[Entry]) -> str:
     """Outputs, then every node with its inputs and attributes, in MXNet's layout."""
     if len(heads) == 1 and not heads[0][0].inputs:
         node = heads[0][0]
-        return (
-            f"Variable:{node.name}\n" if node.op is None else f"AtomicFunctor  Op:{node.op.name}\n"
-        )
+        op = node.op
+        return f"Variable:{node.name}\n" if op is None else f"AtomicFunctor  Op:{op.name}\n"
     lines = ["Symbol Outputs:"]
     lines += [f"\toutput[{i}]={node.name}({index})" for i, (node, index) in enumerate(heads)]
     for node, input_versions in versions(topological_order(heads)):

@@ -7,7 +7,25 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .. import display
+from ..display import (
+    Block,
+    BlockFold,
+    Box,
+    Drawing,
+    Flow,
+    Fold,
+    GraphNodes,
+    Line,
+    Lines,
+    Part,
+    Table,
+    View,
+    clipped,
+    folded,
+    many,
+    shape,
+    view_of,
+)
 from ..errors import listed
 from ._symbol import Symbol
 from .node import Entry, Node, auxiliary_nodes, topological_order
@@ -88,49 +106,45 @@ class GraphDrawing:
         ]
         return cls(nodes, reads, shapes)
 
-    def whole(self) -> display.Drawing:
+    def whole(self) -> Drawing:
         """One drawing of every node."""
         boxes = [self._box(i) for i in range(len(self.nodes))]
         edges = [(source, i) for i, sources in enumerate(self.reads) for source in sources]
-        return display.Drawing(boxes, edges)
+        return Drawing(boxes, edges)
 
-    def folded(self) -> display.Flow:
+    def folded(self) -> Flow:
         """Drawings with blocks that unfold between them; repetitions in the graph are blocks."""
-        graph = display.GraphNodes(
+        graph = GraphNodes(
             [node.name for node in self.nodes],
             [node_structure(node) for node in self.nodes],
             [self._lines(node) for node in self.nodes],
             self.reads,
         )
-        order, tree = display.folded(graph)
+        order, tree = folded(graph)
         number = {old: new for new, old in enumerate(order)}
         nodes = [self.nodes[i] for i in order]
         reads = [sorted(number[source] for source in self.reads[i]) for i in order]
-        whole = display.Block("", 0, len(nodes), tree)
-        return display.Flow(
-            _Levels(GraphDrawing(nodes, reads, self.shapes, self.budget)).parts(whole, [])
-        )
+        whole = Block("", 0, len(nodes), tree)
+        return Flow(_Levels(GraphDrawing(nodes, reads, self.shapes, self.budget)).parts(whole, []))
 
-    def _box(self, i: int) -> display.Box:
+    def _box(self, i: int) -> Box:
         node = self.nodes[i]
         if node.op is None:
-            return display.Box(node.name, self._lines(node), "input", round=True)
-        return display.Box(node.name, self._lines(node), node.op.kind or "other")
+            return Box(node.name, self._lines(node), "input", round=True)
+        return Box(node.name, self._lines(node), node.op.kind or "other")
 
     def _lines(self, node: Node) -> tuple[str, ...]:
         shapes = [self.shapes.get((node, k)) for k in range(node.n_visible)]
-        text = ", ".join(map(display.shape, shapes)) if any(shapes) else ""
+        text = ", ".join(map(shape, shapes)) if any(shapes) else ""
         return tuple(line for line in (operator_detail(node), text) if line)
 
-    def contents(self, block: display.Block) -> str:
+    def contents(self, block: Block) -> str:
         """The operators of a block, the most frequent ones first."""
         ops = Counter(n.op.name for n in self.nodes[block.start : block.stop] if n.op is not None)
         common = ", ".join(f"{op} x{n}" for op, n in ops.most_common(_MAX_KINDS))
         return common + (", ..." if len(ops) > _MAX_KINDS else "")
 
-    def segment(
-        self, start: int, stop: int, sources: Mapping[int, str], above: str
-    ) -> display.Drawing:
+    def segment(self, start: int, stop: int, sources: Mapping[int, str], above: str) -> Drawing:
         """A drawing of consecutive nodes, below the sources outside of them.
 
         sources
@@ -160,12 +174,12 @@ class GraphDrawing:
             readers = [i for name in rest for i in outside.pop(name)]
             outside[f"{len(rest)} more"] = list(dict.fromkeys(readers))
         shift = len(outside)
-        boxes = [display.Box(name, kind="block", round=True) for name in outside]
+        boxes = [Box(name, kind="block", round=True) for name in outside]
         boxes += [self._box(i) for i in range(start, stop)]
         edges = [(k, i + shift) for k, readers in enumerate(outside.values())
                  for i in dict.fromkeys(readers)]  # fmt: skip
         edges += [(a + shift, b + shift) for a, b in inner]
-        return display.Drawing(boxes, edges, {i + shift: above for i in entries}, shift)
+        return Drawing(boxes, edges, {i + shift: above for i in entries}, shift)
 
 
 class _Levels:
@@ -174,7 +188,7 @@ class _Levels:
     def __init__(self, graph: GraphDrawing) -> None:
         self._graph = graph
 
-    def parts(self, level: display.Block, outer: Sequence[display.Block]) -> list[display.Part]:
+    def parts(self, level: Block, outer: Sequence[Block]) -> list[Part]:
         """Drawings of the single nodes of a level, and its blocks between them.
 
         outer
@@ -182,30 +196,28 @@ class _Levels:
         """
         budget = self._graph.budget
         levels = [*outer, level]
-        parts: list[display.Part] = []
+        parts: list[Part] = []
         single = level.start
-        above: display.Block | None = None
+        above: Block | None = None
         for block in (*level.parts, None):
             if block is not None and not block.parts:
                 continue
             stop = level.stop if block is None else block.start
             if single < stop:
                 parts.append(self._segment(single, stop, levels, above))
-                above = display.Block("", stop - 1, stop)
+                above = Block("", stop - 1, stop)
             if block is None:
                 break
             if budget.boxes <= 0 and budget.names <= 0:
-                parts.append(display.Line(f"... {level.stop - block.start} more nodes"))
+                parts.append(Line(f"... {level.stop - block.start} more nodes"))
                 break
             parts.append(self._block(block, levels, above))
             above, single = block, block.stop
         return parts
 
-    def _segment(
-        self, start: int, stop: int, levels: Sequence[display.Block], above: display.Block | None
-    ) -> display.Part:
+    def _segment(self, start: int, stop: int, levels: Sequence[Block], above: Block | None) -> Part:
         if stop - start > self._graph.budget.boxes:
-            return display.Lines(self._listed(start, stop))
+            return Lines(self._listed(start, stop))
         sources = {
             source: self._name(source, levels)
             for i in range(start, stop)
@@ -215,9 +227,7 @@ class _Levels:
         self._graph.budget.text_lines -= stop - start
         return self._graph.segment(start, stop, sources, above.label if above else "")
 
-    def _block(
-        self, block: display.Block, levels: Sequence[display.Block], above: display.Block | None
-    ) -> display.BlockFold:
+    def _block(self, block: Block, levels: Sequence[Block], above: Block | None) -> BlockFold:
         graph = self._graph
         sources = sorted({s for i in range(block.start, block.stop) for s in graph.reads[i]
                           if s < block.start})  # fmt: skip
@@ -226,40 +236,36 @@ class _Levels:
             self._name(s, levels) for s in sources
             if above is None or not above.start <= s < above.stop
         ))  # fmt: skip
-        title, words = display.clipped(block.label, 80), f"{block.size} nodes"
+        title, words = clipped(block.label, 80), f"{block.size} nodes"
         if block.is_repeated:
-            words = (
-                f"x {len(block.parts)}, each the same {display.many(block.parts[0].size, 'node')}"
-            )
+            words = f"x {len(block.parts)}, each the same {many(block.parts[0].size, 'node')}"
         words = f"{words}: {graph.contents(block.parts[0] if block.is_repeated else block)}"
         if names:
-            shown = ", ".join(display.clipped(name, 40) for name in names[:_MAX_SOURCES])
+            shown = ", ".join(clipped(name, 40) for name in names[:_MAX_SOURCES])
             words += f" <- {shown}" + (", ..." if len(names) > _MAX_SOURCES else "")
         is_open = graph.budget.text_lines > 0
         if not block.is_repeated:
-            return display.BlockFold(title, words, self.parts(block, levels), (), follows, is_open)
+            return BlockFold(title, words, self.parts(block, levels), (), follows, is_open)
         first = block.parts[0]
         inner = (
             self.parts(first, [*levels, block])
             if first.parts
             else [self._segment(first.start, first.stop, [*levels, block], None)]
         )
-        names = display.Lines(self._listed(block.start, block.stop, first.size))
-        every = display.Fold(f"the nodes of all {len(block.parts)}", [names])
-        return display.BlockFold(title, words, inner, (every,), follows, is_open)
+        names = Lines(self._listed(block.start, block.stop, first.size))
+        every = Fold(f"the nodes of all {len(block.parts)}", [names])
+        return BlockFold(title, words, inner, (every,), follows, is_open)
 
     def _listed(self, start: int, stop: int, together: int = 1) -> list[str]:
         """The names of nodes, some together in a line; those beyond the budget are counted."""
         budget = self._graph.budget
         count = min(stop - start, max(0, budget.names))
         budget.names -= count
-        names = [
-            display.clipped(node.name, 80) for node in self._graph.nodes[start : start + count]
-        ]
+        names = [clipped(node.name, 80) for node in self._graph.nodes[start : start + count]]
         lines = [", ".join(names[k : k + together]) for k in range(0, count, together)]
         return [*lines, f"... {stop - start - count} more"] if count < stop - start else lines
 
-    def _name(self, source: int, levels: Sequence[display.Block]) -> str:
+    def _name(self, source: int, levels: Sequence[Block]) -> str:
         """The name of the block that a source is in, seen from a level; or its own."""
         for level in reversed(levels):
             if level.start <= source < level.stop and not level.is_repeated:
@@ -290,8 +296,8 @@ def operator_detail(node: Node) -> str:
     return " ".join(words)
 
 
-@display.view_of.register
-def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> display.View:
+@view_of.register
+def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
     """Counts, outputs, the drawing folded by block, and a table of the variables.
 
     ``shapes`` maps (node, output number) to a shape, besides those that variables declare.
@@ -301,28 +307,28 @@ def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> display.View:
         (node, 0): declared_shape(node) for node in order if node.op is None
     }
     all_shapes.update(shapes or {})
-    return display.View(_title(symbol, order), [*graph_parts(symbol, order, all_shapes)])
+    return View(_title(symbol, order), [*graph_parts(symbol, order, all_shapes)])
 
 
-def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[display.Part]:
+def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[Part]:
     """The drawing and the variables of a graph."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
     rows = [
         [
-            display.clipped(node.name, 80),
+            clipped(node.name, 80),
             "state" if node in states else "argument",
-            display.shape(shapes.get((node, 0))),
+            shape(shapes.get((node, 0))),
         ]
         for node in variables[:_MAX_ROWS]
     ]
-    table: list[display.Part] = [display.Table(["variable", "kind", "shape"], rows)]
+    table: list[Part] = [Table(["variable", "kind", "shape"], rows)]
     if len(variables) > _MAX_ROWS:
-        table.append(display.Line(f"... {len(variables) - _MAX_ROWS} more"))
+        table.append(Line(f"... {len(variables) - _MAX_ROWS} more"))
     return [
-        display.Line(f"outputs: {_outputs(symbol.heads, shapes)}"),
+        Line(f"outputs: {_outputs(symbol.heads, shapes)}"),
         GraphDrawing.of(order, shapes).folded(),
-        display.Fold(f"variables ({len(variables)})", table),
+        Fold(f"variables ({len(variables)})", table),
     ]
 
 
@@ -337,7 +343,7 @@ def declared_shape(node: Node) -> tuple[int, ...] | None:
 
 def _title(symbol: Symbol, order: Sequence[Node]) -> str:
     operators = sum(node.op is not None for node in order)
-    name = "" if symbol.name is None else f" {display.clipped(symbol.name, 80)}"
+    name = "" if symbol.name is None else f" {clipped(symbol.name, 80)}"
     return f"Symbol{name}: {operators:,} operators, {len(order) - operators:,} variables"
 
 
@@ -345,8 +351,5 @@ def _outputs(heads: Sequence[Entry], shapes: Shapes) -> str:
     words = []
     for node, k in heads:
         sizes = shapes.get((node, k))
-        words.append(
-            display.clipped(node.output_names[k], 80)
-            + (f" {display.shape(sizes)}" if sizes else "")
-        )
+        words.append(clipped(node.output_names[k], 80) + (f" {shape(sizes)}" if sizes else ""))
     return listed(words, _MAX_OUTPUTS)

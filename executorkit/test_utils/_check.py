@@ -92,8 +92,7 @@ def check_symbolic_forward(
     ctx = ctx or default_context()
     args = _named(sym.list_arguments(), location, "location", dtype, ctx)
     states = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
-    executor = sym.bind(ctx, args, aux_states=states)
-    outputs = executor.forward(is_train=False)
+    outputs = sym.bind(ctx, args, aux_states=states).forward(is_train=False)
     expected_outputs = _expected(sym.list_outputs(), expected)
     for name, output in zip(sym.list_outputs(), outputs, strict=True):
         names = (f"EXPECTED_{name}", f"FORWARD_{name}")
@@ -132,8 +131,7 @@ def check_symbolic_backward(
     grad_req = {n: requests[n] if n in grads else "null" for n in names}
     states = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
     executor = sym.bind(ctx, args, args_grad=grads, grad_req=grad_req, aux_states=states)
-    outputs = executor.forward(is_train=True)
-    executor.backward(_heads(sym, out_grads, outputs, ctx))
+    executor.backward(_heads(sym, out_grads, executor.forward(is_train=True), ctx))
     for name, grad in grads.items():
         value = to_numpy(expected_grads[name])
         target = {"write": value, "add": start[name] + value, "null": start[name]}[requests[name]]
@@ -178,8 +176,7 @@ def numeric_grad(
     def value() -> np.ndarray:
         for name, state in (aux_states or {}).items():
             executor.aux_dict[name][:] = to_numpy(state)
-        outputs = executor.forward(is_train=use_forward_train)
-        return outputs[0].asnumpy().astype(np.float64)
+        return executor.forward(is_train=use_forward_train)[0].asnumpy().astype(np.float64)
 
     for name, start in location.items():
         executor.arg_dict[name][:] = to_numpy(start)
@@ -239,8 +236,7 @@ def check_numeric_gradient(
 
     head = sym[0]
     _, (shape,), _ = head.infer_shape(**{n: a.shape for n, a in args.items()})
-    projection = array(np.random.rand(*shape) + 0.1, ctx, dtype)
-    args["__random_proj"] = projection
+    args["__random_proj"] = array(np.random.rand(*shape) + 0.1, ctx, dtype)
     loss = make_loss(head * Variable("__random_proj"))
     start = {n: np.random.normal(size=args[n].shape).astype(args[n].dtype) for n in requests}
     grads = {n: array(v, ctx, v.dtype) for n, v in start.items()}

@@ -45,10 +45,8 @@ def check_consistency(
         raise ValueError(f"{len(symbols)} symbols for {len(ctx_list)} contexts")
     _check_same_names(symbols)
     train = grad_req != "null"
-    executors = [
-        s.simple_bind(grad_req=grad_req, **dict(entry))
-        for s, entry in zip(symbols, ctx_list, strict=True)
-    ]
+    pairs = zip(symbols, ctx_list, strict=True)
+    executors = [s.simple_bind(grad_req=grad_req, **dict(entry)) for s, entry in pairs]
     args = _shared_start(executors[0].arg_dict, arg_params, scale, use_uniform, rand_type)
     aux = {n: to_numpy((aux_params or {}).get(n, 0)) for n in executors[0].aux_dict}
     for executor in executors:
@@ -163,9 +161,8 @@ def check_speed(
     executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)
     for name, target in executor.arg_dict.items():
         random_values = np.random.normal(size=target.shape)
-        target[:] = to_numpy(
-            random_values if location is None else location.get(name, random_values)
-        )
+        values = random_values if location is None else location.get(name, random_values)
+        target[:] = to_numpy(values)
 
     def call() -> None:
         outputs = executor.forward(is_train=typ == "whole")

@@ -155,11 +155,9 @@ def optimal_thresholds(
     ranges: dict[str, tuple[Any, Any]] = {}
     for name in list(hist_dict):
         histogram = Histogram(*hist_dict[name])
-        _, _, threshold, divergence = optimal_threshold(
-            histogram, quantized_dtype, num_quantized_bins
-        )
-        unsigned = _is_unsigned(histogram, quantized_dtype)
-        ranges[name] = (0 if unsigned else -threshold, threshold)
+        best = optimal_threshold(histogram, quantized_dtype, num_quantized_bins)
+        _, _, threshold, divergence = best
+        ranges[name] = (0 if _is_unsigned(histogram, quantized_dtype) else -threshold, threshold)
         del hist_dict[name]
         if logger:
             message = "threshold of %s: %f, divergence %f"

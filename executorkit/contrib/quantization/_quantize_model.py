@@ -52,9 +52,8 @@ def quantize_params(
                 problem = f"{name!r} is made of {source!r}, which is not given"
                 raise MissingParameterError("quantize_params", problem)
             array = params[source]
-            arrays = nd.contrib.quantize(
-                array, array.min().reshape((1,)), array.max().reshape((1,)), out_type="int8"
-            )
+            low, high = array.min().reshape((1,)), array.max().reshape((1,))
+            arrays = nd.contrib.quantize(array, low, high, out_type="int8")
             quantised.update(zip((name, f"{name}_min", f"{name}_max"), arrays, strict=True))
         else:
             for position, suffix in enumerate(("_min", "_max")):
@@ -138,8 +137,7 @@ def quantize_model_mkldnn(
     """``quantize_model``: there are no oneDNN subgraphs here. ArgumentValueError but for CPUs."""
     ctx = args[2] if len(args) > 2 else kwargs.get("ctx") or cpu()
     if not isinstance(ctx, Context) or ctx.device_type != "cpu":
-        problem = f"ctx is {ctx}, expected one CPU"
-        raise ArgumentValueError("quantize_model_mkldnn", problem)
+        raise ArgumentValueError("quantize_model_mkldnn", f"ctx is {ctx}, expected one CPU")
     return quantize_model(sym, arg_params, aux_params, *args, **kwargs)
 
 
@@ -194,8 +192,7 @@ def calib_graph(
 
     ``arg_params`` are the floating arguments. Entropy calibration empties the collector.
     """
-    choices = (*CALIBRATIONS[1:], "customize")
-    check_choice("calib_graph", "calib_mode", calib_mode, choices)
+    check_choice("calib_graph", "calib_mode", calib_mode, (*CALIBRATIONS[1:], "customize"))
     ranges = _ranges(collector, str(calib_mode), quantized_dtype, logger)
     qsym = calibrate_symbol(qsym, ranges)
     return qsym, quantize_params(qsym, arg_params, ranges), aux_params

@@ -200,10 +200,8 @@ class _Rewriter:
             self.measured[copy] = (node, 0)
         if not form.requantized:
             return copy
-        last = _node(
-            "_contrib_requantize", f"requantize_{node.name}", {"out_type": self.dtype},
-            ((copy, 0), (copy, 1), (copy, 2)),
-        )  # fmt: skip
+        attrs, inputs = {"out_type": self.dtype}, ((copy, 0), (copy, 1), (copy, 2))
+        last = _node("_contrib_requantize", f"requantize_{node.name}", attrs, inputs)
         self.measured[last] = (node, 0)
         return last
 
@@ -230,10 +228,8 @@ class _Rewriter:
             low, high = (_node(None, f"{name}_{end}", {}) for end in ("min", "max"))
             entries = (_node(None, name, {}), 0), (low, 0), (high, 0)
         else:
-            quantizing = _node(
-                "_contrib_quantize_v2", f"{node.name}{_suffix(entry)}_quantize",
-                {"out_type": self.dtype}, ((copy, index),),
-            )  # fmt: skip
+            name, attrs = f"{node.name}{_suffix(entry)}_quantize", {"out_type": self.dtype}
+            quantizing = _node("_contrib_quantize_v2", name, attrs, ((copy, index),))
             self.measured[quantizing] = entry
             entries = (quantizing, 0), (quantizing, 1), (quantizing, 2)
         self.quantizing[entry] = entries
