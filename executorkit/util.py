@@ -139,7 +139,8 @@ def _wrapped_member(member: Any) -> Any:
         return type(member)(_with_numpy_shapes(member.__func__))
     if isinstance(member, property):
         functions = (member.fget, member.fset, member.fdel)
-        return property(*(f and _with_numpy_shapes(f) for f in functions), member.__doc__)
+        fget, fset, fdel = (f and _with_numpy_shapes(f) for f in functions)
+        return property(fget, fset, fdel, member.__doc__)
     return _with_numpy_shapes(member) if callable(member) else member
 
 

@@ -181,12 +181,9 @@ class DetRandomCropAug(_RandomFrame):
         max_attempts: int = 50,
     ) -> None:
         super().__init__(
-            min_object_covered=min_object_covered,
-            aspect_ratio_range=aspect_ratio_range,
-            area_range=area_range,
-            min_eject_coverage=min_eject_coverage,
-            max_attempts=max_attempts,
-        )
+            min_object_covered=min_object_covered, aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range, min_eject_coverage=min_eject_coverage, max_attempts=max_attempts,
+        )  # fmt: skip
         self.min_object_covered = min_object_covered
         self.min_eject_coverage = min_eject_coverage
 
@@ -291,11 +288,9 @@ class DetRandomPadAug(_RandomFrame):
         if not isinstance(pad_val, list | tuple | int | float | np.generic):
             raise ArgumentValueError(type(self).__name__, f"{pad_val=}, expected numbers")
         super().__init__(
-            aspect_ratio_range=aspect_ratio_range,
-            area_range=area_range,
-            max_attempts=max_attempts,
-            pad_val=pad_val,
-        )
+            aspect_ratio_range=aspect_ratio_range, area_range=area_range,
+            max_attempts=max_attempts, pad_val=pad_val,
+        )  # fmt: skip
         self.pad_val = pad_val
 
     def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:

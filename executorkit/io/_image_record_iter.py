@@ -235,8 +235,9 @@ class ImageRecordIter(RecordImageIter):
 
     def __init__(self, **keywords: Any) -> None:
         where = type(self).__name__
-        kinds = (RecordOptions, AugmentOptions, NormalizeOptions)
-        options, augment, normalize = select_options(where, kinds, keywords)
+        options, augment, normalize = select_options(
+            where, (RecordOptions, AugmentOptions, NormalizeOptions), keywords
+        )
         options.check(where)
         channels, height, width = options.data_shape
         augment.check(where, channels)

@@ -88,13 +88,12 @@ def as_trace(records: Sequence[Record]) -> str:
     processes = {name: i for i, name in enumerate(dict.fromkeys(r.process for r in records))}
     lines = dict.fromkeys((r.process, r.thread) for r in records)
     threads = {line: i for i, line in enumerate(lines)}
-    names = [
-        {"ph": "M", "name": "process_name", "pid": i, "args": {"name": name}}
-        for name, i in processes.items()
-    ] + [
-        {"ph": "M", "name": "thread_name", "pid": processes[p], "tid": i, "args": {"name": name}}
-        for (p, name), i in threads.items()
-    ]
+    names = []
+    for name, i in processes.items():
+        names.append({"ph": "M", "name": "process_name", "pid": i, "args": {"name": name}})
+    for (p, name), i in threads.items():
+        ids = {"pid": processes[p], "tid": i}
+        names.append({"ph": "M", "name": "thread_name", **ids, "args": {"name": name}})
     events = [
         {"pid": processes[r.process], "tid": threads[r.process, r.thread], **_event(r)}
         for r in records

@@ -191,16 +191,12 @@ def foreach(
     bound = {local_name(s): s.heads[0] for s in (*slices, *states)}
     graph = ControlFlowBody(mark, heads, bound)
     captured = [i for i, name in enumerate(graph.names) if name not in bound]
+    inputs = [*(s.heads[0] for s in (*slices, *states)), *(graph.outer[i] for i in captured)]
     results = loop_node(
-        "_foreach",
-        [graph],
-        [*(s.heads[0] for s in (*slices, *states)), *(graph.outer[i] for i in captured)],
-        num_outputs=len(heads),
-        num_out_data=len(flat_outs),
+        "_foreach", [graph], inputs, num_outputs=len(heads), num_out_data=len(flat_outs),
         in_state_locs=graph.positions(states, "foreach: states"),
-        in_data_locs=graph.positions(slices, "foreach: data"),
-        remain_locs=captured,
-    )
+        in_data_locs=graph.positions(slices, "foreach: data"), remain_locs=captured,
+    )  # fmt: skip
     return nest_like(outs, results), nest_like(new_states, results)
 
 
@@ -250,20 +246,13 @@ def while_loop(
             problem = f"func gives {len(flat_new)} loop_vars, expected {len(outer)}"
             raise AttributeValueError("while_loop", problem)
         step = ControlFlowBody(mark, heads_of(mark, flat_outs + flat_new), bound)
-    inputs, (cond_positions, func_positions) = union_inputs(
-        (condition, step), lambda name, _: name in bound
-    )
+    bodies = [condition, step]
+    inputs, (cond_positions, func_positions) = union_inputs(bodies, lambda name, _: name in bound)
     results = loop_node(
-        "_while_loop",
-        [condition, step],
-        inputs,
-        max_iterations=limit,
-        cond_input_locs=cond_positions,
-        func_input_locs=func_positions,
+        "_while_loop", bodies, inputs, max_iterations=limit, cond_input_locs=cond_positions,
+        func_input_locs=func_positions, num_out_data=len(flat_outs), num_outputs=len(step.heads),
         func_var_locs=step.positions(outer, "while_loop: loop_vars"),
-        num_out_data=len(flat_outs),
-        num_outputs=len(step.heads),
-    )
+    )  # fmt: skip
     return nest_like(outs, results), nest_like(loop_vars, results)
 
 

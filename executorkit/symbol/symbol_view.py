@@ -314,14 +314,10 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
     """The drawing and the variables of a graph."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
-    rows = [
-        [
-            clipped(node.name, 80),
-            "state" if node in states else "argument",
-            shape(shapes.get((node, 0))),
-        ]
-        for node in variables[:_MAX_ROWS]
-    ]
+    rows = []
+    for node in variables[:_MAX_ROWS]:
+        kind = "state" if node in states else "argument"
+        rows.append([clipped(node.name, 80), kind, shape(shapes.get((node, 0)))])
     table: list[Part] = [Table(["variable", "kind", "shape"], rows)]
     if len(variables) > _MAX_ROWS:
         table.append(Line(f"... {len(variables) - _MAX_ROWS} more"))
