@@ -38,20 +38,15 @@ def heads_in_order(
     elif isinstance(out_grads, Mapping):
         unknown = [n for n in out_grads if n not in names]
         if unknown and not all(n in out_grads for n in names):
-            raise UnknownNameError(
-                "backward: out_grads",
-                f"{', '.join(map(repr, unknown))} is not an output",
-                hint="one of: " + ", ".join(names),
-            )
+            problem = f"{', '.join(map(repr, unknown))} is not an output"
+            hint = "one of: " + ", ".join(names)
+            raise UnknownNameError("backward: out_grads", problem, hint=hint)
         heads = [out_grads.get(n) for n in names]
     elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
         heads = list(out_grads)
     else:
-        raise InputTypeError(
-            "backward: out_grads",
-            f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
-            hint="mx.nd.array(value)",
-        )
+        problem = f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them"
+        raise InputTypeError("backward: out_grads", problem, hint="mx.nd.array(value)")
     return [*heads[: len(names)], *[None] * (len(names) - len(heads))]
 
 
@@ -72,9 +67,8 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
             continue
         where = f"backward: head gradient of {name!r}"
         if not isinstance(head, NDArray):
-            raise InputTypeError(
-                where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
-            )
+            problem = f"{type_phrase(head)}, expected an NDArray"
+            raise InputTypeError(where, problem, hint="mx.nd.array(value)")
         if head.shape != output.shape and not needs_head_gradients(runnable)[len(converted)]:
             converted.append(None)
             continue

@@ -201,13 +201,11 @@ def simple_bind(
         names = (*graph.arg_names, *graph.aux_names)
         extra = next((n for n in shapes if n not in names), None)
         because = f"{extra!r} is not an argument of the symbol" if extra else None
-        raise MXNetError(
-            "simple_bind",
-            f"these shapes cannot be inferred: {', '.join(unknown)}",
-            because=because or (f"{ignored} is no shape" if ignored else None),
-            given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
-            hint=did_you_mean(extra, names) if extra else "give their shapes as keyword arguments",
-        )
+        problem = f"these shapes cannot be inferred: {', '.join(unknown)}"
+        because = because or (f"{ignored} is no shape" if ignored else None)
+        given_by = ", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes"
+        hint = did_you_mean(extra, names) if extra else "give their shapes as keyword arguments"
+        raise MXNetError("simple_bind", problem, because=because, given_by=given_by, hint=hint)
     check_distinct_names(graph, "simple_bind")
     if ignored:
         text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
@@ -279,10 +277,8 @@ class _ArrayFactory:
         expected = f"{dtype} {shape}"
         actual = "no such argument" if array is None else f"{array.dtype_name} {array.shape}"
         if array is None or actual != expected:
-            raise ShapeError(
-                f"simple_bind: shared argument {name!r}",
-                f"shared_exec has {actual}, expected {expected}",
-            )
+            problem = f"shared_exec has {actual}, expected {expected}"
+            raise ShapeError(f"simple_bind: shared argument {name!r}", problem)
         return array
 
     def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
@@ -321,11 +317,8 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
     groups = {f"group2ctx[{name!r}]": context for name, context in (group2ctx or {}).items()}
     for where, context in {"ctx": ctx, **groups}.items():
         if not isinstance(context, Context):
-            raise InputTypeError(
-                f"bind: {where}",
-                f"{context!r} is no Context",
-                hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)",
-            )
+            problem = f"{context!r} is no Context"
+            raise InputTypeError(f"bind: {where}", problem, hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)")
         _ = context.device
     if groups:
         warn_of_shared_cpus([ctx, *groups.values()])
@@ -350,8 +343,5 @@ def _parse_dtype(name: str, dtype: Any) -> str:
 def _check_storage(stype_dict: Mapping[str, str] | None) -> None:
     sparse = {n: s for n, s in (stype_dict or {}).items() if s not in (None, "default")}
     if sparse:
-        raise BindError(
-            "simple_bind: stype_dict",
-            ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'",
-            because="sparse storage is not served",
-        )
+        problem = ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'"
+        raise BindError("simple_bind: stype_dict", problem, because="sparse storage is not served")

@@ -512,11 +512,9 @@ class Executor(Runnable[NDArray], Viewed):
         }
         unknown = [n for n in requested if n not in entries]
         if unknown:
-            raise MXNetError(
-                "internals",
-                f"no output named {', '.join(map(repr, unknown))}",
-                hint="symbol.get_internals().list_outputs() lists the names",
-            )
+            problem = f"no output named {', '.join(map(repr, unknown))}"
+            hint = "symbol.get_internals().list_outputs() lists the names"
+            raise MXNetError("internals", problem, hint=hint)
         first = {s.node: s.first_output for s in graph.steps}
         first.update(zip(graph.args, graph.arg_values, strict=True))
         first.update(zip(graph.aux, graph.aux_values, strict=True))

@@ -120,11 +120,8 @@ def precompile_shapes(
 ) -> Precompilation:
     """Compiles for other shapes in the background; all shapes are checked first."""
     if runnable.runs_eagerly:
-        raise MXNetError(
-            "precompile",
-            "the symbol has Python operators",
-            because="their objects belong to one executor, so that programs are not shared",
-        )
+        because = "their objects belong to one executor, so that programs are not shared"
+        raise MXNetError("precompile", "the symbol has Python operators", because=because)
     bound = bound_avals(runnable)
     arrays = [*runnable.arg_arrays, *runnable.aux_arrays]
     calls: dict[Any, list[ProgramCall]] = {}

@@ -82,12 +82,10 @@ def infer_new_shapes(
     inferred = infer(graph, parsed, dtypes)
     for name, shape in zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True):
         if not is_fully_known(shape):
-            raise ShapeError(
-                f"{where}: {name!r}",
-                "its new shape does not follow from the shapes given",
-                given_by=", ".join(f"{n}={s}" for n, s in parsed.items()) or "no shapes",
-                hint=f"give {name}=...",
-            )
+            problem = "its new shape does not follow from the shapes given"
+            given_by = ", ".join(f"{n}={s}" for n, s in parsed.items()) or "no shapes"
+            hint = f"give {name}=..."
+            raise ShapeError(f"{where}: {name!r}", problem, given_by=given_by, hint=hint)
     return inferred
 
 
@@ -102,16 +100,12 @@ def _check_reshape(
     name: str, array: NDArray, shape: tuple[int, ...], may_change: bool, may_grow: bool
 ) -> None:
     if not may_change:
-        raise ShapeError(
-            f"reshape: {name!r}",
-            f"its shape changes from {array.shape} to {shape}, but it is not named",
-            because="a parameter of another shape would no longer be shared",
-            hint=f"give {name}={shape}, or pass partial_shaping=True",
-        )
+        problem = f"its shape changes from {array.shape} to {shape}, but it is not named"
+        because = "a parameter of another shape would no longer be shared"
+        hint = f"give {name}={shape}, or pass partial_shaping=True"
+        raise ShapeError(f"reshape: {name!r}", problem, because=because, hint=hint)
     if shared_view(array, shape) is None and not may_grow:
-        raise ShapeError(
-            f"reshape: {name!r}",
-            f"it grows from {array.shape} to {shape}",
-            because="memory is shared with the smaller array",
-            hint="bind the largest shape first, or pass allow_up_sizing=True",
-        )
+        problem = f"it grows from {array.shape} to {shape}"
+        because = "memory is shared with the smaller array"
+        hint = "bind the largest shape first, or pass allow_up_sizing=True"
+        raise ShapeError(f"reshape: {name!r}", problem, because=because, hint=hint)

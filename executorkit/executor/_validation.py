@@ -42,31 +42,23 @@ def ordered_arrays(
     if isinstance(arrays, Mapping):
         missing = [n for n in names if arrays.get(n) is None]
         if missing and not optional:
-            raise BindError(
-                f"bind: {what}",
-                f"no array for {', '.join(map(repr, missing))}",
-                given_by=f"a dict with {', '.join(map(repr, arrays)) or 'no entries'}",
-                hint=f"add {missing[0]!r} to {what}, or let simple_bind make the arrays",
-            )
+            problem = f"no array for {', '.join(map(repr, missing))}"
+            given_by = f"a dict with {', '.join(map(repr, arrays)) or 'no entries'}"
+            hint = f"add {missing[0]!r} to {what}, or let simple_bind make the arrays"
+            raise BindError(f"bind: {what}", problem, given_by=given_by, hint=hint)
         ordered = [arrays.get(n) for n in names]
     elif isinstance(arrays, Sequence) and not isinstance(arrays, str):
         if len(arrays) != len(names):
-            raise BindError(
-                f"bind: {what}",
-                f"{many(len(arrays), 'array')}, expected {len(names)}: {', '.join(names)}",
-            )
+            problem = f"{many(len(arrays), 'array')}, expected {len(names)}: {', '.join(names)}"
+            raise BindError(f"bind: {what}", problem)
         ordered = list(arrays)
     else:
-        raise InputTypeError(
-            f"bind: {what}", f"{type_phrase(arrays)}, expected a list or a dict of NDArray"
-        )
+        problem = f"{type_phrase(arrays)}, expected a list or a dict of NDArray"
+        raise InputTypeError(f"bind: {what}", problem)
     for name, array in zip(names, ordered, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
-            raise InputTypeError(
-                f"bind: {what}[{name!r}]",
-                f"{type_phrase(array)}, expected an NDArray",
-                hint="mx.nd.array(value)",
-            )
+            problem = f"{type_phrase(array)}, expected an NDArray"
+            raise InputTypeError(f"bind: {what}[{name!r}]", problem, hint="mx.nd.array(value)")
     return ordered
 
 
@@ -80,19 +72,15 @@ def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
     elif isinstance(grad_req, Sequence):
         reqs = list(grad_req)
         if len(reqs) != len(names):
-            raise BindError(
-                "bind: grad_req",
-                f"{len(reqs)} for {many(len(names), 'argument')}: {', '.join(names)}",
-            )
+            problem = f"{len(reqs)} for {many(len(names), 'argument')}: {', '.join(names)}"
+            raise BindError("bind: grad_req", problem)
     else:
-        raise BindError(
-            "bind: grad_req", f"{grad_req!r}, expected a text, a list or a dict of them"
-        )
+        problem = f"{grad_req!r}, expected a text, a list or a dict of them"
+        raise BindError("bind: grad_req", problem)
     for name, req in zip(names, reqs, strict=True):
         if req not in GRAD_REQS:
-            raise BindError(
-                f"bind: grad_req of {name!r}", f"{req!r}, expected one of {', '.join(GRAD_REQS)}"
-            )
+            problem = f"{req!r}, expected one of {', '.join(GRAD_REQS)}"
+            raise BindError(f"bind: grad_req of {name!r}", problem)
     return reqs
 
 
@@ -138,10 +126,8 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
 def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
     """The value of an argument of ``forward``, converted to be assigned to ``target``."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
-        raise BindError(
-            f"forward: {name!r}",
-            f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
-        )
+        problem = f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array"
+        raise BindError(f"forward: {name!r}", problem)
     try:
         return convert_for(value, target, f"forward: {name!r}")
     except ShapeError as error:
@@ -229,11 +215,9 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
     """Arrays as a dict; BindError if names repeat."""
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
-        raise BindError(
-            "executor",
-            f"{what} share a name: {', '.join(map(repr, _repeated(names)))}",
-            hint="use the list of arrays, or give the variables different names",
-        )
+        problem = f"{what} share a name: {', '.join(map(repr, _repeated(names)))}"
+        hint = "use the list of arrays, or give the variables different names"
+        raise BindError("executor", problem, hint=hint)
     return by_name
 
 

@@ -207,9 +207,8 @@ def node_key(step: GraphStep, key: Any, train: bool) -> Any:
 def require_key(step: GraphStep, key: Any) -> Any:
     """The run's key; MXNetError if there is none for a step that draws random numbers."""
     if key is None:
-        raise MXNetError(
-            step_label(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
-        )
+        problem = "it draws random numbers"
+        raise MXNetError(step_label(step), problem, hint="pass a key: jax.random.key(0)")
     return key
 
 

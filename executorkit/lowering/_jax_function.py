@@ -153,12 +153,9 @@ class JaxFunction:
             unknown = [n for n in arrays if n not in names]
             if unknown:
                 name = unknown[0]
-                raise UnknownArgumentError(
-                    _WHERE,
-                    f"{what} names no {kind} of {self.__name__}: {', '.join(unknown)}",
-                    because=missing or None,
-                    hint=f"{other}[{name!r}]" if name in others else did_you_mean(name, names),
-                )
+                problem = f"{what} names no {kind} of {self.__name__}: {', '.join(unknown)}"
+                hint = f"{other}[{name!r}]" if name in others else did_you_mean(name, names)
+                raise UnknownArgumentError(_WHERE, problem, because=missing or None, hint=hint)
         if missing:
             raise MissingParameterError(_WHERE, missing)
 

@@ -50,12 +50,10 @@ class PreparedFunction:
         arrays = [jax.numpy.asarray(inputs[n], aval.dtype) for n, aval in self._inputs.items()]
         for (name, aval), x in zip(self._inputs.items(), arrays, strict=True):
             if x.shape != aval.shape:
-                raise ShapeError(
-                    f"{_WHERE}: {name!r}",
-                    f"its shape is {x.shape}, expected {aval.shape}",
-                    because="weights are prepared for inputs of one shape",
-                    hint="prepare(...) once for each shape",
-                )
+                problem = f"its shape is {x.shape}, expected {aval.shape}"
+                because = "weights are prepared for inputs of one shape"
+                hint = "prepare(...) once for each shape"
+                raise ShapeError(f"{_WHERE}: {name!r}", problem, because=because, hint=hint)
         keys = [] if key is None else [key]
         with jax.enable_x64(True):  # operators may count in 64 bits
             return self._stages.run(*arrays, *keys, *self.arrays)

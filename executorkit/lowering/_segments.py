@@ -29,12 +29,10 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
         if group is None:
             continue
         if group not in group2ctx:
-            raise MXNetError(
-                f"node {node.name!r}",
-                f"its ctx_group {group!r} has no context",
-                given_by=f"group2ctx with {', '.join(map(repr, group2ctx))}",
-                hint=f"add {group!r} to group2ctx",
-            )
+            problem = f"its ctx_group {group!r} has no context"
+            given_by = f"group2ctx with {', '.join(map(repr, group2ctx))}"
+            hint = f"add {group!r} to group2ctx"
+            raise MXNetError(f"node {node.name!r}", problem, given_by=given_by, hint=hint)
         placed[node] = group2ctx[group]
     for step in graph.steps:
         node = step.node

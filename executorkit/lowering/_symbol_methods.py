@@ -200,12 +200,10 @@ def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     """Shapes in NumPy's meaning, with 0 for an unknown length as everywhere else."""
     for name, shape in shapes.items():
         if 0 in shape:
-            raise NotSupportedError(
-                "infer_shape",
-                f"{name!r} is {shape}, with an axis of length 0",
-                because="graphs do not have such axes",
-                hint="-1 for an unknown length",
-            )
+            problem = f"{name!r} is {shape}, with an axis of length 0"
+            because = "graphs do not have such axes"
+            hint = "-1 for an unknown length"
+            raise NotSupportedError("infer_shape", problem, because=because, hint=hint)
     return {name: tuple(max(d, 0) for d in shape) for name, shape in shapes.items()}
 
 

@@ -60,11 +60,9 @@ def parameter_entries(
             raise InputTypeError(f"{where}: {kind}_params", problem)
         for name, value in params.items():
             if not isinstance(value, NDArray):
-                raise InputTypeError(
-                    f"{where}: {kind}_params[{name!r}]",
-                    f"a {type(value).__name__}, expected an NDArray",
-                    hint="mx.nd.array(value)",
-                )
+                problem = f"a {type(value).__name__}, expected an NDArray"
+                hint = "mx.nd.array(value)"
+                raise InputTypeError(f"{where}: {kind}_params[{name!r}]", problem, hint=hint)
             entries[f"{kind}:{name}"] = value.as_in_context(cpu())
     return entries
 
@@ -85,21 +83,17 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
     if not isinstance(entries, dict):
-        raise FileFormatError(
-            f"load_params: {path}",
-            f"{len(entries)} arrays without names, expected names such as 'arg:fc1_weight'",
-            hint="mx.nd.load(file), which gives the list",
-        )
+        problem = f"{len(entries)} arrays without names, expected names such as 'arg:fc1_weight'"
+        hint = "mx.nd.load(file), which gives the list"
+        raise FileFormatError(f"load_params: {path}", problem, hint=hint)
     params: dict[str, Params] = {"arg": {}, "aux": {}}
     for key, value in entries.items():
         kind, colon, name = key.partition(":")
         if not colon:
-            raise FileFormatError(
-                f"load_params: {path}",
-                f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'",
-                because="it is no checkpoint; files that Gluon's save_parameters wrote are not",
-                hint="mx.nd.load(file), which gives a dict of all entries",
-            )
+            problem = f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'"
+            because = "it is no checkpoint; files that Gluon's save_parameters wrote are not"
+            hint = "mx.nd.load(file), which gives a dict of all entries"
+            raise FileFormatError(f"load_params: {path}", problem, because=because, hint=hint)
         if kind in params:
             params[kind][name] = value
     return params["arg"], params["aux"]

@@ -323,11 +323,9 @@ class FeedForward:
         arg_shapes, _, aux_shapes = symbol.infer_shape(**{d.name: d.shape for d in descs})
         arg_types, _, aux_types = symbol.infer_type(**{d.name: d.dtype for d in descs})
         if arg_shapes is None or arg_types is None:
-            raise FeedForwardError(
-                "FeedForward",
-                "the shapes of the parameters do not follow from those of the inputs",
-                given_by=", ".join(f"{d.name} {d.shape}" for d in descs),
-            )
+            problem = "the shapes of the parameters do not follow from those of the inputs"
+            given_by = ", ".join(f"{d.name} {d.shape}" for d in descs)
+            raise FeedForwardError("FeedForward", problem, given_by=given_by)
         input_names = {d.name for d in descs}
         args = {
             name: nd.zeros(shape, dtype=dtype)

@@ -57,9 +57,8 @@ def _create_kvstore(
     elif isinstance(kvstore, kvs.KVStoreBase):
         store = kvstore
     else:
-        raise InputTypeError(
-            "kvstore", f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
-        )
+        problem = f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
+        raise InputTypeError("kvstore", problem)
     return store, update_on_kvstore and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
 
 

@@ -187,15 +187,12 @@ def grad_req_by_argument(
         return dict.fromkeys(names, "null")
     if isinstance(grad_req, list | tuple):
         if len(grad_req) != len(names):
-            raise ArgumentValueError(
-                "group: grad_req",
-                f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
-            )
+            problem = f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}"
+            raise ArgumentValueError("group: grad_req", problem)
         return dict(zip(names, parse_grad_req(grad_req, names), strict=True))
     if not isinstance(grad_req, str | Mapping):
-        raise ArgumentValueError(
-            "group: grad_req", f"{grad_req!r}, expected a text, a list or a dict"
-        )
+        problem = f"{grad_req!r}, expected a text, a list or a dict"
+        raise ArgumentValueError("group: grad_req", problem)
     default = grad_req if isinstance(grad_req, str) else "write"
     named = {} if isinstance(grad_req, str) else grad_req
     complete = {n: named.get(n, default if n in differentiated else "null") for n in names}
@@ -218,10 +215,8 @@ def group2ctxs_per_context(group2ctxs: Any, count: int) -> list[ContextGroups | 
     if isinstance(group2ctxs, Sequence) and not isinstance(group2ctxs, str):
         _check_count(group2ctxs, count, "")
         return list(group2ctxs)
-    raise ModuleUsageError(
-        "group: group2ctxs",
-        f"{group2ctxs!r}, expected a dict from ctx_group to context, or a list of such dicts",
-    )
+    problem = f"{group2ctxs!r}, expected a dict from ctx_group to context, or a list of such dicts"
+    raise ModuleUsageError("group: group2ctxs", problem)
 
 
 def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
@@ -238,11 +233,9 @@ def as_data_desc(desc: Any) -> DataDesc:
     match desc:
         case [str(), shape, *_] if isinstance(shape, Iterable) and not isinstance(shape, str):
             return DataDesc(*desc)
-    raise DataArgumentError(
-        "data_shapes, label_shapes",
-        f"{shorten(repr(desc))} in place of a name and a shape",
-        hint="[('data', (32, 784))], or the provide_data of an iterator",
-    )
+    problem = f"{shorten(repr(desc))} in place of a name and a shape"
+    hint = "[('data', (32, 784))], or the provide_data of an iterator"
+    raise DataArgumentError("data_shapes, label_shapes", problem, hint=hint)
 
 
 def batch_inputs(shapes: Sequence[Any], rows: int | None) -> tuple[list[BatchInput], int]:
@@ -256,10 +249,8 @@ def batch_inputs(shapes: Sequence[Any], rows: int | None) -> tuple[list[BatchInp
         if axis < 0:
             continue
         if rows is not None and desc.shape[axis] != rows:
-            raise BatchError(
-                f"group: input {desc.name!r}",
-                f"shape {tuple(desc.shape)} with {desc.shape[axis]} rows, expected {rows}",
-                because="all data and labels of a batch have the same number of rows",
-            )
+            problem = f"shape {tuple(desc.shape)} with {desc.shape[axis]} rows, expected {rows}"
+            because = "all data and labels of a batch have the same number of rows"
+            raise BatchError(f"group: input {desc.name!r}", problem, because=because)
         rows = desc.shape[axis]
     return inputs, rows or 0

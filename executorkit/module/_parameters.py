@@ -82,11 +82,9 @@ class ParameterStore:
                         actions.append(_copy_action(name, values[name], array))
                     continue
                 if values is not None and not spec.allow_missing:
-                    raise MissingParameterError(
-                        f"init_params: {name!r}",
-                        "it is not among the given parameters",
-                        hint="allow_missing=True initialises such parameters",
-                    )
+                    problem = "it is not among the given parameters"
+                    hint = "allow_missing=True initialises such parameters"
+                    raise MissingParameterError(f"init_params: {name!r}", problem, hint=hint)
                 if spec.initializer is not None or values is None:
                     actions.append(
                         _initialise_action(spec.initializer, name, attributes.get(name), array)
@@ -116,9 +114,6 @@ def _initialise_action(
     initializer: Any, name: str, attributes: Mapping[str, str] | None, array: NDArray
 ) -> Callable[[], Any]:
     if not callable(initializer):
-        raise InputTypeError(
-            f"init_params: {name!r}",
-            f"the initializer is {initializer!r}, expected a function of name and array",
-            hint="mx.init.Xavier()",
-        )
+        problem = f"the initializer is {initializer!r}, expected a function of name and array"
+        raise InputTypeError(f"init_params: {name!r}", problem, hint="mx.init.Xavier()")
     return lambda: initializer(InitDesc(name, attributes), array)

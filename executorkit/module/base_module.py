@@ -378,10 +378,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         for key, value in entries.items() if isinstance(entries, dict) else enumerate(entries):
             kind, _, name = str(key).partition(":")
             if kind not in params or not name:
-                raise FileFormatError(
-                    f"load_params: {fname}",
-                    f"an entry is called {key!r}, expected 'arg:<name>' or 'aux:<name>'",
-                )
+                problem = f"an entry is called {key!r}, expected 'arg:<name>' or 'aux:<name>'"
+                raise FileFormatError(f"load_params: {fname}", problem)
             params[kind][name] = value
         self.set_params(params["arg"], params["aux"])
 
@@ -391,9 +389,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         require(self, "get_states", "binded", "params_initialized")
         if merge_multi_context:
             problem = "states are not merged"
-            raise ModuleUsageError(
-                "get_states", problem, hint="get_states(merge_multi_context=False)"
-            )
+            hint = "get_states(merge_multi_context=False)"
+            raise ModuleUsageError("get_states", problem, hint=hint)
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
@@ -669,12 +666,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             return batches
         counts = sorted({len(outputs) for outputs in batches})
         if len(counts) > 1:
-            raise ModuleUsageError(
-                "predict",
-                f"batches have {' and '.join(map(str, counts))} outputs",
-                because="buckets may differ in their number of outputs",
-                hint="merge_batches=False",
-            )
+            problem = f"batches have {' and '.join(map(str, counts))} outputs"
+            because = "buckets may differ in their number of outputs"
+            raise ModuleUsageError("predict", problem, because=because, hint="merge_batches=False")
         merged = [nd.concatenate(list(arrays)) for arrays in zip(*batches, strict=True)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 

@@ -76,9 +76,8 @@ class BucketingModule(BaseModule, DataParallel):
     ) -> None:
         super().__init__(logger=logger)
         if default_bucket_key is None:
-            raise ModuleUsageError(
-                "BucketingModule", "default_bucket_key is missing", hint="the largest key"
-            )
+            problem = "default_bucket_key is missing"
+            raise ModuleUsageError("BucketingModule", problem, hint="the largest key")
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
         self._context = context
@@ -182,9 +181,8 @@ class BucketingModule(BaseModule, DataParallel):
         Each file appears whole or not at all.
         """
         if not self._buckets:
-            raise ModuleUsageError(
-                "save_checkpoint", "there is no bucket yet", hint="bind(...) first"
-            )
+            problem = "there is no bucket yet"
+            raise ModuleUsageError("save_checkpoint", problem, hint="bind(...) first")
         self.save_params(f"{prefix}-{int(epoch):04d}.params")
         for key in self._buckets:
             symbol = self._call_sym_gen(key)[0]

@@ -358,9 +358,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         Raises AssertionError if the group was not bound for training.
         """
         if not self.for_training:
-            raise ModuleUsageError(
-                "backward", "the group is bound for inference", hint="bind with for_training=True"
-            )
+            problem = "the group is bound for inference"
+            raise ModuleUsageError("backward", problem, hint="bind with for_training=True")
         self.core.backward(self._head_gradients(out_grads))
 
     def _head_gradients(self, out_grads: Any) -> list[PerDevice | None] | None:
@@ -397,9 +396,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """For each state the arrays of all devices. They are not merged: AssertionError."""
         if merge_multi_context:
-            raise ModuleUsageError(
-                "get_states", "states are not merged", hint="get_states(merge_multi_context=False)"
-            )
+            hint = "get_states(merge_multi_context=False)"
+            raise ModuleUsageError("get_states", "states are not merged", hint=hint)
         return self.state_arrays
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
@@ -431,11 +429,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
 
         (With several devices MXNet fails to merge where there is a None.)"""
         if not self.inputs_need_grad:
-            raise ModuleUsageError(
-                "get_input_grads",
-                "the group is bound without gradients of its inputs",
-                hint="bind with inputs_need_grad=True",
-            )
+            problem = "the group is bound without gradients of its inputs"
+            hint = "bind with inputs_need_grad=True"
+            raise ModuleUsageError("get_input_grads", problem, hint=hint)
         if not merge_multi_context:
             return self.input_grad_arrays or []
         return [

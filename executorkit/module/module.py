@@ -243,9 +243,8 @@ class Module(BaseModule, DataParallel):
 
     def _bind(self, spec: BindSpec) -> None:
         if spec.inputs_need_grad and not spec.for_training:
-            raise ModuleUsageError(
-                "bind", "inputs_need_grad is for training", hint="for_training=True"
-            )
+            problem = "inputs_need_grad is for training"
+            raise ModuleUsageError("bind", problem, hint="for_training=True")
         data, labels = data_descs(
             self._data_names, self._label_names, spec.data_shapes, spec.label_shapes, "bind"
         )

@@ -134,9 +134,8 @@ class PythonLossModule(PythonModule):
         if out_grads is not None:
             raise ModuleUsageError("backward", "a loss takes no head gradients")
         if not self.for_training:
-            raise ModuleUsageError(
-                "backward", "bound for inference", hint="bind with for_training=True"
-            )
+            problem = "bound for inference"
+            raise ModuleUsageError("backward", problem, hint="bind with for_training=True")
         self._backward_impl()
 
     def _backward_impl(self) -> None:

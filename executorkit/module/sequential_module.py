@@ -131,11 +131,9 @@ class SequentialModule(BaseModule):
             for number, module in enumerate(self._modules):
                 for name in module.get_params()[position]:
                     if name in owners:
-                        raise ModuleUsageError(
-                            f"init_params: {kind} {name!r}",
-                            f"modules {owners[name]} and {number} of the chain both have it",
-                            hint="give operators names of their own (name=...)",
-                        )
+                        problem = f"modules {owners[name]} and {number} of the chain both have it"
+                        hint = "give operators names of their own (name=...)"
+                        raise ModuleUsageError(f"init_params: {kind} {name!r}", problem, hint=hint)
                     owners[name] = number
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
@@ -200,9 +198,8 @@ class SequentialModule(BaseModule):
         """
         require(self, "check_finite", "binded", "params_initialized")
         if out_grads is not None:
-            raise ModuleUsageError(
-                "check_finite", "a chain takes no out_grads", hint="run backward first"
-            )
+            problem = "a chain takes no out_grads"
+            raise ModuleUsageError("check_finite", problem, hint="run backward first")
         report = FiniteReport((), 0, (), (), ())
         for module in self._modules:
             if not isinstance(module, PythonModule):
@@ -235,8 +232,6 @@ def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number
 def _renamed(shapes: Sequence[Any], names: Sequence[str], number: int) -> list[DataDesc]:
     """Shapes in order under the names of a module's inputs."""
     if len(shapes) != len(names):
-        raise ModuleUsageError(
-            f"module {number} of the chain",
-            f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})",
-        )
+        problem = f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})"
+        raise ModuleUsageError(f"module {number} of the chain", problem)
     return [DataDesc(name, shape) for name, (_, shape) in zip(names, shapes, strict=True)]

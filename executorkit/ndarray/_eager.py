@@ -98,18 +98,15 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
     if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
         raise InputTypeError(f"operator {op.name}", f"out is {out!r}, expected NDArrays")
     if len(targets) != len(results):
-        raise MXNetError(
-            f"operator {op.name}", f"out holds {len(targets)} arrays, expected {len(results)}"
-        )
+        problem = f"out holds {len(targets)} arrays, expected {len(results)}"
+        raise MXNetError(f"operator {op.name}", problem)
     for target, value in zip(targets, results, strict=True):
         if target.shape != value.shape:
-            raise ShapeError(
-                f"operator {op.name}", f"out is {target.shape}, expected {value.shape}"
-            )
+            problem = f"out is {target.shape}, expected {value.shape}"
+            raise ShapeError(f"operator {op.name}", problem)
         if target.storage.dtype != value.dtype:
-            raise DTypeError(
-                f"operator {op.name}", f"out is {target.dtype_name}, expected {value.dtype.name}"
-            )
+            problem = f"out is {target.dtype_name}, expected {value.dtype.name}"
+            raise DTypeError(f"operator {op.name}", problem)
     for target, value in zip(targets, results, strict=True):
         device = target._context.device
         target.assign(value if value.devices() == {device} else jax.device_put(value, device))
@@ -396,11 +393,8 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
     if device == source:
         return array.value
     if device.platform != "cpu" or source.platform != "cpu":
-        raise MXNetError(
-            f"operator {op.name}",
-            f"its inputs are in {context} and in {array._context}",
-            hint=f"x.as_in_context(mx.{context})",
-        )
+        problem = f"its inputs are in {context} and in {array._context}"
+        raise MXNetError(f"operator {op.name}", problem, hint=f"x.as_in_context(mx.{context})")
     return jax.device_put(array.value, device)
 
 
@@ -455,9 +449,8 @@ def _context(ctx: Any) -> Context:
             raise ValueError
         return Context(kind, int(number.removesuffix(")")))
     except (KeyError, ValueError):
-        raise AttributeValueError(
-            "ctx", f"{ctx!r} is no context", hint="mx.cpu(0), or the text 'cpu(0)'"
-        ) from None
+        problem = f"{ctx!r} is no context"
+        raise AttributeValueError("ctx", problem, hint="mx.cpu(0), or the text 'cpu(0)'") from None
 
 
 def _run(
@@ -493,9 +486,8 @@ def _jitted(
             error.add_note(f"in operator {op.name}: {describe_inputs(op, params, arrays)}")
             raise
         except (TypeError, ValueError) as error:
-            raise ShapeError(
-                f"operator {op.name}", str(error), given_by=describe_inputs(op, params, arrays)
-            ) from error
+            given_by = describe_inputs(op, params, arrays)
+            raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error
 
     run.__name__ = op.name
     checks = op.checks_values(params)

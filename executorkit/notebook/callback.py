@@ -111,11 +111,9 @@ class LiveLearningCurve(Viewed):
         training = which == "training"
         metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
         if self.metric_name not in metrics:
-            raise UnknownNameError(
-                "LiveLearningCurve",
-                f"there is no metric {self.metric_name!r}",
-                hint=" or ".join(map(repr, metrics)),
-            )
+            problem = f"there is no metric {self.metric_name!r}"
+            hint = " or ".join(map(repr, metrics))
+            raise UnknownNameError("LiveLearningCurve", problem, hint=hint)
         batch = param.nbatch if training else None
         self._records[which].append((param.epoch, batch, float(metrics[self.metric_name])))
 
@@ -173,11 +171,9 @@ class PandasLogger:
         try:
             import pandas
         except ImportError:
-            raise MissingDependencyError(
-                "PandasLogger",
-                "pandas is not installed",
-                hint="pip install pandas, or LiveLearningCurve, which needs none",
-            ) from None
+            problem = "pandas is not installed"
+            hint = "pip install pandas, or LiveLearningCurve, which needs none"
+            raise MissingDependencyError("PandasLogger", problem, hint=hint) from None
         self._frame = pandas.DataFrame
         self.batch_size = batch_size
         self.frequent = frequent

@@ -240,16 +240,13 @@ def _overwrite_constants(steps: Sequence[GraphStep], arrays: dict[str, np.ndarra
 def _check_inputs(inputs: Sequence[str], shapes: Mapping[str, Shape]) -> None:
     missing = [name for name in inputs if name not in shapes]
     if missing:
-        raise MissingParameterError(
-            "export to ONNX",
-            f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}",
-            hint="their shapes if they are inputs, or the parameters with these names",
-        )
+        problem = f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}"
+        hint = "their shapes if they are inputs, or the parameters with these names"
+        raise MissingParameterError("export to ONNX", problem, hint=hint)
 
 
 def _check_opset(library: Any, opset: int) -> None:
     newest = library.defs.onnx_opset_version()
     if not OPSET <= opset <= newest:
-        raise ArgumentValueError(
-            "export to ONNX", f"opset_version={opset}, expected {OPSET} to {newest}"
-        )
+        problem = f"opset_version={opset}, expected {OPSET} to {newest}"
+        raise ArgumentValueError("export to ONNX", problem)

@@ -100,9 +100,8 @@ def open_shapes(
             dimensions.append(_probed(graph, inputs, fixed, dtypes, name, places))
         except MXNetError as error:
             if name is not None and free != "batch":
-                raise ShapeError(
-                    f"dimension {name!r}", "it cannot vary", because=str(error)
-                ) from None
+                problem = "it cannot vary"
+                raise ShapeError(f"dimension {name!r}", problem, because=str(error)) from None
     return OpenShapes(inferred.values, tuple(dimensions))
 
 
@@ -123,10 +122,8 @@ def _requests(
     unnamed: list[tuple[str | None, list[Place]]] = []
     for name, lengths in free.items():
         if len(lengths) != len(inputs[name]):
-            raise ShapeError(
-                f"free dimensions of {name!r}",
-                f"{len(lengths)} lengths for an input of shape {shape_text(inputs[name])}",
-            )
+            problem = f"{len(lengths)} lengths for an input of shape {shape_text(inputs[name])}"
+            raise ShapeError(f"free dimensions of {name!r}", problem)
         for axis, length in enumerate(lengths):
             if isinstance(length, str):
                 named.setdefault(length, []).append((name, axis))

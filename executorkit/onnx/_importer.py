@@ -43,9 +43,8 @@ def import_model(
     model = load_model(model_file)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     if opset < 7:
-        raise FileFormatError(
-            os.fspath(model_file), f"its operators are of opset {opset}, expected 7 or newer"
-        )
+        problem = f"its operators are of opset {opset}, expected 7 or newer"
+        raise FileFormatError(os.fspath(model_file), problem)
     return _Importer(library, model, opset, os.fspath(model_file)).run()
 
 
@@ -89,11 +88,9 @@ class _Importer:
                 for output in node.output:
                     self.values[output] = sym.Variable(output)
             except Exception as error:  # attributes and inputs of any kind and number
-                raise FileFormatError(
-                    f"{self.path}, {where}",
-                    "it is malformed",
-                    because=f"{type(error).__name__}: {shorten(error)}",
-                ) from error
+                problem = "it is malformed"
+                because = f"{type(error).__name__}: {shorten(error)}"
+                raise FileFormatError(f"{self.path}, {where}", problem, because=because) from error
         refuse_nodes("this ONNX model needs what is not served", problems)
         heads = [self._symbol(v.name) for v in self.model.graph.output]
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
@@ -192,9 +189,8 @@ class _Importer:
             return value
         if isinstance(value, np.ndarray):
             return self._variable(name, value)
-        raise UnknownOperatorError(
-            "import of ONNX", f"output {name!r} depends on shapes that are not in the file"
-        )
+        problem = f"output {name!r} depends on shapes that are not in the file"
+        raise UnknownOperatorError("import of ONNX", problem)
 
     def _variable(self, name: str, contents: np.ndarray) -> Symbol:
         """A variable for a constant; MXNet has no arrays without axes."""

@@ -85,9 +85,8 @@ def check(library: Any, model: Any) -> None:
     try:
         library.checker.check_model(model, full_check=True)
     except (library.checker.ValidationError, library.shape_inference.InferenceError) as error:
-        raise UnknownOperatorError(
-            "export to ONNX", "ONNX refuses the model", because=str(error).strip()
-        ) from None
+        problem = "ONNX refuses the model"
+        raise UnknownOperatorError("export to ONNX", problem, because=str(error).strip()) from None
 
 
 def _parameter_bytes(model: Any) -> int:
@@ -160,9 +159,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         model = library.load(os.fspath(path))
     except Exception as error:
-        raise FileFormatError(
-            os.fspath(path), "it cannot be read as an ONNX model", because=str(error)
-        ) from None
+        problem = "it cannot be read as an ONNX model"
+        raise FileFormatError(os.fspath(path), problem, because=str(error)) from None
     if not model.graph.node and not model.graph.output:
         raise FileFormatError(os.fspath(path), "it holds no graph of ONNX")
     return model

@@ -111,11 +111,9 @@ def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
     if isinstance(params, list | tuple) and all(isinstance(p, Mapping) for p in params):
         params = {name: array for part in params for name, array in part.items()}
     if not isinstance(sym, Symbol) or not isinstance(params, Mapping):
-        raise InputTypeError(
-            "export_model",
-            f"sym is {type(sym).__name__} and params is {type(params).__name__}",
-            hint="a symbol and a dict of parameters, or the paths of both files",
-        )
+        problem = f"sym is {type(sym).__name__} and params is {type(params).__name__}"
+        hint = "a symbol and a dict of parameters, or the paths of both files"
+        raise InputTypeError("export_model", problem, hint=hint)
     return sym, _by_plain_name(params)
 
 
@@ -132,11 +130,8 @@ def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str])
     for order in (names, every):
         if len(values) == len(order):
             return dict(zip(order, values, strict=True))
-    raise ArgumentValueError(
-        "export_model",
-        f"{what} has {len(values)} entries, expected {len(names)}",
-        because=f"the inputs are {', '.join(names)}",
-    )
+    problem = f"{what} has {len(values)} entries, expected {len(names)}"
+    raise ArgumentValueError("export_model", problem, because=f"the inputs are {', '.join(names)}")
 
 
 def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
@@ -185,8 +180,6 @@ def import_to_gluon(model_file: Any, ctx: Any) -> NoReturn:
 
     Raises :class:`NotSupportedError`.
     """
-    raise NotSupportedError(
-        "contrib.onnx.import_to_gluon",
-        "Gluon is not part of executorkit",
-        hint="sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)",
-    )
+    problem = "Gluon is not part of executorkit"
+    hint = "sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)"
+    raise NotSupportedError("contrib.onnx.import_to_gluon", problem, hint=hint)

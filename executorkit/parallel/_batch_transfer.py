@@ -120,12 +120,9 @@ def _check(value: Any, whole: BatchInput, where: str) -> None:
     if not isinstance(value, NDArray | np.ndarray):
         raise _no_array(value, where)
     if tuple(value.shape) != whole.shape:
-        raise BatchError(
-            where,
-            f"shape {tuple(value.shape)}, expected {whole.shape}",
-            because="the group is bound to that shape",
-            hint="reshape the group, or have the iterator pad its last batch",
-        )
+        problem = f"shape {tuple(value.shape)}, expected {whole.shape}"
+        hint = "reshape the group, or have the iterator pad its last batch"
+        raise BatchError(where, problem, because="the group is bound to that shape", hint=hint)
 
 
 def _is_whole(

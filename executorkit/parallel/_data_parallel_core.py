@@ -86,9 +86,8 @@ class DataParallelCore:
         self.grad_req = list(grad_req)
         self.group2ctxs = list(group2ctxs or [None] * len(self.contexts))
         if len(self.slices) != len(self.contexts):
-            raise SliceError(
-                "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
-            )
+            problem = f"{len(self.slices)} slices, expected one for each of {self.contexts}"
+            raise SliceError("group", problem)
         warn_of_shared_cpus(self.contexts)
         self.options = current_options()
         self.graph = graph = graph_of(symbol.heads)
@@ -150,12 +149,10 @@ class DataParallelCore:
             f"{n}: {s}" for n, s in zip(names, all_shapes, strict=True) if not is_fully_known(s)
         ]
         if unknown:
-            raise MXNetError(
-                "group",
-                f"these shapes cannot be inferred: {', '.join(unknown)}",
-                given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs",
-                hint="give their shapes in data_shapes or label_shapes",
-            )
+            problem = f"these shapes cannot be inferred: {', '.join(unknown)}"
+            given_by = ", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs"
+            hint = "give their shapes in data_shapes or label_shapes"
+            raise MXNetError("group", problem, given_by=given_by, hint=hint)
         return inferred
 
     def _bind_pmapped(self, inferred: InferenceResult) -> PmapExecutor | None:

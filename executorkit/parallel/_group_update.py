@@ -47,11 +47,8 @@ def set_parameters(
                 where = f"set_params: {what} {name!r}"
                 writes += _parameter_writes(arrays[names.index(name)], value, where)
             elif not allow_extra:
-                raise BindError(
-                    "set_params",
-                    f"{name!r} is not an {what} of this symbol",
-                    hint="allow_extra=True to skip such names",
-                )
+                problem = f"{name!r} is not an {what} of this symbol"
+                raise BindError("set_params", problem, hint="allow_extra=True to skip such names")
     complete(lambda: [target.assign(value, shared) for target, value, shared in writes])
 
 

@@ -110,11 +110,9 @@ class ReplicatedArray(Sequence[NDArray]):
     def __setitem__(self, index: int, value: NDArray) -> None:
         """Lets ``arrays[k] += x`` work as on a list; other arrays cannot take a member's place."""
         if value is not self[index]:
-            raise InputTypeError(
-                f"arrays[{index}]",
-                "the arrays of a group cannot be replaced",
-                hint=f"write to its contents: arrays[{index}][:] = value",
-            )
+            problem = "the arrays of a group cannot be replaced"
+            hint = f"write to its contents: arrays[{index}][:] = value"
+            raise InputTypeError(f"arrays[{index}]", problem, hint=hint)
 
     def __repr__(self) -> str:
         return repr(list(self))

@@ -31,12 +31,10 @@ def check_arguments(symbol: Symbol) -> None:
     ):
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
-            raise BindError(
-                f"{what} {repeated[0]!r}",
-                f"{names.count(repeated[0])} of them have this name",
-                given_by=", ".join(names),
-                hint="give the operators names of their own (name=...)",
-            )
+            problem = f"{names.count(repeated[0])} of them have this name"
+            given_by = ", ".join(names)
+            hint = "give the operators names of their own (name=...)"
+            raise BindError(f"{what} {repeated[0]!r}", problem, given_by=given_by, hint=hint)
 
 
 class ExecutorGroup(Viewed, DataParallel):
@@ -128,11 +126,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
         """
         labels = data_batch.label
         if labels is None and self._labels:
-            raise BatchTypeError(
-                f"label {self._labels[0].name!r}",
-                f"missing, expected an array of shape {self._labels[0].shape}",
-                given_by="a batch whose label is None",
-            )
+            problem = f"missing, expected an array of shape {self._labels[0].shape}"
+            given_by = "a batch whose label is None"
+            raise BatchTypeError(f"label {self._labels[0].name!r}", problem, given_by=given_by)
         writes = self.core.scattered(self._data, data_batch.data, "data")
         writes += self.core.scattered(self._labels, labels or [], "label")
         for target, value in writes:

@@ -59,12 +59,9 @@ class Donated:
         if not deleted:
             return self.tree
         if self.saved is None:
-            raise MXNetError(
-                "training step",
-                "its parameters are lost",
-                because="the device failed while the program that replaces them was running",
-                hint="load the last checkpoint",
-            )
+            because = "the device failed while the program that replaces them was running"
+            hint = "load the last checkpoint"
+            raise MXNetError("training step", "its parameters are lost", because=because, hint=hint)
         with jax.enable_x64(True):
             for i in deleted:
                 leaves[i] = jax.device_put(self.saved[i], leaves[i].sharding)

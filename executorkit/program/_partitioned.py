@@ -170,11 +170,9 @@ class PartitionedProgram(BaseProgram):
         return False
 
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
-        raise NotSupportedError(
-            "step_function",
-            "the program runs in segments on several contexts",
-            hint="forward, backward, then an update of its own",
-        )
+        problem = "the program runs in segments on several contexts"
+        hint = "forward, backward, then an update of its own"
+        raise NotSupportedError("step_function", problem, hint=hint)
 
     # -- questions -------------------------------------------------------------------------------
 

@@ -231,9 +231,8 @@ def chosen(option: bool | None, variable: str) -> bool | None:
         return option
     text = os.environ.get(variable, "auto")
     if text not in _CHOICES:
-        raise ArgumentValueError(
-            variable, f"{text!r}, expected '0' (never), '1' (always) or 'auto'"
-        )
+        problem = f"{text!r}, expected '0' (never), '1' (always) or 'auto'"
+        raise ArgumentValueError(variable, problem)
     return _CHOICES[text]
 
 

@@ -41,11 +41,8 @@ def compiled_function(
     if name is None:
         return next((compiled[n] for n in reversed(_COMPLETENESS) if n in compiled), None)
     if name not in compiled:
-        raise MXNetError(
-            f"program.{method}",
-            f"no function {name!r} has been compiled",
-            hint=f"one of: {', '.join(sorted(compiled))}" if compiled else "run it first",
-        )
+        hint = f"one of: {', '.join(sorted(compiled))}" if compiled else "run it first"
+        raise MXNetError(f"program.{method}", f"no function {name!r} has been compiled", hint=hint)
     return compiled[name]
 
 

@@ -230,11 +230,9 @@ class _GradientExecutor(Runnable[NDArray]):
 
     def __init__(self, executor: Executor, argnums: tuple[int, ...], training: Training) -> None:
         if executor.group2ctx or executor.runs_eagerly:
-            raise StepError(
-                "Step",
-                "an executor with group2ctx or Python operators cannot be one program",
-                hint="forward, backward, then tx.update on executor.grads()",
-            )
+            problem = "an executor with group2ctx or Python operators cannot be one program"
+            hint = "forward, backward, then tx.update on executor.grads()"
+            raise StepError("Step", problem, hint=hint)
         weights = [executor.arg_arrays[i] for i in argnums]
         super().__init__(
             executor.graph,

@@ -53,11 +53,8 @@ class BatchFeeder:
             fixed = set(inputs)
             unknown = sorted(fixed - set(names))
             if unknown:
-                raise StepError(
-                    "Step: inputs",
-                    f"no argument is called {', '.join(map(repr, unknown))}",
-                    hint="one of: " + ", ".join(names),
-                )
+                problem = f"no argument is called {', '.join(map(repr, unknown))}"
+                raise StepError("Step: inputs", problem, hint="one of: " + ", ".join(names))
         executor = self.executor
         requests = executor.effective_grad_req if executor is not None else self.bound.grad_req
         indices = tuple(
@@ -66,12 +63,9 @@ class BatchFeeder:
             if request != "null" and name not in fixed
         )
         if not indices:
-            raise StepError(
-                "Step",
-                "there is no parameter to train",
-                because="parameters are arguments with a gradient that are no inputs",
-                hint="bind with gradients: simple_bind(grad_req='write', ...)",
-            )
+            because = "parameters are arguments with a gradient that are no inputs"
+            hint = "bind with gradients: simple_bind(grad_req='write', ...)"
+            raise StepError("Step", "there is no parameter to train", because=because, hint=hint)
         return indices
 
     def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:

@@ -205,8 +205,6 @@ def reject_options(**options: Any) -> None:
     """StepError if an option is set that belongs to optax transformations."""
     named = [name for name, is_set in options.items() if is_set]
     if named:
-        raise StepError(
-            "Step",
-            f"{', '.join(named)} cannot be combined with MXNet's optimizers",
-            hint="optimizer.to_optax(names), or the optimizer's own rescale_grad",
-        )
+        problem = f"{', '.join(named)} cannot be combined with MXNet's optimizers"
+        hint = "optimizer.to_optax(names), or the optimizer's own rescale_grad"
+        raise StepError("Step", problem, hint=hint)

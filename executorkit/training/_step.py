@@ -146,11 +146,8 @@ class Step(Viewed):
         """
         for name in batch:
             if name in self.names:
-                raise StepError(
-                    f"step: {name!r}",
-                    "it is a parameter of this step",
-                    hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
-                )
+                hint = f"Step(..., inputs=[{name!r}, ...]), or executor.set_params"
+                raise StepError(f"step: {name!r}", "it is a parameter of this step", hint=hint)
         backend = self._backend
         with backend.lock:
             self._feeder.feed(batch)
