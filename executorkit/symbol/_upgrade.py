@@ -12,8 +12,8 @@ from typing import Literal
 
 from ..errors import AttributeValueError, UnknownOperatorError, shorten
 from ..ops.schema.inference import Params
+from ..ops.schema.operator_modules import unsupported_reason
 from ..ops.schema.operator_registry import OpDef, lookup
-from ..ops.schema.unsupported import unsupported_reason
 from ._compose import operator_attrs
 from ._document import RawNode
 from .node import HIDDEN_KEYS

@@ -9,7 +9,7 @@ import pytest
 
 from executorkit import ops
 from executorkit.ops import OpDef
-from executorkit.ops.schema.unsupported import unsupported_reason
+from executorkit.ops.schema.operator_modules import unsupported_reason
 from tests import _golden
 
 pytestmark = pytest.mark.golden

@@ -20,11 +20,11 @@ from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import (
     Params,
-    ShapeFacts,
     TypeFacts,
     output_dtype,
     same_dtype_among,
     same_shapes,
+    same_shapes_among,
 )
 from ..schema.operator_registry import SHAPE_ATTRIBUTE, register
 from ..value_checks import check_values
@@ -101,13 +101,9 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
         "result (s, ``shape``): a block of numbers for each element. Its dtype is ``dtype`` "
         "(default float32). Gradients are zero."
     )
-    register(name, name[1:], infer_shape=_same_parameters, infer_type=_infer_sample_type)(
-        with_signature(sample, name, doc, d.arrays, attrs, random=True)
-    )
-
-
-def _same_parameters(s: ShapeFacts, p: Params) -> None:
-    s.same(*(n for n in s if not n.startswith("out")))
+    register(
+        name, name[1:], infer_shape=same_shapes_among(*d.arrays), infer_type=_infer_sample_type
+    )(with_signature(sample, name, doc, d.arrays, attrs, random=True))
 
 
 def _infer_sample_type(t: TypeFacts, p: Params) -> None:

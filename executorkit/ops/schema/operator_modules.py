@@ -9,6 +9,7 @@ user too, is there as well.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
@@ -17,7 +18,6 @@ from ..._support.unserved import absent_attribute
 from ...errors import NotSupportedError
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
 from .operator_registry import OpDef, lookup
-from .unsupported import unsupported_reason
 
 #: ``call(op, func_name, args, kwargs)``: runs or composes an operator.
 OperatorCall = Callable[[OpDef, str, tuple[Any, ...], dict[str, Any]], Any]
@@ -154,3 +154,37 @@ def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
     if reason is None:
         return absent_attribute(module, name, names)
     return f"module {module!r} has no attribute {name!r}\n  because it is not served: {reason}"
+
+
+#: Patterns of names without an operator, and reasons. All other names of MXNet's registry are
+#: matched, and names of plugins and builds that are not in it too.
+_REASONS: tuple[tuple[str, str], ...] = (
+    (
+        r"_np_|_npi_|_npx_|_backward_npi?_|.*_np_",
+        "NumPy interface (mx.np, mx.npx), no part of symbols",
+    ),
+    (
+        r"_backward_|_broadcast_backward|_contrib_backward_|_split_v2_backward",
+        "gradient of another operator: JAX derives it",
+    ),
+    (r"_contrib_dgl_|_contrib_edge_id$", "graph sampling on CSR matrices (DGL)"),
+    (r"_sparse_", "sparse storage: arrays here are dense"),
+    (r"_cv|_imdecode$", "works on images on the host, on arrays only: mx.image"),
+    (r"_TensorRT$|_contrib_tvm_|_tvm|_fused_op$|_FusedOp", "code generator of a GPU build"),
+    (r"_NDArray$|_Native$", "holds pointers into the process that made it: see Custom"),
+    (
+        r"_CachedOp|_CrossDeviceCopy$|_CustomFunction$|_NoGradient$|_set_value$|_zeros_without_dtype$",
+        "internal to MXNet's engine, never in a file",
+    ),
+    (r"_contrib_quantize_asym$|_contrib_quantized_rnn$", "quantised recurrent networks"),
+    (r"Caffe|Torch", "plugin that runs another framework"),
+)
+
+
+def unsupported_reason(name: str) -> str | None:
+    """The reason why the operator that MXNet calls ``name`` is not supported, None if unknown.
+
+    >>> unsupported_reason("_npi_einsum")
+    'NumPy interface (mx.np, mx.npx), no part of symbols'
+    """
+    return next((reason for names, reason in _REASONS if re.match(names, name)), None)

@@ -149,9 +149,7 @@ def cpu_kernels(
 
 
 def _for_platform(cpu: Any, default: Any, *arrays: Array) -> Array:
-    if cpu is None:
-        return default(*arrays)
-    return for_platform(*arrays, cpu=cpu, default=default)
+    return default(*arrays) if cpu is None else for_platform(*arrays, cpu=cpu, default=default)
 
 
 def _forward(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> Array:
