@@ -1,7 +1,5 @@
 """``mx.contrib.onnx``: ONNX models, written and read (the functions of ``mx.onnx``)."""
 
-from __future__ import annotations
-
 from ..onnx import (
     export_model as export_model,
     get_model_metadata as get_model_metadata,

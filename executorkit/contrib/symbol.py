@@ -1,7 +1,5 @@
 """``mx.contrib.symbol``: the operators of ``mx.sym.contrib``, made when they are looked up."""
 
-from __future__ import annotations
-
 from ..symbol import contrib as _contrib
 
 __getattr__, __dir__ = _contrib.__getattr__, _contrib.__dir__

@@ -1,7 +1,5 @@
 """``mx.nd._internal``: the operators whose names begin with an underscore. Made when looked up."""
 
-from __future__ import annotations
-
 from ._array_operators import array_module
 from ._ndarray import NDArray
 

@@ -1,7 +1,5 @@
 """``mx.nd.linalg``: linear algebra on batches of matrices. Made when looked up."""
 
-from __future__ import annotations
-
 from ._array_operators import array_module
 from ._ndarray import NDArray
 

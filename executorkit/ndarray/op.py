@@ -1,7 +1,5 @@
 """``mx.nd.op``: the operators by their plain names. Made when looked up."""
 
-from __future__ import annotations
-
 from ._array_operators import array_module
 from ._ndarray import NDArray
 
