@@ -8,6 +8,7 @@ exception the state has to be the one before the step or the one after it, bit f
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import FrameType
@@ -60,7 +61,8 @@ class Interrupter:
         return self.place is not None
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        if self.place is not None:
+        # Python ignores the exceptions of weak references' callbacks.
+        if self.place is not None or frame.f_code.co_filename == weakref.__file__:
             return None
         frame.f_trace_opcodes = self._events == "opcode"
         frame.f_trace_lines = self._events == "line"

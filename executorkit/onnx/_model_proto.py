@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._files import open_to_read, write_atomically
-from ..errors import FileFormatError, UnknownOperatorError
+from ..errors import FileFormatError, UnknownOperatorError, shorten
 from ._draft import GraphDraft, Value
 from ._free_dimensions import OpenShapes, Origins
 from ._library import TYPE_NUMBERS, require_onnx
@@ -163,4 +163,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise FileFormatError(os.fspath(path), problem, because=str(error)) from None
     if not model.graph.node and not model.graph.output:
         raise FileFormatError(os.fspath(path), "it holds no graph of ONNX")
+    for name in _names(model.graph):
+        if not isinstance(name, str):
+            raise FileFormatError(os.fspath(path), f"the name {shorten(name)} is no text in UTF-8")
     return model
+
+
+def _names(graph: Any) -> Iterator[Any]:
+    """All names in a graph; Protocol Buffers give bytes for those that are no text."""
+    for value in (*graph.input, *graph.output, *graph.initializer):
+        yield value.name
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)

@@ -18,6 +18,7 @@ def _batches():
     return mx.io.NDArrayIter(np.zeros((8, 5)), np.zeros(8), 4)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 def test_an_executor_tells_its_inputs_and_its_last_run():
     executor = _net().simple_bind(mx.cpu(), data=(4, 5))
     words = (
