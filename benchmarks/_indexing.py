@@ -68,10 +68,7 @@ def cases(mx: Any) -> Iterator[Case]:
                    {"data": rng.randint(0, 1000, 4096)})  # fmt: skip
     scores = {"data": rng.randn(64, 20000)}
     yield from both(
-        "topk, 100 of 20000, 64 rows",
-        sym.topk(data, k=100, ret_typ="value"),
-        scores,
-        "data",
+        "topk, 100 of 20000, 64 rows", sym.topk(data, k=100, ret_typ="value"), scores, "data"
     )
     yield Case("topk, indices of 5 of 1000, 256 rows", sym.topk(data, k=5),
                    {"data": rng.randn(256, 1000)})  # fmt: skip

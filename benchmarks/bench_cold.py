@@ -43,9 +43,7 @@ FIRST_CALLS: dict[str, tuple[str, int, int, str]] = {
 }
 #: Environment of MXNet for lines that its library for CPUs refuses: "could not create a primitive
 #: descriptor for a reorder primitive".
-MXNET_ENVIRONMENT = {
-    "script: generator and discriminator, 20 steps": {"MXNET_MKLDNN_ENABLED": "0"},
-}
+MXNET_ENVIRONMENT = {"script: generator and discriminator, 20 steps": {"MXNET_MKLDNN_ENABLED": "0"}}
 #: Seconds of a line in a fresh process: ``measure(python, package, environment)``.
 Measure = Callable[[str, str, Mapping[str, str]], float]
 Row = dict[str, Any]

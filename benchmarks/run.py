@@ -180,11 +180,7 @@ class Comparison:
         calls = max(1, min(1000, int(0.01 / max(each))))
         pairs = max(3, min(40, int(self.budget / ((calls + 1) * sum(each) + 2 * pause))))
         times = alternate(lambda: seconds_of_ours(calls), lambda: seconds_of_theirs(calls), pairs)
-        return {
-            "ours": times.ours * 1e3,
-            f"{other}_ms": times.theirs * 1e3,
-            other: times.ratio,
-        }
+        return {"ours": times.ours * 1e3, f"{other}_ms": times.theirs * 1e3, other: times.ratio}
 
     def _beside(
         self, library: str, python: str, folder: Path, modes: Mapping[str, Any],

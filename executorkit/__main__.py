@@ -3,8 +3,6 @@
 Its commands are inspect, run, export, coverage, im2rec and demo.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

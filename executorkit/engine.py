@@ -4,8 +4,6 @@ Executors compile a graph to one program, and ``forward`` and ``backward`` are d
 result is read, so that there is nothing left to be put together.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

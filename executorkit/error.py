@@ -1,7 +1,5 @@
 """``mx.error``: MXNet's exceptions, and the registration of further ones by name."""
 
-from __future__ import annotations
-
 from .base import error_types as error_types, register_error as register_error
 from .errors import MXNetError as MXNetError
 

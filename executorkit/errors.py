@@ -6,8 +6,6 @@ for MXNet still work. A message is worded from its parts: where, what was expect
 why, what to try.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 import struct

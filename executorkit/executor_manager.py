@@ -27,8 +27,6 @@ CPU devices for each of two processes, no launcher is needed::
 started as ``python train.py 0 & python train.py 1``, before anything else has used JAX.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

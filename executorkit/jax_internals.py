@@ -3,8 +3,6 @@
 No other file reads any, so that this one is all that has to follow a change of JAX.
 """
 
-from __future__ import annotations
-
 from operator import attrgetter
 from typing import Any
 

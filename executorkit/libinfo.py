@@ -1,7 +1,5 @@
 """``mx.libinfo``: the version of MXNet that executorkit follows. There is no shared library."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from .errors import NotSupportedError

@@ -1,7 +1,5 @@
 """``mx.library``: libraries of operators compiled for MXNet, which cannot be loaded here."""
 
-from __future__ import annotations
-
 import os
 
 from .errors import FileAccessError, NotSupportedError

@@ -4,8 +4,6 @@ logger = mx.log.get_logger("training", level=mx.log.INFO)
 logger.info("epoch %d", 3)  # I0131 12:00:00 4711 /home/me/train.py:main:7] epoch 3
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import warnings

@@ -4,8 +4,6 @@ A scheduler is called with a number of updates that never decreases, and remembe
 as in MXNet. ``scheduler.to_optax()`` is the same schedule as a pure function, for programs.
 """
 
-from __future__ import annotations
-
 import itertools
 import logging
 import math

@@ -3,8 +3,6 @@
 Newer scripts use :mod:`executorkit.lr_scheduler`.
 """
 
-from __future__ import annotations
-
 import logging
 
 from .errors import ArgumentValueError, NotSupportedError

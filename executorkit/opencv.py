@@ -7,8 +7,6 @@ An image of more pixels than ``EXECUTORKIT_MAX_PIXELS`` in the environment (2**2
 refused before it is decoded: a file of 1 KiB can claim any size.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import struct

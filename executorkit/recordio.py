@@ -4,8 +4,6 @@ A record is a sequence of bytes. Files are MXNet's (dmlc's RecordIO), byte for b
 packed and unpacked by OpenCV (the extra ``image``).
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import numbers

@@ -3,8 +3,6 @@
 Each base class has its own names, which are case-insensitive.
 """
 
-from __future__ import annotations
-
 import difflib
 import json
 import warnings

@@ -3,8 +3,6 @@
 if mx.runtime.Features().is_enabled("CUDA"): ...
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.util import find_spec

@@ -5,8 +5,6 @@ served. Its switch to NumPy *arrays* belongs to ``mx.np`` and Gluon, which are n
 on raises NotSupportedError.
 """
 
-from __future__ import annotations
-
 import functools
 import operator
 import os

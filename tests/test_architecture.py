@@ -44,13 +44,13 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1097, "_files": 446, "_support": 574, "callback": 297, "contrib": 1598, "data": 56,
-    "debugging": 679, "display": 2038, "executor": 3048, "executorkit": 3699, "export": 790,
-    "gluon": 259, "image": 2284, "initializer": 718, "inspection": 730, "io": 3234,
-    "jaxpr_interpreter": 2470, "jaxprs": 500, "kvstore": 733, "lowering": 4854, "metric": 1473,
-    "model": 1078, "module": 3346, "ndarray": 4575, "notebook": 332, "onnx": 4903, "ops": 16876,
-    "optimizer": 3329, "parallel": 2364, "profiler": 926, "program": 5990, "rnn": 1408,
-    "symbol": 3118, "test_utils": 1540, "training": 1110, "visualization": 497,
+    "_cli": 1093, "_files": 433, "_support": 560, "callback": 293, "contrib": 1553, "data": 54,
+    "debugging": 677, "display": 2026, "executor": 2969, "executorkit": 3653, "export": 786,
+    "gluon": 244, "image": 2220, "initializer": 693, "inspection": 726, "io": 3183,
+    "jaxpr_interpreter": 2444, "jaxprs": 494, "kvstore": 697, "lowering": 4797, "metric": 1393,
+    "model": 1063, "module": 3212, "ndarray": 4473, "notebook": 324, "onnx": 4813, "ops": 16536,
+    "optimizer": 3254, "parallel": 2305, "profiler": 914, "program": 5926, "rnn": 1374,
+    "symbol": 3031, "test_utils": 1487, "training": 1083, "visualization": 489,
 }  # fmt: skip
 ARGUMENTS = {
     "private_imports_of_tests": (NO_MIRROR,),

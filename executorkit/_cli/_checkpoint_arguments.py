@@ -1,7 +1,5 @@
 """Checkpoints on the command line: files and prefixes, and shapes of inputs."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """The demo's network and training step as a JAX user writes them, without executorkit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Files: atomic writing, reading with errors that name the file, recognition of other formats."""
 
-from __future__ import annotations
-
 from ._atomic_file import remove_leftovers, write_atomically
 from ._file_formats import (
     HEAD,

@@ -5,8 +5,6 @@ process ends. So a temporary file that can be locked belongs to nobody: process 
 reused and differ between containers, decide nothing.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib
@@ -94,10 +92,7 @@ def _write_and_rename(
 
 
 def _fill(
-    file: BinaryIO,
-    target: str,
-    parts: Iterable[Any] | Callable[[BinaryIO], object],
-    durable: bool,
+    file: BinaryIO, target: str, parts: Iterable[Any] | Callable[[BinaryIO], object], durable: bool
 ) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))

@@ -1,7 +1,5 @@
 """Recognition of files by their first bytes, for errors about a file of another kind."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

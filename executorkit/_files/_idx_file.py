@@ -1,7 +1,5 @@
 """Arrays in the idx format of the MNIST files."""
 
-from __future__ import annotations
-
 import gzip
 import math
 import os

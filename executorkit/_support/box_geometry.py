@@ -1,7 +1,5 @@
 """Boxes of objects in images: arrays of rows (left, top, right, bottom)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -3,8 +3,6 @@
 __getattr__, __dir__ = import_path("executorkit.optimizer")  # in optimizer/optimizer.py
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any

@@ -4,8 +4,6 @@ Python names the function that was called last, ``Optimizer.__init__() got an un
 argument 'lr'``, and not what the caller could have written.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterator

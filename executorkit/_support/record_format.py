@@ -7,8 +7,6 @@ is not stored. So a magic word at a multiple of 4 always begins a part, and a re
 the middle of a file.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

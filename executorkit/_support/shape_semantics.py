@@ -5,8 +5,6 @@ NumPy's semantics -1 is an unknown length, ``None`` an unknown rank, ``()`` a sc
 length of an empty axis. Every thread has its own switch, which starts with the default.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 

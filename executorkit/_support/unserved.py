@@ -6,8 +6,6 @@ MissingDependencyError: executorkit.autograd: it is not part of executorkit
   try: executor.backward(), or jax.grad of a function around symbol.to_jax()
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection
 from importlib.abc import MetaPathFinder

@@ -1,7 +1,5 @@
 """Callbacks that write speed and metrics to the log, and checkpoints to files."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Mapping

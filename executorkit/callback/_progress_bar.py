@@ -1,7 +1,5 @@
 """A progress bar over an epoch's batches."""
 
-from __future__ import annotations
-
 import logging
 import math
 import sys

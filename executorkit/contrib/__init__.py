@@ -6,8 +6,6 @@ of the operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
 ``contrib.symbol`` (``sym``) and ``contrib.ndarray`` (``nd``) hold the same operators.
 """
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE, absent_attribute

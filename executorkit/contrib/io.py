@@ -1,7 +1,5 @@
 """``mx.contrib.io``: an iterator of a module over another library's loader of batches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``mx.contrib.tensorboard``: metrics written for TensorBoard."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

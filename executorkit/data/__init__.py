@@ -1,7 +1,5 @@
 """Data that comes with the package: small enough to learn from in seconds, without a download."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ inputs. Nodes of equal attributes and shapes share a compiled function: the step
 network are compiled once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial

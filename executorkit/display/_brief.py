@@ -1,7 +1,5 @@
 """Reprs of one line: the class of an object and what is essential about it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any

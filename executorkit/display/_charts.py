@@ -1,7 +1,5 @@
 """Charts: sparklines, bars, curves and heat maps, as SVG and as characters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ boxes and arrows, :class:`BlockFold` is a block that unfolds in its place, and :
 drawings and blocks one below the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

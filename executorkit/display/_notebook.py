@@ -8,8 +8,6 @@ The view of a class is a function registered for it, in the package that owns th
 so that no class imports its own view.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Collection
 from functools import singledispatch

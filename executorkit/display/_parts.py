@@ -6,8 +6,6 @@ a page is dark if its theme says so by the classes and attributes that JupyterLa
 Sphinx themes set; where a page says nothing, the system's preference counts.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Collection, Sequence

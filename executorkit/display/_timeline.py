@@ -1,7 +1,5 @@
 """Timelines: what ran when, in lanes, as SVG and as characters."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

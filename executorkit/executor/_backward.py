@@ -1,8 +1,6 @@
 """``backward``: its head gradients, checked and converted in the order of the outputs; and
 ``backward(is_train=False)``, which differentiates normalisations by their moving statistics."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """``bind`` and ``simple_bind``: an Executor from the user's arrays, or from shapes."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The buffers of an executor, in the order of its graph, and new contents for them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple

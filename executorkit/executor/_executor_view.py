@@ -3,8 +3,6 @@
 Sections, tables of arrays with their statistics, are also those of the views of groups and steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Monitor callbacks: one program that returns every value, reported one by one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -22,8 +22,6 @@ One thread at a time changes a step or runs it: ``waitall`` of another thread wa
 the runnable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Ahead-of-time compilation: the programs that an executor will need, and for which avals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

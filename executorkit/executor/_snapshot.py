@@ -1,7 +1,5 @@
 """Snapshots of an executor's last step, for ``check_finite``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

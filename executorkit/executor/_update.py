@@ -1,7 +1,5 @@
 """Updates that are a part of a pending step: attached, run with it, stored, or withdrawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 

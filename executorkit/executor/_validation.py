@@ -4,8 +4,6 @@ Arrays given by users as lists or dicts are put into the graph's order, and conv
 and devices that are bound.
 """
 
-from __future__ import annotations
-
 import itertools
 import operator
 from collections import Counter

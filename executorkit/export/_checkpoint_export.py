@@ -1,7 +1,5 @@
 """A checkpoint's files as a file of another format: checked, written, loaded again, compared."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping, Sequence

@@ -12,8 +12,6 @@ without this package::
 compiler that sees them as constants spends minutes on computing with them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """``mx.gluon``: its module ``utils`` alone. Blocks, trainers and losses of Gluon are not served."""
 
-from __future__ import annotations
-
 from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE

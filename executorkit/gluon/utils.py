@@ -1,7 +1,5 @@
 """``mx.gluon.utils``: division of batches over devices, clipping of gradients, files."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import math

@@ -1,7 +1,5 @@
 """CreateAugmenter: the usual augmenters of classification, in MXNet's order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

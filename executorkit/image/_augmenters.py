@@ -5,8 +5,6 @@ MXNet's order, so that equal seeds give equal images. Augmenters of colour want 
 change them in place where their docstring says so.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import warnings

@@ -5,8 +5,6 @@ parts of the image's width and height. Random numbers are drawn from Python's ``
 order.
 """
 
-from __future__ import annotations
-
 import logging
 import random
 from math import sqrt

@@ -4,8 +4,6 @@ Images differ in shape, and a device would compile a program for each. So functi
 compute on the host, and compile nothing.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading, resizing, cropping and normalising images (height, width, channels)."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Sequence

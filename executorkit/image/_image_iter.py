@@ -1,7 +1,5 @@
 """ImageIter: batches of images from files or records, decoded and augmented on the host."""
 
-from __future__ import annotations
-
 import logging
 import os
 import random

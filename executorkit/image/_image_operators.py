@@ -5,8 +5,6 @@ They take and give arrays of shape (height, width, channels). All but ``copy_mak
 OpenCV. Importing ``executorkit.image`` puts them into MXNet's namespaces.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rotation of images (channels, height, width) about their centres."""
 
-from __future__ import annotations
-
 from numbers import Number
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Initializers that delegate to others: Load, Mixed, and FusedRNN for packed recurrent layers."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Initializers that write fixed numbers: Zero, One, Constant, Bilinear, LSTMBias."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

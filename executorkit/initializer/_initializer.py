@@ -1,7 +1,5 @@
 """Initializer, the base class: an object that is called with a parameter's name and its array."""
 
-from __future__ import annotations
-
 import json
 import logging
 import warnings

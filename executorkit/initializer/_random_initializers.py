@@ -4,8 +4,6 @@ They take floating-point arrays and are reproducible after ``mx.random.seed``. T
 MXNet's, the numbers are not.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Diagnosis of a checkpoint: its text, and the facts in it."""
 
-from __future__ import annotations
-
 import os
 import textwrap
 from collections import Counter

@@ -1,7 +1,5 @@
 """Parameters of a file against the variables of a symbol."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """CSVIter: batches of rows of a text file of numbers."""
 
-from __future__ import annotations
-
 import math
 import operator
 import os

@@ -1,7 +1,5 @@
 """ImageDetRecordIter: records of images with boxes of objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._support.record_format import read_index

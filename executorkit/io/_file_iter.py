@@ -1,8 +1,6 @@
 """MXDataIter, the base class of iterators over files, and RowIter, that of those over the rows of
 files of numbers, read at construction."""
 
-from __future__ import annotations
-
 import operator
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """Iterators over records of labelled images: ImageRecordIter and its kin."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import logging

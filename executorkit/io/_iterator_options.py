@@ -4,8 +4,6 @@ As in MXNet, a value may be given as text: ``batch_size="4"``, ``shuffle="True"`
 ``data_shape="(3, 32, 32)"``.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import operator

@@ -1,7 +1,5 @@
 """LibSVMIter: dense batches of the rows of a text file of numbered values."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """MNISTIter: images and labels in the idx format of the MNIST files."""
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

@@ -1,7 +1,5 @@
 """NDArrayIter: batches of arrays in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Images are arrays (height, width) or (height, width, channels) of uint8, colours
 green, red. Random draws come from a generator per image.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from random import Random

@@ -1,7 +1,5 @@
 """A record as an example of a batch: decoded, augmented, normalised, with its labels."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

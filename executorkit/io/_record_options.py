@@ -1,7 +1,5 @@
 """Keywords of the iterators over records of images, with MXNet's names and defaults."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Batches of records, decoded by threads ahead of their use."""
 
-from __future__ import annotations
-
 import math
 import threading
 import weakref

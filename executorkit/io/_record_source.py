@@ -3,8 +3,6 @@
 Partition, chunks and random orders are MXNet's: the same seed gives the same order.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 import os

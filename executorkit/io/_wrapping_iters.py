@@ -4,8 +4,6 @@ ResizeIter changes the length of an epoch; PrefetchingIter runs several iterator
 batch ahead.
 """
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """MXNet's import path ``mxnet.io.utils``: the arrays of iterators as named pairs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

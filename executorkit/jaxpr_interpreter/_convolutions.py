@@ -1,7 +1,5 @@
 """Convolutions as matrix products of patches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

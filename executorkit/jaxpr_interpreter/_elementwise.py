@@ -1,7 +1,5 @@
 """Arithmetic, comparisons, bits and choices, element by element, with XLA's results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

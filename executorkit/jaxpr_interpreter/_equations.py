@@ -5,8 +5,6 @@ broadcasts before ufuncs. A call of NumPy takes a microsecond beside its work, s
 program takes as long as it has equations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Gather, scatter, and slices at computed positions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Matrix products by BLAS; factorisations and triangular systems by LAPACK."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

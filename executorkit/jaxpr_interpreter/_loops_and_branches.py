@@ -1,7 +1,5 @@
 """Branches and loops: plans that Python calls."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

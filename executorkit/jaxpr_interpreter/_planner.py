@@ -1,7 +1,5 @@
 """Planning: nested jaxprs inlined, dead equations dropped, a kernel and last uses for others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """JAX's default random generator, bit for bit: Threefry-2x32 (Salmon et al. 2011)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

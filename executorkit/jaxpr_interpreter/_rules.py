@@ -1,7 +1,5 @@
 """The table of rules: how one equation of a jaxpr becomes a NumPy function."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Values rearranged: broadcast, reshaped, cut, joined, padded."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from operator import itemgetter, methodcaller

@@ -1,7 +1,5 @@
 """Pooling: reductions of windows, and their gradients."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -7,8 +7,6 @@ process beside, an LSTM's step took 1100 ms instead of 7. The number of threads 
 process, so other threads' products are single-threaded as long as a plan runs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import threading
 from collections.abc import Callable, Iterable, Iterator

@@ -4,8 +4,6 @@ Rewrites change the list; :class:`FlatProgram` evaluates it while JAX traces. Lo
 that depend on data stay one operation each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The flattener: a walk over a jaxpr and all jaxprs that it calls, in the order of evaluation."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 

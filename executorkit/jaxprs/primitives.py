@@ -4,8 +4,6 @@ A primitive that is not in the table computes each element of its results by one
 is worth storing (``exp``), and calls no jaxpr that is not worth looking into.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from enum import Flag, auto
 from math import log2, prod

@@ -1,7 +1,5 @@
 """The arrays of a store by key: as arguments, added, pushed sums to, and pulled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

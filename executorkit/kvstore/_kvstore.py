@@ -1,7 +1,5 @@
 """``KVStore``, the store of this package, and ``create``, which makes stores by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

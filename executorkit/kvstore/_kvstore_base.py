@@ -1,7 +1,5 @@
 """``KVStoreBase``: the interface of key-value stores, for users who write one."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, ClassVar, TypeVar
 

@@ -1,7 +1,5 @@
 """Sums over devices and over processes, and two-bit quantisation of gradients."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """MXNet's import path ``mxnet.kvstore.kvstore_server``: its servers, of which there are none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import NotSupportedError

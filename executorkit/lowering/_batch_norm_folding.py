@@ -6,8 +6,6 @@ weight and bias are operations of the graph, on parameters alone. Valid for infe
 float32 and float64: rounded to 16 bits, a weight times its scale is not what was trained.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any

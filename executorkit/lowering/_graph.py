@@ -4,8 +4,6 @@ Their signatures, by which equal graphs share results, and graphs without their 
 arguments that only gradients read.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace

@@ -4,8 +4,6 @@ Called while JAX traces, it makes the graph a JAX program. Values may be held ch
 steps that compute faster in that layout.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

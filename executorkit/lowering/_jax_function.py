@@ -1,7 +1,5 @@
 """A symbol as a pure function of dictionaries of JAX arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

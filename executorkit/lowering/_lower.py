@@ -1,7 +1,5 @@
 """Lowering: a graph as a pure JAX function, and the order in which its backward updates states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

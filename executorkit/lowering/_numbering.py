@@ -1,8 +1,6 @@
 """Construction of numbered graphs from the heads of a symbol, and of the bodies of their loops and
 branches, which are functions that operators can call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any

@@ -6,8 +6,6 @@ states are never merged or dropped. Other passes choose how the resulting graph 
 leave it as it is. All can be disabled one by one (:func:`disabled`).
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Set

@@ -1,7 +1,5 @@
 """Cuts of a graph: into pieces by device for ``group2ctx``, and into checkpoints for backward."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial

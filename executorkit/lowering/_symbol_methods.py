@@ -1,7 +1,5 @@
 """Methods of ``Symbol`` that infer and lower."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

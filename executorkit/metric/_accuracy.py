@@ -1,7 +1,5 @@
 """Metrics of predicted classes: Accuracy, TopKAccuracy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Metrics of two classes from the counts of right and wrong predictions: F1, MCC."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """CompositeEvalMetric, several metrics as one; and ``create``, metrics by name."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

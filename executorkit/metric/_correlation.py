@@ -1,7 +1,5 @@
 """Metrics of correlation: PearsonCorrelation, and PCC for classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Metrics computed by a user's function of NumPy arrays: CustomMetric, np."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """EvalMetric, the base class: a name, sums over the batches so far, and their quotient."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Metrics of the label's predicted probability: cross entropy, perplexity."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loss: the mean of outputs that are losses themselves; and its aliases."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..ndarray import NDArray

@@ -1,7 +1,5 @@
 """Metrics of the distance between predictions and labels: MAE, MSE, RMSE."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

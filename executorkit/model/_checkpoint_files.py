@@ -1,7 +1,5 @@
 """Checkpoints: a symbol in JSON beside its parameters in a ``.params`` file."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os

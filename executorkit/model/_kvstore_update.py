@@ -15,8 +15,6 @@ The functions keep MXNet's names, underscores included: training scripts import 
         _update_params(params, grads, updater, len(contexts), kvstore, names)
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The training loop of modules and of FeedForward, with its callbacks."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections import namedtuple

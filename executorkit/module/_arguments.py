@@ -1,7 +1,5 @@
 """Arguments of modules and of their groups: types, signatures as objects, checks, one form."""
 
-from __future__ import annotations
-
 import difflib
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The states that methods of modules require, and methods that modules hand on to their parts."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps

@@ -1,7 +1,5 @@
 """Notebook views of modules."""
 
-from __future__ import annotations
-
 from functools import singledispatch
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Host copies of a module's parameters: initialised, sent to the devices, and read back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``BucketingModule``: networks for inputs of different lengths that share their parameters."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter

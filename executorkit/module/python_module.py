@@ -1,7 +1,5 @@
 """``PythonModule`` and ``PythonLossModule``: modules without symbol, implemented in Python."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any

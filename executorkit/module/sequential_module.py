@@ -1,7 +1,5 @@
 """``SequentialModule``: a chain of modules, each taking the outputs of the one before."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from typing import Any, Self

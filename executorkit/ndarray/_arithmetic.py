@@ -4,8 +4,6 @@ As in MXNet: a number is converted to the array's dtype first, two arrays need o
 division truncates, comparisons give 0 and 1 in the dtype of the arrays.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from functools import cache

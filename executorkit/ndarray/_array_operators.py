@@ -1,7 +1,5 @@
 """Operators called on arrays as a user writes it: ``mx.nd.X(...)`` and ``x.X(...)``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from operator import is_

@@ -1,7 +1,5 @@
 """AdamW and LAMB updates of ``mx.nd.contrib``, which take one list per kind of array."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

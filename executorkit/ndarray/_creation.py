@@ -9,8 +9,6 @@ is filled with zeros. A length of 0, and the shape (), are unknown ones to ``zer
 ``full`` (the latter) and the random ones, and an MXNetError, but under ``mx.np_shape()``.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Sequence
 from typing import Any

@@ -9,8 +9,6 @@ NumPy evaluates small calls for good, by a plan for their shapes; that of an ele
 serves other shapes too, so that ever-new shapes are not traced.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any

@@ -7,8 +7,6 @@ boolean masks here, ``nd.contrib.boolean_mask`` selects. Writing beyond an axis 
 an error; MXNet writes to memory that is not the array's.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ Measured for the 261 parameters and states of a ResNet-50 on two cores: 2.6 s fo
 most of which is compiling, then 0.15 s.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

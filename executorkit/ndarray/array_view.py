@@ -1,7 +1,5 @@
 """Views of arrays: a row of statistics for each of many, statistics and a corner of one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

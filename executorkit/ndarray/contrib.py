@@ -1,7 +1,5 @@
 """``mx.nd.contrib``: loops and conditions in Python, special numbers, contrib operators."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -14,8 +14,6 @@ are written as MXNet 1.9.1 writes them, byte for byte: under ``mx.np_shape()`` a
 V2, but for arrays of shape (), which it writes in a way that it cannot read itself: they are V3.
 """
 
-from __future__ import annotations
-
 import io
 import itertools
 import math

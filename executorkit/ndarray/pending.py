@@ -4,8 +4,6 @@ An executor registers itself when it defers something, until ``waitall`` has for
 that rest cost nothing. Work whose results nobody can read any more is dropped, not done.
 """
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Iterable

@@ -7,8 +7,6 @@ new one. The numbers are not MXNet's, their distributions are. ``mx.random.seed`
 repeatable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

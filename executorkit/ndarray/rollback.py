@@ -5,8 +5,6 @@ that have begun return by :class:`Rollback`; what consists of several atomic par
 :func:`complete` and :func:`all_or_none` before the exception goes on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 

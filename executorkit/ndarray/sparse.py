@@ -5,8 +5,6 @@ and what has a meaning for sparse storage only (``retain``, ``adagrad_update``),
 NotSupportedError.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..context import Context

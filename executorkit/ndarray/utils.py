@@ -1,7 +1,5 @@
 """``mx.nd.utils``: files of arrays, and arrays by their storage type."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..context import Context

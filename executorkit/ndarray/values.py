@@ -1,7 +1,5 @@
 """Conversion of a user's values to a ``jax.Array`` of a required shape, dtype and device."""
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -13,8 +13,6 @@ the metric too, should report at other batches. The metric of an evaluation is n
 resets it, and ``fit`` then logs NaN. MXNet's Bokeh charts are not included.
 """
 
-from __future__ import annotations
-
 import datetime
 import sys
 import time

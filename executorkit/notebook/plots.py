@@ -8,8 +8,6 @@ A picture in a notebook cannot know whether its page is light or dark, and may b
 both. These plots have no background, and lines and words in colours that are readable on either.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import MissingDependencyError

@@ -17,8 +17,6 @@ is exported as StableHLO.
 The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 """
 
-from __future__ import annotations
-
 from ..ndarray.comparison import random_inputs as random_inputs
 from . import importers, translators
 from ._comparison import (

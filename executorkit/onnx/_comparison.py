@@ -1,7 +1,5 @@
 """Comparison of an exported model with the symbol that it was made of, on random inputs."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,10 +81,7 @@ def _run_by_reference(
 
 
 def compare(
-    model: Any,
-    symbol: Any,
-    params: Mapping[str, Any],
-    inputs: Mapping[str, np.ndarray],
+    model: Any, symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
 ) -> OnnxComparison:
     """Runs an exported model (a path, or a ModelProto) and the symbol on the same inputs.
 

@@ -1,7 +1,5 @@
 """Operators of MXNet and of ONNX that are one another: tables for both directions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

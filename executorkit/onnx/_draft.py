@@ -1,7 +1,5 @@
 """A graph of ONNX while it is written: nodes and constants in plain Python, without the library."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

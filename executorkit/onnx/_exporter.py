@@ -1,7 +1,5 @@
 """From a symbol to an ONNX model: operators translated in order; all refusals at once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

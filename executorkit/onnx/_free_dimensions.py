@@ -4,8 +4,6 @@ Shapes are inferred once as they were given, and once per free dimension with th
 length of the graph that differs between two of these runs is left open in ONNX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

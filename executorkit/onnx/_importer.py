@@ -5,8 +5,6 @@ implementation of ``onnx``; the shapes that ONNX's inference knows stand in for 
 with shapes.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The packages ``onnx`` and ``onnxruntime``, which are optional, and ONNX's numbers of types."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any

@@ -1,7 +1,5 @@
 """Models of ONNX: made of a draft, checked, written to files and read again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version

@@ -1,7 +1,5 @@
 """MXNet's own functions for ONNX: ``mx.onnx.export_model`` and ``mx.contrib.onnx``'s."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ def _relu(r):
     return sym.relu(r[0], name=r.name)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

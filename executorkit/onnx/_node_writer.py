@@ -9,8 +9,6 @@ it writes for an output takes over the operator's own name. An input that it ret
 stands for the output without a node.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import add, floordiv, mul, sub

@@ -4,8 +4,6 @@ Nodes of these operators hold their bodies as subgraphs; attributes map inputs o
 variables of a body. ``mx.sym.contrib`` has functions that build them from Python functions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Facts about a trace: sizes that are symbolic, devices of a ``shard_map``, platforms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -9,8 +9,6 @@ Where nobody collects (in a program mapped over devices, or in a function that a
 has no effect, and the operator computes something.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from functools import wraps

@@ -7,8 +7,6 @@
 Classes, arguments and defaults are MXNet 1.9.1's; so are the weights after any number of steps.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from .._support.unserved import attribute_getter as _attribute_getter
@@ -21,12 +19,7 @@ from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optimizer import Optimizer, create, register
 from ._rule import Rule
-from ._state_file import (
-    checked_random_state,
-    dump_updater,
-    prepare_restoration,
-    read_state_file,
-)
+from ._state_file import checked_random_state, dump_updater, prepare_restoration, read_state_file
 from ._updater import Updater, get_updater
 
 #: ``mx.nd.abs``, which MXNet has here too.

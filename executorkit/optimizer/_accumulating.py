@@ -1,7 +1,5 @@
 """Optimizers that divide by accumulated past gradients: AdaGrad, RMSProp, AdaDelta, Ftrl."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

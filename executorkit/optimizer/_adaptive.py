@@ -1,7 +1,5 @@
 """Optimizers with moving averages of gradients and their squares: Adam, FTML, Adamax, Nadam."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -5,8 +5,6 @@ Weights and states are written in place: the program writes into their buffers, 
 else may hold these, into copies. Weights that a step holds for another backward are not donated.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Optimizers that follow the gradient, its momentum or its sign: SGD, NAG, Signum and others."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Optimizers with a step that depends on norms of whole parameters: LARS, LAMB, LBSGD."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

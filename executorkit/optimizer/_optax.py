@@ -6,8 +6,6 @@ updates, state = tx.update(grads, state, params)
 params = optax.apply_updates(params, updates)
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar

@@ -5,8 +5,6 @@ or one of the few objects that a *vocabulary* knows. Time and memory are proport
 of the pickle: it cannot reserve memory, compute, or change a class.
 """
 
-from __future__ import annotations
-
 import io
 import pickletools
 from collections.abc import Callable

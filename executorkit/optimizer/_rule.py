@@ -6,8 +6,6 @@ weight decay, coefficients that depend on the step) are the argument ``hyperpara
 change compiles nothing. Rules are traced with 64-bit types enabled.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

@@ -6,8 +6,6 @@ updates, on which the steps of many optimizers depend, and the state of ``mx.ran
     pickle | JSON text | length of that text (8 bytes, little-endian) | b"EXECKIT1"
 """
 
-from __future__ import annotations
-
 import json
 import operator
 import os

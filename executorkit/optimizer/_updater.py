@@ -1,7 +1,5 @@
 """``Updater``: an optimizer together with the states of the parameters it updates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``mx.optimizer.contrib``: AdaGrad with one rate per row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

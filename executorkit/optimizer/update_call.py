@@ -1,7 +1,5 @@
 """Updates inside a program: a call of an optimizer, and the step that may take it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any

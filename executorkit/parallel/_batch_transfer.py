@@ -1,7 +1,5 @@
 """Transfer of batches: arrays cut into one part per device, and put together again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """``check_finite`` of a group: snapshots of each device's part of the last step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ An update is by the sum of the gradients of all devices: in the program that com
 collective (:func:`attach_replicated`), or after it (:func:`update_by_sum`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """The view of an executor group: its devices, their rows, and the statistics of its arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Allocation of a group's arrays: one replicated array if all devices share it, else one each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Replicated arrays: one array per device, held as a single array sharded over the devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 

@@ -1,7 +1,5 @@
 """Slices of a batch: the rows that each device gets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

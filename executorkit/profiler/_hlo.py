@@ -1,7 +1,5 @@
 """Compiled programs in the profiler's recordings, and the node that each instruction comes from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Records as a table, as JSON, and as a trace for timeline viewers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

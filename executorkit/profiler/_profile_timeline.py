@@ -1,7 +1,5 @@
 """A profile as a picture: the nodes that ran, over time, with a lane for each thread or device."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The profiler's state, configuration and public functions."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import warnings

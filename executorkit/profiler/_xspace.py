@@ -1,7 +1,5 @@
 """Reader of the recordings of ``jax.profiler``: events, and the nodes that kernels come from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Activity analysis: the values that take part in a gradient, read off the graph or a jaxpr."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from operator import or_

@@ -1,7 +1,5 @@
 """Compilations in background threads; XLA compiles without holding Python's lock."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import threading

@@ -14,13 +14,7 @@ from typing import Any
 import jax
 
 from ..errors import NotCompiledError
-from ..jax_internals import (
-    forget_calls,
-    restore_thread,
-    set_thread_x64,
-    thread_trace,
-    thread_x64,
-)
+from ..jax_internals import forget_calls, restore_thread, set_thread_x64, thread_trace, thread_x64
 from ..jaxpr_interpreter import Plan
 from ..ops.tracing import this_process_only
 from ..ops.value_checks import collect_checks, failed_check
@@ -301,11 +295,7 @@ class CompiledFunction:
         return results
 
     def call_into(
-        self,
-        results: list[Any],
-        donated: Donated,
-        args: tuple[Any, ...],
-        age: int | None = None,
+        self, results: list[Any], donated: Donated, args: tuple[Any, ...], age: int | None = None
     ) -> None:
         """Appends the result for ``(donated.tree, *args)`` to ``results``; ``age`` as in
         :meth:`call_at`.

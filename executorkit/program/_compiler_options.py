@@ -1,7 +1,5 @@
 """Options of XLA's compiler, chosen per program instead of for the whole process."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections import Counter

@@ -7,8 +7,6 @@ once, for whichever array is read first, or by ``waitall``. Programs without che
 more, and nothing is looked up while no outcome is open.
 """
 
-from __future__ import annotations
-
 import threading
 import weakref
 from collections.abc import Callable, Iterable

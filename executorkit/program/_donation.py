@@ -13,8 +13,6 @@ KeyboardInterrupt, from destroying the results too:
   the results, so that a program that fails later has not destroyed anything either.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection
 from itertools import starmap

@@ -1,7 +1,5 @@
 """Evaluates a graph on arrays, in the precision and with the rematerialisation of its options."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial

@@ -8,8 +8,6 @@ its results from the integers; in the backward pass it is differentiated as a fu
 numbers, and the results are truncated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

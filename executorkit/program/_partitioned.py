@@ -33,11 +33,7 @@ class PartitionedProgram(BaseProgram):
     """
 
     def __init__(
-        self,
-        graph: Graph,
-        argnums: tuple[int, ...],
-        ctx: Context,
-        group2ctx: Mapping[str, Context],
+        self, graph: Graph, argnums: tuple[int, ...], ctx: Context, group2ctx: Mapping[str, Context]
     ) -> None:
         unpartitioned = Program(graph, argnums)
         contexts = placements(graph, ctx, group2ctx)

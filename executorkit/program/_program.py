@@ -1,7 +1,5 @@
 """The program of a graph on one device, and the function that finds or makes it."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
@@ -384,9 +382,7 @@ class Program(BaseProgram):
 
 
 def program_for(
-    graph: Graph,
-    argnums: tuple[int, ...] = (),
-    split_temp_buffers: bool = False,
+    graph: Graph, argnums: tuple[int, ...] = (), split_temp_buffers: bool = False
 ) -> Program:
     """The program of a graph and a choice of gradients, with the present options.
 

@@ -1,7 +1,5 @@
 """The programs of this process by signature: bounded, counted, clearable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 
 from ..errors import ArgumentValueError

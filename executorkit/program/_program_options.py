@@ -1,7 +1,5 @@
 """Options of a program: compute dtype, and rematerialisation (values saved for backward)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Answers to questions about a program: cost, HLO text, reason of compilation, nearest program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

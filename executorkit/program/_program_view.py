@@ -1,7 +1,5 @@
 """Views of programs, of the reasons of their compilations, and of the costs of their nodes."""
 
-from __future__ import annotations
-
 from ..display import Fold, Line, Part, Table, View, many, scaled, view_of
 from ._partitioned import PartitionedProgram
 from ._program import Program

@@ -12,8 +12,6 @@ before and after, two cores: MobileNet 79 and 69 ms, ResNet-50 385 and 330 ms, I
 take as long as before.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import os

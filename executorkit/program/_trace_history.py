@@ -1,7 +1,5 @@
 """The history of a program's compilations: the new fields in the arguments of each trace."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

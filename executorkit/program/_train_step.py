@@ -1,7 +1,5 @@
 """Training steps: forward, backward and updates as one function that donates its state."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -68,10 +66,7 @@ class Differentiable(Protocol):
 
 
 def make_step(
-    program: Differentiable,
-    train: bool,
-    spec: StepSpec,
-    reduce: Callable[[Any], Any] | None = None,
+    program: Differentiable, train: bool, spec: StepSpec, reduce: Callable[[Any], Any] | None = None
 ) -> Callable[..., Any]:
     """The function of one step.
 

@@ -1,7 +1,5 @@
 """The age of a training, on which it depends whether its steps are interpreted."""
 
-from __future__ import annotations
-
 
 class Training:
     """A training that arrays belong to: its counts, from which its age follows.

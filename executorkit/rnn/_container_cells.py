@@ -1,7 +1,5 @@
 """Cells that contain cells: SequentialRNNCell and BidirectionalCell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Recurrent cells with convolutions, for sequences of images."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias

@@ -1,7 +1,5 @@
 """Recurrent cells of dense layers, and dropout; their nodes have MXNet's names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Number
 from typing import Any

@@ -1,7 +1,5 @@
 """FusedRNNCell: recurrent layers as one operator, or as a stack of cells."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

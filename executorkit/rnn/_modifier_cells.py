@@ -1,7 +1,5 @@
 """Cells that modify another cell: ZoneoutCell and ResidualCell."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

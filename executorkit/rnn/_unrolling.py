@@ -1,7 +1,5 @@
 """Conversions of sequences: one symbol with a time axis, or a list of one symbol per step."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """``mx.rnn.io``: encoding of sentences, and batches of sentences of similar length."""
 
-from __future__ import annotations
-
 import bisect
 import logging
 import random

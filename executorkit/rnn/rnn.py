@@ -1,7 +1,5 @@
 """``mx.rnn.rnn``: checkpoints of networks with cells, with weights and biases split by gate."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ The arguments of a call are sorted into inputs, attributes and options; attribut
 missing inputs become variables, name and annotations come from the current scopes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

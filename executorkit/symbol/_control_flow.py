@@ -5,8 +5,6 @@ name, and cut off from the outer graph. Outputs of outer operators that the body
 variables of the subgraph and inputs of the loop's node; outer variables are inputs of both.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any

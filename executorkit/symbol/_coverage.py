@@ -1,7 +1,5 @@
 """Coverage of a graph: per operator, everything that is not served, before anything runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Python's operators on symbols, and MXNet's operators as methods of a symbol."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Number

@@ -1,7 +1,5 @@
 """Variables, groups, loading, and functions of ``mx.sym`` that are more than one operator."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """``mx.sym.X`` for every operator: functions made when they are first looked up."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Early releases knew some attributes under other names or with other meanings, an
 through the node that reads them. Everything that is not served is collected as problems.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal

@@ -3,8 +3,6 @@
 ``adamw_update`` and ``mp_adamw_update`` are names that MXNet has, but no graph can contain them.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NoReturn
 

@@ -5,8 +5,6 @@ A sampler is a function of the distribution's parameters, which are all numbers 
 and which the operators take; :func:`sampler` makes the function.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

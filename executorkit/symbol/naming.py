@@ -3,8 +3,6 @@
 Every thread has its own current :class:`NameManager` and :class:`AttrScope`.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Nested lists, as loops take and return them, and their leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Nodes of a graph, their annotations, and the order in which they are visited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..ops.schema.inference import Params

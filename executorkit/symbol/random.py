@@ -7,8 +7,6 @@ that of the parameters by default, int32 for ``randint``. Further keywords are t
 repeatable.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

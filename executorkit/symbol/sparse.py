@@ -4,8 +4,6 @@ Results are those of the dense operators, which are equal; what has a meaning fo
 only (``retain``, ``adagrad_update``) raises NotSupportedError.
 """
 
-from __future__ import annotations
-
 from ..ops.schema.operator_modules import sparse_module
 from . import op
 

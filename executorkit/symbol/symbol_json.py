@@ -4,8 +4,6 @@ The JSON loads in MXNet, and is the text that MXNet itself writes: keys, order o
 breaks. Parsing it, for every generation of files, is in ``_document``, ``_upgrade`` and ``_load``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any

@@ -4,8 +4,6 @@
 ``mx.nd.array`` accepts. Every check binds the symbol in ``ctx``, the default context if None.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ NDArrays, NumPy arrays, jax arrays and numbers may be mixed. Two numbers agree i
 ``|a - b| <= atol + rtol * |b|``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of one symbol in several contexts and element types: agreement, and speed."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

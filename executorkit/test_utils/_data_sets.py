@@ -1,7 +1,5 @@
 """Data sets for training scripts, and an iterator that takes no time."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import os

@@ -3,8 +3,6 @@
 ``generator(n)`` gives an array (or NDArray) of n numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Settings of a test: default context and dtype, environment variables, repetition."""
 
-from __future__ import annotations
-
 import functools
 import os
 import platform

@@ -1,7 +1,5 @@
 """Comparison of two optimizers: their states and weights after one update."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..context import Context

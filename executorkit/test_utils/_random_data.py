@@ -1,7 +1,5 @@
 """Random shapes, arrays and matrices, drawn from NumPy's and Python's global generators."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn

@@ -5,8 +5,6 @@ an executor or for a pmapped group, else one for each device. It begins a step, 
 parameters by its gradients.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

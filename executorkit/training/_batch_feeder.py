@@ -1,7 +1,5 @@
 """Writes batches, given by input name, to the arrays of a training step's target."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

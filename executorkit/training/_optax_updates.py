@@ -1,7 +1,5 @@
 """Optax transformations as updates of a training step, with scaling of losses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """``Step``: forward, backward, the sum over devices and an optax update as one program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -5,8 +5,6 @@ bytes for each leaf of the state, and ``header``, a JSON text with the leaves' p
 shapes, the parameters' names, the number of steps and the state of ``mx.random``.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import operator

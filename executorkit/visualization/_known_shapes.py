@@ -1,7 +1,5 @@
 """Checked symbols and fully known output shapes and types, for both forms of visualization."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from ..errors import InputTypeError, ShapeError

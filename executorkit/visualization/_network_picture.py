@@ -1,7 +1,5 @@
 """A network's picture without graphviz: the same DOT text, and an SVG drawing by this package."""
 
-from __future__ import annotations
-
 import os
 import re
 import warnings

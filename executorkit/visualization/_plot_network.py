@@ -1,7 +1,5 @@
 """``plot_network``: a network as a graph of graphviz, or as a drawing by this package."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections import Counter

@@ -1,7 +1,5 @@
 """``print_summary``: one line for each layer, on standard output."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any

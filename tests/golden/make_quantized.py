@@ -192,12 +192,7 @@ NETWORKS = {
     "mobile": (mobile, -1.0, IMAGES, BOTH),
     "attention": (attention, -1.0, (3, 2, 8), FUSED),
     "bottleneck": (bottleneck, -1.0, SMALL, BOTH),
-    "linear": (
-        linear,
-        -1.0,
-        SMALL,
-        {**BOTH, "wide": {"calib_mode": "naive", "edit": wide}},
-    ),
+    "linear": (linear, -1.0, SMALL, {**BOTH, "wide": {"calib_mode": "naive", "edit": wide}}),
     "detector": (detector, 0.0, SMALL, FUSED),
     "dense": (
         dense,

@@ -402,10 +402,7 @@ def convolution_questions() -> Iterator[Question]:
                 lambda x, w, a=(strides, padding, left, right, numbers, groups, batch_groups): (
                     lax.conv_general_dilated(x, w, *a)
                 ),
-                (
-                    normal(*(sizes[c] for c in lhs)),
-                    normal(*(kernel[c] for c in rhs)),
-                ),
+                (normal(*(sizes[c] for c in lhs)), normal(*(kernel[c] for c in rhs))),
                 3e-6,
             )
     yield Question(

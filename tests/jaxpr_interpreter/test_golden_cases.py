@@ -19,7 +19,7 @@ TOLERANCES = {
         2e-5,
         "numbers near 100 lie 7.6e-6 apart; the mean here is within one step of the true one, "
         "MXNet's and XLA's, added up one by one, two steps away",
-    ),
+    )
 }
 #: Cases that no program runs: the size of their result depends on values.
 DYNAMIC = {"boolean_mask", "boolean_mask_all", "boolean_mask_mixed", "boolean_mask_one_row"}

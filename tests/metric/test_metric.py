@@ -429,10 +429,7 @@ def test_unknown_names_get_suggestions():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (
-            lambda: mx.metric.create(3),
-            "metric: create: 3, expected the name of a metric",
-        ),
+        (lambda: mx.metric.create(3), "metric: create: 3, expected the name of a metric"),
         (lambda: mx.metric.create(mx.metric.MAE(), name="x"), "metric: create: arguments are"),
         (lambda: mx.metric.create("[3"), "metric: create: '[3' is neither [name, options]"),
         (lambda: mx.metric.create({"name": "x"}), "metric: create: no name is given"),

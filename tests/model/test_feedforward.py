@@ -101,10 +101,7 @@ def test_a_monitor_sees_training_batches(net, data, caplog):
         (lambda m, x, y: m.fit(x), "y: no labels are given, X is an array"),
         (lambda m, x, y: m.fit(x, y[:3]), "y: 3 labels for 24 examples"),
         (lambda m, x, y: m.fit(x, x), "y: shape (24, 5), expected (24,)"),
-        (
-            lambda m, x, y: m.fit([1]),
-            "X: a list, expected a DataIter, an NDArray or a NumPy array",
-        ),
+        (lambda m, x, y: m.fit([1]), "X: a list, expected a DataIter, an NDArray or a NumPy array"),
         (
             lambda m, x, y: m.fit(x, y, eval_data=x),
             "eval_data: a ndarray, expected a DataIter or a pair (data, labels)",

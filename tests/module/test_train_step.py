@@ -204,8 +204,7 @@ def _fit(callback: Any) -> Any:
 def test_fit_updates_weights_in_place(where, monkeypatch):
     copies = []
     monkeypatch.setattr(
-        "executorkit.program._donation.copied",
-        lambda x: copies.append(x.shape) or x.copy(),
+        "executorkit.program._donation.copied", lambda x: copies.append(x.shape) or x.copy()
     )
     module = mx.mod.Module(_net(), context=CONTEXTS[where])
     batches = mx.io.NDArrayIter(np.ones((6 * ROWS, 5)), np.zeros(6 * ROWS), ROWS)

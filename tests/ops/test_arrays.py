@@ -71,12 +71,7 @@ def zeros(*shape: int) -> np.ndarray:
         ("SliceChannel", {"num_outputs": 2}, {"out1": (2, 3)}, (2, 6)),
         ("SliceChannel", {"num_outputs": 2, "squeeze_axis": True}, {"out0": (3, 5)}, (3, 2, 5)),
         ("slice", {"begin": (0,), "end": (2,)}, {"data": (3, 0), "out0": (2, 5)}, (3, 5)),
-        (
-            "slice_axis",
-            {"axis": 1, "begin": 0, "end": 2},
-            {"data": (0, 3), "out0": (5, 2)},
-            (5, 3),
-        ),
+        ("slice_axis", {"axis": 1, "begin": 0, "end": 2}, {"data": (0, 3), "out0": (5, 2)}, (5, 3)),
         (
             "Pad",
             {"mode": "edge", "pad_width": (0, 0, 0, 0, 1, 1, 2, 0)},

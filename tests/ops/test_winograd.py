@@ -193,13 +193,7 @@ def test_choice_by_shape(choice):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"strides": (2, 1)},
-        {"dilation": (1, 2)},
-        {"groups": 2},
-        {"layout": "NCHW"},
-    ],
+    "change", [{"strides": (2, 1)}, {"dilation": (1, 2)}, {"groups": 2}, {"layout": "NCHW"}]
 )
 def test_other_convolutions_stay_as_they_are(change, free):
     dims = PADDED._replace(**change)

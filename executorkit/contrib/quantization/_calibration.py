@@ -3,8 +3,6 @@
 Source: Migacz, 8-bit inference with TensorRT, 2017.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
 

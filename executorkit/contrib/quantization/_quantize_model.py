@@ -1,7 +1,5 @@
 """MXNet's functions that quantise a network: all at once, or the graph and the ranges apart."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """The graph of a quantised network: 8-bit layers, and changes of representation around them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

@@ -6,8 +6,6 @@ gradient descent using predictive variance reduction" (2013). The gradient of a 
 corrected by the difference of that mean and the second module's gradient of the same batch.
 """
 
-from __future__ import annotations
-
 import logging
 from typing import Any
 

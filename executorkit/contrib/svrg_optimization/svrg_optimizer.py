@@ -4,8 +4,6 @@
 full gradients beside the parameters.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from ...errors import ArgumentValueError

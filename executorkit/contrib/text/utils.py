@@ -1,7 +1,5 @@
 """``mx.contrib.text.utils``: counting of words."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Execution of a plan: loops as ``lax.scan``, vectorised operators under ``vmap``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ each is a :class:`~.ir.VectorizedOp`, such as the product of all inputs of a rec
 its weight. All other steps stay as they are, and so does whatever does not fit.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 

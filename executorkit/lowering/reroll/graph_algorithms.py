@@ -3,8 +3,6 @@
 A graph is a mapping from every vertex to its successors.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Collection, Hashable, Mapping
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Intermediate representation of a re-rolled graph: operands, vectorised operators, loops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .._graph import GraphStep

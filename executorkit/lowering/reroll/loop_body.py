@@ -1,7 +1,5 @@
 """One iteration of a re-rolled loop, as the body of a scan."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -10,8 +10,6 @@ whose weights exceed the caches of the cores. An accelerator computes one thing 
 products best: loops stay separate on it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod

@@ -8,8 +8,6 @@ grow out of that one in lock-step, along consumers and inputs, as long as every 
 equal step of its own there. Names play no part.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence

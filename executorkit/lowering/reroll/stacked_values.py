@@ -1,7 +1,5 @@
 """Values of a graph while it is traced, some of them rows of stacked arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@
 stay from call to call (parameters), others are fed (data). See :class:`Stages`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

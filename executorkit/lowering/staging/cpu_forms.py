@@ -20,8 +20,6 @@ such products as convolutions to the time without, two cores of an Intel Xeon: M
 ResNet-50 1.00.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -6,8 +6,6 @@ so that prepared arrays are no larger than they need to be, and an argument that
 stays an argument.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

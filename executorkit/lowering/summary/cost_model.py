@@ -6,8 +6,6 @@ times the cost, leaves out the products of a convolution with its padding, which
 include, and takes a loop for one iteration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod

@@ -1,7 +1,5 @@
 """Layers of a network: output shapes, parameters and operations, without running anything."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod

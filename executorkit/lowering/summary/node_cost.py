@@ -1,7 +1,5 @@
 """Cost of each node of a program, counted on the traced program before XLA fuses it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,11 +1,3 @@
 """Imports of ONNX nodes as operators, a file per theme; importing this package registers them."""
 
-from __future__ import annotations
-
-from . import (
-    elementwise_imports,
-    indexing_imports,
-    layer_imports,
-    shape_imports,
-    window_imports,
-)
+from . import elementwise_imports, indexing_imports, layer_imports, shape_imports, window_imports

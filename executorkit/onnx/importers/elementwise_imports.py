@@ -1,7 +1,5 @@
 """Element-wise nodes, and reductions of several inputs to one."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """Reductions, positions of extremes, the largest entries, and entries chosen by indices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ... import symbol as sym

@@ -1,7 +1,5 @@
 """Layers: convolutions, products of matrices, normalisation, and recurrent ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

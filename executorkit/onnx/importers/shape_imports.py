@@ -1,7 +1,5 @@
 """Nodes that change shapes and order of axes, and that cut, join and repeat arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -170,12 +168,7 @@ def _pad(r: NodeReader) -> Symbol:
 
 
 def padded(
-    data: Symbol,
-    before: Any,
-    after: Any,
-    value: float,
-    name: str | None,
-    mode: Any = "constant",
+    data: Symbol, before: Any, after: Any, value: float, name: str | None, mode: Any = "constant"
 ) -> Symbol:
     """Data with more entries at both ends of its axes; negative numbers cut entries off."""
     if any(n < 0 for n in (*before, *after)):

@@ -1,7 +1,5 @@
 """Pooling, images in another size, regions of interest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

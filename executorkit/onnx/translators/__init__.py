@@ -1,7 +1,5 @@
 """Translations of operators into ONNX nodes, a file per theme; importing it registers them."""
 
-from __future__ import annotations
-
 from . import (
     convolution_nodes,
     creation_nodes,

@@ -1,7 +1,5 @@
 """Convolutions and transposed convolutions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

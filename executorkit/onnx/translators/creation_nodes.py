@@ -1,7 +1,5 @@
 """Arrays made of attributes or of another array's shape, and random numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._library import TYPE_NUMBERS

@@ -5,8 +5,6 @@ ONNX's NonMaxSuppression lists the boxes that stay; MXNet returns every row, bes
 different classes are moved apart, so that only those of one class overlap.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._draft import Length

@@ -1,7 +1,5 @@
 """Element-wise operators, with one array, two arrays, or an array and a number."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Images in another size, their regions of interest, and images sampled at positions of a grid."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

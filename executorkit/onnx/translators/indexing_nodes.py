@@ -1,8 +1,6 @@
 """Entries chosen by indices or conditions. Indices beyond an axis are clipped or wrapped first, as
 MXNet does."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._draft import Length, Value

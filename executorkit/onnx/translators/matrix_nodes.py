@@ -1,7 +1,5 @@
 """Products of matrices."""
 
-from __future__ import annotations
-
 from .._node_writer import NodeWriter, Operand, translates
 
 

@@ -1,7 +1,5 @@
 """Normalisation, with moving or own statistics; softmax, and losses without their labels."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._node_writer import NodeWriter, Operand, same_layer, translates

@@ -5,8 +5,6 @@ that the rounding rules of ONNX's own ``ceil_mode``, which have changed, do not 
 size of images varies, ``ceil_mode`` has to do.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

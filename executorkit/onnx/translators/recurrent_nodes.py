@@ -1,7 +1,5 @@
 """Fused recurrent layers: a node of ONNX per layer, with gates in ONNX's order."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -90,11 +88,7 @@ def _stacked(w: NodeWriter, cells: list[dict[str, Any]], name: str, *pieces: str
 
 
 def _layer(
-    w: NodeWriter,
-    x: Operand,
-    cells: list[dict[str, Any]],
-    lengths: str,
-    initial: list[Operand],
+    w: NodeWriter, x: Operand, cells: list[dict[str, Any]], lengths: str, initial: list[Operand]
 ) -> tuple[str, list[str]]:
     """One layer in all its directions: its output, and its last states."""
     mode, hidden = w["mode"], w["state_size"]

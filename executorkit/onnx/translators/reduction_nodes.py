@@ -1,7 +1,5 @@
 """Reductions: sums, means, extremes, norms; sorting, and the positions of extremes."""
 
-from __future__ import annotations
-
 from .._correspondence import REDUCTIONS
 from .._node_writer import NodeWriter, Operand, name_of, translates
 

@@ -1,7 +1,5 @@
 """Operators that change shapes and order of axes, and that repeat and join arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Parts of arrays: slices, equal parts, windows of images, reversed axes, steps of sequences."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .._draft import Length

@@ -1,7 +1,5 @@
 """Activation functions chosen by an attribute: Activation and LeakyReLU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -4,8 +4,6 @@ Projections (length, batch, heads * parts * size) hold, head by head, the query,
 key and value) of one head side by side, so that one matrix product computes them all.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Batch normalisation: BatchNorm, its form before 1.0, over devices, and with a rectifier."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

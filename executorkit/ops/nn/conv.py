@@ -1,7 +1,5 @@
 """Convolution and transposed convolution in one, two and three dimensions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -5,8 +5,6 @@ over time; every step works on all samples and all positions of the extended lab
 between and behind the labels) at once.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax

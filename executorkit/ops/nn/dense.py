@@ -1,7 +1,5 @@
 """Fully connected layers."""
 
-from __future__ import annotations
-
 import math
 
 from jax import Array, lax

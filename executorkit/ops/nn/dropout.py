@@ -1,7 +1,5 @@
 """Dropout, with one draw of 32 bits per element."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax

@@ -6,8 +6,6 @@ The heads of regressions come first, then those of classifiers: softmax and supp
 ``softmax_cross_entropy`` is a loss that is computed, with a derivative.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Literal

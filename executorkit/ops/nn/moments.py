@@ -9,8 +9,6 @@ such a program is traced, statistics may be those of all devices (:func:`mapped_
 else a device is alone.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Normalisations per sample: layer, instance, group, L2 and local response normalisation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Literal

@@ -1,7 +1,5 @@
 """Pooling: maximum, average, sum or p-norm over windows, with their gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

@@ -5,8 +5,6 @@ that do not depend on the previous step stand outside, as one large product: ``x
 and the gradients of weights. On CPUs stacked layers run in one loop where that pays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """Sequences of different lengths in one padded array."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Softmax and related functions; the loss heads with a softmax are in ``loss_heads``."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import jax.numpy as jnp

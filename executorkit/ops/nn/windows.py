@@ -15,8 +15,6 @@ channels last, milliseconds:
 | maxima, channels first, 3 x 3, stride 2 | 4 x 64 x 147 x 147 | 24 | 1.0 |    |        |
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Updates that scale the gradient element by element with its history: Adam, RMSProp, FTRL, ..."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import Array
 

@@ -1,7 +1,5 @@
 """Updates whose step depends on the norms of whole layers: LAMB and LARS."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import Array
 

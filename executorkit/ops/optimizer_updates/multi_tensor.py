@@ -1,7 +1,5 @@
 """Checks, sums of squares and zeroing of whole lists of arrays, for mixed precision training."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import jax

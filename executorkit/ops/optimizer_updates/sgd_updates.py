@@ -1,7 +1,5 @@
 """Updates by the gradient or its sign, with and without momentum."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import jax.numpy as jnp

@@ -5,8 +5,6 @@ forms: for one weight, for a half precision weight with a float32 copy (``mp_``)
 weights at once (``multi_``). They exist for arrays only: calling one changes the states in place.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

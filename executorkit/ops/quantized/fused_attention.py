@@ -3,8 +3,6 @@
 Files of transformers hold these nodes, each with a subgraph of the one operator that it stands for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

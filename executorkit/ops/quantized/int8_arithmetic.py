@@ -5,8 +5,6 @@ it covers. Only the larger of their magnitudes counts: 0 always stands for 0. In
 multiplied as floating-point numbers, which every backend does fastest, and which is exact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

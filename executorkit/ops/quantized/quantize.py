@@ -1,7 +1,5 @@
 """Quantisation of floating arrays to 8-bit integers and back, and calibration of ranges."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """The 8-bit operators that stand for floating ones in a quantised network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Ranges are as in ``quantized_tensors``. A product of 8-bit integers is an int32,
 that of the largest int32. Nothing here has a gradient, as in MXNet.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ output. A product of 8-bit integers is an int32, whose range is that of the larg
 Nothing here has a gradient, as in MXNet.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Densities of the distributions that the samplers draw from, with gradients."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

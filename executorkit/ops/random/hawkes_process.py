@@ -1,7 +1,5 @@
 """Log-likelihood of Hawkes processes (self-exciting point processes)."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import Array, lax
 

@@ -6,8 +6,6 @@ arrays. Reading a result of the first two raises MXNetError if a scalar paramete
 Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 

@@ -3,8 +3,6 @@
 Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -12,8 +12,6 @@ cores, two LSTM layers of 200, 32 rows, 60 steps, milliseconds beside plain ``la
 22 / 31, training 71 / 82.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from math import prod
 from typing import Any

@@ -1,7 +1,5 @@
 """The body of a recurrence: one iteration, with the products of constants told apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

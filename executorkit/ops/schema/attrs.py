@@ -6,8 +6,6 @@ from Python is first written as text (:func:`to_text`) and then read by the same
 call and a file agree. No jax in here.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import math

@@ -6,8 +6,6 @@ stands under which name in which module, ``call_signature`` is what ``help`` sho
 operators that are generated from a table look like hand-written ones. No jax in here.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -7,8 +7,6 @@ layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph,
 :class:`LayoutRewrite`, or None where the operator has to run as it stands. No jax in here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ known shapes and types while rules add to them; the rules that several families 
 given as attributes, follow. No jax in here.
 """
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -6,8 +6,6 @@ them. Functions are made when they are first looked up, so that an operator regi
 user too, is there as well.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Subgraphs of loops, branches and fused operators, as these operators see them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

@@ -4,8 +4,6 @@ An operator states its traits where it is registered (``register(..., traits=...
 operator that states one is treated like MXNet's own.
 """
 
-from __future__ import annotations
-
 #: Multiplies matrices: repeated blocks with such an operator are worth re-rolling into a loop.
 MATMUL = "matmul"
 #: Linear in each input that all iterations of a loop share (a weight, a bias), with one output: its

@@ -4,8 +4,6 @@ Arguments are two arrays of one dtype and one shape, or one of them is 0-dimensi
 Results have the dtype of the arguments, comparisons too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Two-argument arithmetic with broadcasting, and broadcasting itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import zip_longest
 

@@ -1,7 +1,5 @@
 """Copies, gradient stops and conversions between dtypes."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax.numpy as jnp

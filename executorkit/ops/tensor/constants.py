@@ -1,7 +1,5 @@
 """Constant arrays, from attributes or from the shape of another array."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -4,8 +4,6 @@ The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode
 lowered graph all work.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Several gradients are MXNet's and not the derivative: at ties and kinks, and by 
 straight-through estimators and ``gradientmultiplier``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import reduce

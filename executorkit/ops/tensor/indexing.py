@@ -5,8 +5,6 @@ and change their first input. The shape of ``boolean_mask``'s result depends on 
 uncompiled, on arrays.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NoReturn
 

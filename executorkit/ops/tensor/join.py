@@ -1,7 +1,5 @@
 """Concatenation, stacking and splitting of arrays along an axis."""
 
-from __future__ import annotations
-
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError

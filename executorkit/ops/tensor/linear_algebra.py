@@ -3,8 +3,6 @@
 The LAPACK part of MXNet's ``linalg``: all operators take stacks (..., n, n), in float32 or float64.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Matrix products, batched products and Khatri-Rao products."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax.numpy as jnp

@@ -3,8 +3,6 @@
 Ties keep their order, ascending or descending.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

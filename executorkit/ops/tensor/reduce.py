@@ -3,8 +3,6 @@
 A reduction over all axes gives shape (1,), not a 0-dimensional array.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

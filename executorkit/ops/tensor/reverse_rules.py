@@ -10,8 +10,6 @@ that ``custom_vjp`` gives.
 derivative has (JAX 0.10).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Reshaping, and new, dropped and permuted axes: operators that only move elements."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import partial

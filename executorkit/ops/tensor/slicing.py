@@ -1,7 +1,5 @@
 """Slices of arrays, and assignment to slices."""
 
-from __future__ import annotations
-
 import math
 
 import jax.numpy as jnp

@@ -3,8 +3,6 @@
 MXNet has them on GPUs only, in float32.
 """
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jax import Array

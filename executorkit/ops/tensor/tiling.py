@@ -1,7 +1,5 @@
 """Tiling, repetition, reversal and padding of axes, and diagonals."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax.numpy as jnp

@@ -1,7 +1,5 @@
 """Images sampled at computed positions: weighted sums of pixels, and their gradients."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from jax import Array, lax

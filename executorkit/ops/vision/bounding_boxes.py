@@ -3,8 +3,6 @@
 A box is (x1, y1, x2, y2) ("corner") or (x, y, width, height) about its middle ("center").
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax

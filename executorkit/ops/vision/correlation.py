@@ -1,7 +1,5 @@
 """Correlation of two images: similarity of their patches over a range of displacements."""
 
-from __future__ import annotations
-
 import jax.numpy as jnp
 from jax import Array, lax
 

@@ -1,7 +1,5 @@
 """Deformable convolution: every tap of the kernel samples at a learned offset."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax.numpy as jnp

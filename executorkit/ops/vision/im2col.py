@@ -1,7 +1,5 @@
 """Patches of images as columns (im2col), and images from columns of patches (col2im)."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Computations are in float32, or float64 for float64 images; integers are clipped
 truncated.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

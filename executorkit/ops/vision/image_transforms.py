@@ -3,8 +3,6 @@
 Resizing follows OpenCV, in fixed point for uint8 images.
 """
 
-from __future__ import annotations
-
 import math
 
 import jax

@@ -4,8 +4,6 @@ The size of the program does not depend on the number of anchors: loops run on t
 labels or the remaining boxes, and each iteration works on all anchors at once.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

@@ -1,7 +1,5 @@
 """Bins of regions of images, and loops over their pixels."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

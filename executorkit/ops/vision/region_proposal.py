@@ -1,7 +1,5 @@
 """Proposals of a region proposal network: likely boxes of objects, after suppression."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

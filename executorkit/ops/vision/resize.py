@@ -1,7 +1,5 @@
 """Resizing of images: up-sampling, bilinear interpolation, adaptive averages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, Literal

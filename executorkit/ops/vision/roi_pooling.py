@@ -1,7 +1,5 @@
 """Pooling of regions of interest: maxima, aligned and rotated samples, position-sensitive means."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

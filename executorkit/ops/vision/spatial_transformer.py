@@ -1,7 +1,5 @@
 """Spatial transformers: sampling grids, bilinear sampling, and both together."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import jax.numpy as jnp

@@ -5,8 +5,6 @@ a text cannot distinguish for certain (an object of a class that is not ours, a 
 user's) has none.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """The files of the disk cache, and the switch that enables it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -221,9 +221,7 @@ for _name in ("MAE", "MSE", "RMSE"):
         [([_RNG.randint(0, 9, 6)], [_numbers(6, 1)]) for _ in range(3)],
     )
     metric(
-        f"{_name}_half",
-        _make,
-        [([_numbers(6)], [_numbers(6, dtype="float16")]) for _ in range(3)],
+        f"{_name}_half", _make, [([_numbers(6)], [_numbers(6, dtype="float16")]) for _ in range(3)]
     )
     metric(
         f"{_name}_bytes",
@@ -248,9 +246,7 @@ metric(
     [([a[0], b[0]], [a[1], b[1]]) for a, b in [(_related(4), _related(6)) for _ in range(3)]],
 )
 metric(
-    "pearson_constant",
-    lambda mx: mx.metric.PearsonCorrelation(),
-    [([np.ones(3)], [_numbers(3)])],
+    "pearson_constant", lambda mx: mx.metric.PearsonCorrelation(), [([np.ones(3)], [_numbers(3)])]
 )
 
 

@@ -9,10 +9,7 @@ from ._case import Case, values
 
 def histogram(samples: np.ndarray, bins: int, limit: float):
     counts, edges = np.histogram(samples, bins, (-limit, limit))
-    return {
-        "hist": values(counts.tolist()),
-        "hist_edges": values(edges.astype("float32").tolist()),
-    }
+    return {"hist": values(counts.tolist()), "hist_edges": values(edges.astype("float32").tolist())}
 
 
 _rng = np.random.RandomState(0)

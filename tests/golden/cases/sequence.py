@@ -22,12 +22,7 @@ def _both_ways(op: str) -> list[Case]:
             {"data": normal(3, 2, 1, 2), "sequence_length": values([1, 3], "int32")},
             used,
         ),
-        Case(
-            f"{op}-matrix",
-            op,
-            {"data": normal(3, 2), "sequence_length": values([2.7, 3])},
-            used,
-        ),
+        Case(f"{op}-matrix", op, {"data": normal(3, 2), "sequence_length": values([2.7, 3])}, used),
         Case(f"{op}-one", op, {"data": normal(1, 1), "sequence_length": values([1])}, used),
     ]
 

@@ -65,9 +65,7 @@ for _rule, _states in RULES.items():
         update(f"{_op}_all", _op, one(_states, False, 5), {**ALL, **_more}, "float64"),
     ]
     if _rule in MIXED:
-        CASES.append(
-            update(f"mp_{_op}_all", f"mp_{_op}", one(_states, True, 5), {**ALL, **_more}),
-        )
+        CASES.append(update(f"mp_{_op}_all", f"mp_{_op}", one(_states, True, 5), {**ALL, **_more}))
 CASES.append(
     update(
         "signum_update_wd_lh", "signum_update", one(("mom",), False, 4), {"lr": 0.1, "wd_lh": 0.2}
@@ -91,11 +89,7 @@ for _rule, _states in {"sgd": (), "sgd_mom": ("mom",)}.items():
             update(
                 f"preloaded_multi_{_op}",
                 f"preloaded_multi_{_op}",
-                {
-                    **_arrays,
-                    "lrs": uniform(2, low=0.1, high=0.2),
-                    "wds": uniform(2, high=0.1),
-                },
+                {**_arrays, "lrs": uniform(2, low=0.1, high=0.2), "wds": uniform(2, high=0.1)},
                 _more,
                 out=BOTH,
             ),

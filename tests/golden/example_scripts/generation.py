@@ -83,8 +83,7 @@ def generator_against_discriminator(mx):
     for module in (generator, discriminator):
         start(mx, module)
         module.init_optimizer(
-            optimizer="adam",
-            optimizer_params={"learning_rate": 0.01, "wd": 0.0, "beta1": 0.5},
+            optimizer="adam", optimizer_params={"learning_rate": 0.01, "wd": 0.0, "beta1": 0.5}
         )
     metric = mx.metric.CustomMetric(
         lambda label, pred: float(((pred > 0.5) == label).mean()), name="right"

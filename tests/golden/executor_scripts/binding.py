@@ -135,10 +135,7 @@ def bind_auxiliary_states(mx):
             mx,
             lambda: net.bind(mx.cpu(), args, aux_states={"bn_moving_var": mx.nd.ones(2)}).forward(),
         ),
-        "shape": attempt(
-            mx,
-            lambda: net.bind(mx.cpu(), args, aux_states=longer).forward(),
-        ),
+        "shape": attempt(mx, lambda: net.bind(mx.cpu(), args, aux_states=longer).forward()),
     }
 
 

@@ -50,8 +50,7 @@ def group2ctx_default_elsewhere(mx):
 def group2ctx_missing_or_more(mx):
     def places(groups: Any) -> Any:
         return attempt(
-            mx,
-            lambda: _places(_network(mx).simple_bind(mx.cpu(), group2ctx=groups, data=(2, 5))),
+            mx, lambda: _places(_network(mx).simple_bind(mx.cpu(), group2ctx=groups, data=(2, 5)))
         )
 
     return {

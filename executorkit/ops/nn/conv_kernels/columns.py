@@ -13,8 +13,6 @@ images of pixels with as many filters as channels:
 | 1      | 2 x 64 | 3 x 3  | 256      | no difference                                  ||||
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

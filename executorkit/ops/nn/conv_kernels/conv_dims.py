@@ -1,7 +1,5 @@
 """Static dimension numbers of a convolution, and the index arithmetic that its kernels share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ and result (N, spatial..., C), weight (C, kernel..., 1). XLA compiles such a sum
 on CPUs is much faster than its grouped convolution.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

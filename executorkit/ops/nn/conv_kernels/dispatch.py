@@ -23,8 +23,6 @@ data (N, C, spatial...), weight (F, C / groups, kernel...), result (N, F, spatia
 order of ``layout``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

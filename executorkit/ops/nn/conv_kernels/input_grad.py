@@ -28,8 +28,6 @@ which are then added in their places. Measured on one core, 4 images of 3 channe
 The gradient of the result is (N, H', W', F), weight (F, kernel..., C), data (N, H, W, C).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

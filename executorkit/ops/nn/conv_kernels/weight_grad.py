@@ -32,8 +32,6 @@ serve as further images. Measured on one core, 3 channels:
 | 4      | 224 x 224 | 3 x 3  | 1      | 64      | 15 ms  | 14 ms  |
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial

@@ -43,8 +43,6 @@ for Deep Neural Networks, arXiv:1803.10986.
 data (N, H, W, C), weight (F, 3, kernel width, C), result (N, H', W', F).
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
