@@ -226,5 +226,4 @@ def _view_of_manager(manager: DataParallelExecutorManager) -> View:
     core = manager.core
     buckets = ", ".join(map(str, manager.execgrp_bucket))
     lines = [Line(f"bound buckets: {buckets}")] if buckets else []
-    title = f"DataParallelExecutorManager of {group_label(core)}"
-    return View(title, [*lines, *group_parts(core)])
+    return View(f"DataParallelExecutorManager of {group_label(core)}", [*lines, *group_parts(core)])

@@ -215,8 +215,7 @@ class MultiFactorScheduler(LRScheduler):
         base, factor, steps = self.base_lr, self.factor, self.step[self.cur_step_ind :]
 
         def rate(n: Any) -> Array:
-            decays = sum((n > s).astype(jnp.int32) for s in steps)
-            return base * _power(factor, jnp.asarray(decays))
+            return base * _power(factor, jnp.asarray(sum((n > s).astype(jnp.int32) for s in steps)))
 
         return rate
 

@@ -235,8 +235,7 @@ def _title(steps: Sequence[int]) -> str:
 
 def root_mean_square(array: NDArray) -> NDArray:
     """sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
-    value = _root_mean_square(array.value)
-    return NDArray.from_jax(value, array.context, shared=False)
+    return NDArray.from_jax(_root_mean_square(array.value), array.context, shared=False)
 
 
 @small_jit

@@ -209,9 +209,7 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
         return value in ("no", "equiv", "safe", "same_kind", "unsafe")
     if key == "order":
         return isinstance(value, str)
-    if key == "dtype":
-        return True
-    return key in ("where", "subok") and isinstance(value, bool)
+    return True if key == "dtype" else key in ("where", "subok") and isinstance(value, bool)
 
 
 def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) -> None:

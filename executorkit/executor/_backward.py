@@ -20,9 +20,7 @@ from ._validation import convert_for, is_assignable, type_phrase
 from .runnable import Runnable
 
 
-def heads_in_order(
-    out_grads: Any, names: Sequence[str], kinds: tuple[type, ...] = (NDArray,)
-) -> list[Any]:
+def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Any]:
     """The head gradients that ``backward`` was called with, in the order of the outputs; None for
     an output that is given none.
 
@@ -102,9 +100,7 @@ def inference_program(runnable: Runnable[NDArray]) -> Program | None:
     if not isinstance(program, Program):
         return None
     graph = _with_moving_statistics(program.graph)
-    if graph is program.graph:
-        return None
-    return program_for(graph, program.argnums)
+    return None if graph is program.graph else program_for(graph, program.argnums)
 
 
 @lru_cache(maxsize=64)
@@ -115,9 +111,7 @@ def _with_moving_statistics(graph: Graph) -> Graph:
         else dataclasses.replace(step, params=Params({**step.params, "use_global_stats": True}))
         for step in graph.steps
     )
-    if steps == graph.steps:
-        return graph
-    return dataclasses.replace(graph, steps=steps, memo={})
+    return graph if steps == graph.steps else dataclasses.replace(graph, steps=steps, memo={})
 
 
 def backward_in_inference(

@@ -423,8 +423,7 @@ class Executor(Runnable[NDArray], Viewed):
         return {name: grad.jax for name, grad in self._parameter_gradients()}
 
     def _parameter_gradients(self) -> list[tuple[str, NDArray]]:
-        gradients = self.grad_dict.items()
-        return [(n, g) for n, g in gradients if g is not None and not is_input_name(n)]
+        return [(n, g) for n, g in self.grad_dict.items() if g is not None and not is_input_name(n)]
 
     def set_params(self, params: Mapping[str, Any]) -> None:
         """Replaces parameters by those of a dict, as ``optax.apply_updates`` returns it.
@@ -471,10 +470,7 @@ class Executor(Runnable[NDArray], Viewed):
     def effective_grad_req(self) -> list[str]:
         """The gradient request of each argument: 'null' also where no gradient array is bound."""
         targets = self.grad_arrays or [None] * len(self.arg_arrays)
-        return [
-            "null" if target is None else request
-            for target, request in zip(targets, self.grad_req, strict=True)
-        ]
+        return ["null" if t is None else req for t, req in zip(targets, self.grad_req, strict=True)]
 
     @property
     def is_monitored(self) -> bool:
@@ -507,9 +503,7 @@ class Executor(Runnable[NDArray], Viewed):
         """
         requested = [names] if isinstance(names, str) else list(names)
         graph = self.graph
-        entries = {
-            name: (node, k) for node in graph.nodes for k, name in enumerate(node.output_names)
-        }
+        entries = {name: (n, k) for n in graph.nodes for k, name in enumerate(n.output_names)}
         unknown = [n for n in requested if n not in entries]
         if unknown:
             problem = f"no output named {', '.join(map(repr, unknown))}"

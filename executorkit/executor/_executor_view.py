@@ -90,9 +90,7 @@ def value_or_status(array: NDArray) -> jax.Array | str:
 
 def pending_status(producer: Producer | None) -> str | None:
     """The reason why contents that a producer is to compute are not there; None without one."""
-    if producer is None:
-        return None
-    return USED_UP if producer is CONSUMED else NOT_COMPUTED
+    return None if producer is None else USED_UP if producer is CONSUMED else NOT_COMPUTED
 
 
 def array_columns(array: NDArray) -> list[str]:
@@ -104,10 +102,7 @@ def section_views(
     sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
 ) -> list[Part]:
     """A table for each section that has arrays; above them those that are not finite."""
-    lists = [
-        [e.contents for e in section.entries if not isinstance(e.contents, str)]
-        for section in sections
-    ]
+    lists = [[e.contents for e in s.entries if not isinstance(e.contents, str)] for s in sections]
     parts: list[Part] = []
     nonfinite: list[str] = []
     for section, statistics in zip(sections, read(lists), strict=True):

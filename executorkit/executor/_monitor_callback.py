@@ -69,8 +69,7 @@ class MonitorCallback:
         """Reports the gradients of every operator's inputs, last operator first."""
         program = program_for(self.graph, self.argnums)
         names = program.input_gradient_names(self.graph)
-        inputs = self._inputs_of(pending, heads)
-        gradients = program.observe_backward[pending.train](*inputs)
+        gradients = program.observe_backward[pending.train](*self._inputs_of(pending, heads))
         for name, gradient in zip(names, gradients, strict=True):
             self._report(name, gradient)
 

@@ -481,8 +481,7 @@ class PendingStep(UpdatableStep):
             if base.updated:
                 return
             self.runnable.training.count_steps(self._number - 1)
-            states = zip(self.backward_state_indices, base.backward_states, strict=False)
-            for n, value in states:
+            for n, value in zip(self.backward_state_indices, base.backward_states, strict=False):
                 array = self.runnable.aux_arrays[n]
                 if array.pending is None and array.value is value:
                     array.assign(self.aux[n])

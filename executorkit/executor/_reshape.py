@@ -78,8 +78,7 @@ def infer_new_shapes(
         if name not in names:
             raise MXNetError(where, f"unknown argument {name!r}", hint=did_you_mean(name, names))
     parsed = {n: parse_shape(s, f"{where}: {n!r}") for n, s in shapes.items()}
-    dtypes = {n: a.dtype_name for n, a in zip(names, arrays, strict=True)}
-    inferred = infer(graph, parsed, dtypes)
+    inferred = infer(graph, parsed, {n: a.dtype_name for n, a in zip(names, arrays, strict=True)})
     for name, shape in zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True):
         if not is_fully_known(shape):
             problem = "its new shape does not follow from the shapes given"

@@ -117,8 +117,7 @@ class PendingUpdate:
         for update in reversed(self._updates.copy()):
             if call is not None and update.call is not call:
                 continue
-            argnums = step.runnable.program.argnums
-            weights = [step.args[argnums[k]] for k in update.spec.targets]
+            weights = [step.args[step.runnable.program.argnums[k]] for k in update.spec.targets]
             values = (*weights, *jax.tree.leaves(update.state))
             for cell, value in zip(update.cells, values, strict=True):
                 cell.set_result(step, value)

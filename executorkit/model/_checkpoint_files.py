@@ -132,8 +132,7 @@ def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
 
 def checkpoint_epochs(prefix: Any) -> list[int]:
     """The epochs of which there are parameters ``<prefix>-<epoch>.params``, in order."""
-    name = re.escape(os.path.basename(str(prefix)))
-    pattern = re.compile(name + r"-(-?\d{3,})\.params")
+    pattern = re.compile(re.escape(os.path.basename(str(prefix))) + r"-(-?\d{3,})\.params")
     matches = map(pattern.fullmatch, _entries_beside(prefix))
     return sorted(int(match[1]) for match in matches if match)
 

@@ -315,8 +315,7 @@ def _read_bucket_keys(path: str) -> list[Any]:
     arrays = nd.load(path)
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
-        problem = "it holds no keys of buckets, expected one array of integers"
-        raise FileFormatError(path, problem)
+        raise FileFormatError(path, "it holds no keys of buckets, expected one array of integers")
     return [tuple(k) if isinstance(k, list) else k for k in keys.tolist()]
 
 

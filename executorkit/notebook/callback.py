@@ -87,8 +87,7 @@ class LiveLearningCurve(Viewed):
 
     def batch_cb(self, param: Any) -> None:
         """For ``batch_end_callback``."""
-        seen = self._lengths.get(param.epoch, 0)
-        self._lengths[param.epoch] = max(seen, param.nbatch + 1)
+        self._lengths[param.epoch] = max(self._lengths.get(param.epoch, 0), param.nbatch + 1)
         if param.nbatch % self.frequent == 0:
             self._record(param, "training")
         if time.time() - self.last_update > self.display_freq:

@@ -52,8 +52,7 @@ def scatter(
     if isinstance(target, list) and len(target) == 1:
         return [convert_for(value, target[0], where).value]
     if isinstance(target, list):
-        dtype = target[0].storage.dtype
-        return _cut(value, slices, whole.axis, dtype, [a.context for a in target])
+        return _cut(value, slices, whole.axis, target[0].storage.dtype, [a.context for a in target])
     host = _on_host(value, target.dtype)
     if host is not None:
         return target.replicas.scatter_host(_with_device_axis(host, whole.axis, len(slices)))
@@ -168,8 +167,7 @@ def _cut(
 def _cut_on_device(
     value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype, contexts: Sequence[Context]
 ) -> list[jax.Array]:
-    bounds = tuple((s.start, s.stop) for s in slices)
-    parts = _slices_of(value.value, bounds, axis, dtype.name)
+    parts = _slices_of(value.value, tuple((s.start, s.stop) for s in slices), axis, dtype.name)
     return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
 
 

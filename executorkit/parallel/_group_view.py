@@ -95,8 +95,7 @@ def _devices(core: DataParallelCore) -> Table:
         ]
         for context, rows in zip(core.contexts, core.slices, strict=True)
     ]  # fmt: skip
-    header = ["context", "device", "slice", "rows", *(name for _, name in inputs)]
-    return Table(header, rows, {3})
+    return Table(["context", "device", "slice", "rows", *(name for _, name in inputs)], rows, {3})
 
 
 def _sections(core: DataParallelCore) -> list[Section]:

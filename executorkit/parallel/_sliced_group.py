@@ -147,8 +147,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
         """
-        axes = [i.axis for i in self._labels]
-        update_metric(self.core, labels, pre_sliced, axes, metric.update)
+        update_metric(self.core, labels, pre_sliced, [i.axis for i in self._labels], metric.update)
 
     @property
     def train_execs(self) -> Sequence[Executor]:
@@ -182,8 +181,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
 def _input(description: Any, rows: int) -> BatchInput:
     """The input of a (name, shape) or DataDesc, with the rows of the slices."""
     name, shape = description[0], tuple(description[1])
-    layout = getattr(description, "layout", None)
-    axis = DataDesc.get_batch_axis(layout)
+    axis = DataDesc.get_batch_axis(getattr(description, "layout", None))
     dtype = getattr(description, "dtype", None)
     if axis >= 0:
         shape = (*shape[:axis], rows, *shape[axis + 1 :])

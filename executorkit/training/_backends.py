@@ -82,8 +82,7 @@ class Backend(ABC):
         """The compiled function of a step: the last one that ran."""
         if self._update is None:
             return []
-        spec = StepSpec((self._update,), False)
-        return [self._runnables[0].program.step_function(True, spec)]
+        return [self._runnables[0].program.step_function(True, StepSpec((self._update,), False))]
 
     def start(self) -> list[PendingStep]:
         """Begins a step on all devices: a training forward, deferred."""
@@ -202,8 +201,7 @@ class GroupBackend(Backend):
             return super().update(updater)
         grads = zip(*(r.gradient_targets for r in self._runnables), strict=True)
         weights: list[PerDevice] = [self.arg_arrays[i] for i in self._argnums]
-        indices = list(range(len(weights)))
-        update_by_sum(updater, indices, weights, [list(g) for g in grads])
+        update_by_sum(updater, list(range(len(weights))), weights, [list(g) for g in grads])
         return True
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
@@ -292,5 +290,4 @@ def gradient_program(
     graph: Graph, argnums: tuple[int, ...], split_temp_buffers: bool = False
 ) -> Program:
     """The program of a bound graph with these gradients, and the present options."""
-    lowered = graph_of(optimized(graph.head_entries))
-    return program_for(lowered, argnums, split_temp_buffers)
+    return program_for(graph_of(optimized(graph.head_entries)), argnums, split_temp_buffers)
