@@ -61,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
     digits = load_digits()
     executor = bind_network(network())
     train(executor, digits, options.epochs)
-    probabilities = predict(executor, digits.test_images)
-    accuracy = (probabilities.argmax(1) == digits.test_labels).mean()
+    accuracy = (predict(executor, digits.test_images).argmax(1) == digits.test_labels).mean()
     print(f"accuracy on {len(digits.test_labels)} digits never seen: {accuracy:.1%}")
 
     times = compare(executor, digits)
@@ -100,8 +99,7 @@ def bind_network(symbol: sym.Symbol) -> Executor:
     random = np.random.RandomState(0)
     for name, array in executor.arg_dict.items():
         if name.endswith("weight"):
-            fan_in = np.prod(array.shape[1:])
-            array[:] = random.normal(0, np.sqrt(2 / fan_in), array.shape)
+            array[:] = random.normal(0, np.sqrt(2 / np.prod(array.shape[1:])), array.shape)
     return executor
 
 
@@ -115,8 +113,7 @@ def train(executor: Executor, digits: Digits, epochs: int) -> None:
         batches = [order[i : i + BATCH] for i in range(0, len(order) - BATCH + 1, BATCH)]
         for batch in progress(batches, f"epoch {epoch}/{epochs}"):
             step(digits.train_images[batch], digits.train_labels[batch])
-            predictions = executor.outputs[0].asnumpy().argmax(1)
-            correct += (predictions == digits.train_labels[batch]).sum()
+            correct += (executor.outputs[0].asnumpy().argmax(1) == digits.train_labels[batch]).sum()
             total += BATCH
         print(f"epoch {epoch}/{epochs}: {correct / total:.1%} of the training digits right")
 

@@ -160,10 +160,9 @@ def describe(array: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
 
 def _classes(scores: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
     is_share = bool((scores >= 0).all() and abs(scores.sum() - 1) < 1e-2)
-    order = np.argsort(-scores, kind="stable")[: max(1, top)]
     rows = [
         [f"{scores[i]:.2%}" if is_share else f"{scores[i]:.4g}", str(i), _label(labels, i)]
-        for i in order
+        for i in np.argsort(-scores, kind="stable")[: max(1, top)]
     ]
     return text_table(
         ["probability" if is_share else "score", "class", "label"], rows, right={0, 1}

@@ -89,8 +89,7 @@ def export_network(
 ) -> Comparison:
     """:func:`to_stablehlo` of a network that is checked already."""
     refuse_random(network.symbol, "StableHLO")
-    exported = _exported(network, batch, tuple(platforms))
-    program = np.frombuffer(exported.serialize(), np.uint8)
+    program = np.frombuffer(_exported(network, batch, tuple(platforms)).serialize(), np.uint8)
     arrays = {name: _stored(array) for name, array in network.parameters.items()}
     write_atomically(path, partial(write_npz, arrays={_PROGRAM: program, **arrays}))
     inputs = network.random_inputs(FREE_BATCH if batch == "free" else batch)

@@ -61,8 +61,7 @@ def _grid(degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: b
     columns = (np.arange(width, dtype=np.float32) - middle_column)[None, None, :]
     cosine, sine = np.cos(angles), np.sin(angles)
     x = (columns * cosine - rows * sine) / middle_column
-    y = (columns * sine + rows * cosine) / middle_row
-    grid = np.stack([x, y], axis=1)
+    grid = np.stack([x, (columns * sine + rows * cosine) / middle_row], axis=1)
     if zoom_in or zoom_out:
         factor = _zoom(np.abs(angles), np.float32(height), np.float32(width), zoom_out)
         grid = grid * factor[:, None]

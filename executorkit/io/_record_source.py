@@ -85,8 +85,7 @@ class RecordFiles:
 
 def _files(path: str) -> list[str]:
     if os.path.isdir(path):
-        names = sorted(os.listdir(path))
-        return [p for n in names if os.path.isfile(p := os.path.join(path, n))]
+        return [p for n in sorted(os.listdir(path)) if os.path.isfile(p := os.path.join(path, n))]
     return [path]
 
 

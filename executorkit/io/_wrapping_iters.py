@@ -102,15 +102,13 @@ class PrefetchingIter(_BatchHolder):
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of the data of all iterators, under their new names."""
-        names = self.rename_data or [None] * self.n_iter
-        pairs = zip(names, self.iters, strict=True)
+        pairs = zip(self.rename_data or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_data, n)]
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of the labels of all iterators, under their new names."""
-        names = self.rename_label or [None] * self.n_iter
-        pairs = zip(names, self.iters, strict=True)
+        pairs = zip(self.rename_label or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_label, n)]
 
     def _fetch(self) -> list[Future[DataBatch | None]]:

@@ -130,8 +130,7 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     view = _patches(_edged(x, geometry), geometry)
     result = np.empty((batch, outputs, pixels), x.dtype)
     for part in _chunks(batch, view[0].size * x.itemsize):
-        matrix = view[part].reshape(-1, weights.shape[1], pixels)
-        np.matmul(weights, matrix, result[part])
+        np.matmul(weights, view[part].reshape(-1, weights.shape[1], pixels), result[part])
     return result.reshape(batch, outputs, *geometry.out)
 
 

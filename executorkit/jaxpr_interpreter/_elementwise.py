@@ -115,8 +115,7 @@ def _div(call: Call) -> Kernel:
     minus_one = call.dtype.type(-1)
 
     def divide(x: Any, y: Any) -> Any:
-        exact = np.subtract(x, np.fmod(x, y))
-        return np.where(y == 0, minus_one, np.floor_divide(exact, y))
+        return np.where(y == 0, minus_one, np.floor_divide(np.subtract(x, np.fmod(x, y)), y))
 
     return divide
 
@@ -135,8 +134,7 @@ def _round(call: Call) -> Kernel:
 
     def away_from_zero(x: Any) -> Any:
         whole = np.trunc(x)
-        far = (np.absolute(x - whole) >= 0.5).astype(x.dtype)
-        return whole + np.copysign(far, x)
+        return whole + np.copysign((np.absolute(x - whole) >= 0.5).astype(x.dtype), x)
 
     return in_float32(away_from_zero, call)
 
@@ -329,8 +327,7 @@ def _reduce_precision(call: Call) -> Kernel | None:
     def reduce(x: Any) -> Any:
         words = np.asarray(x).view(unsigned)
         if half:
-            odd = (words >> drop) & one
-            words = (words + (half - one) + odd) & mask
+            words = (words + (half - one) + ((words >> drop) & one)) & mask
         rounded = words.view(dtype)
         size = np.absolute(rounded)
         if exponent < bits.nexp:

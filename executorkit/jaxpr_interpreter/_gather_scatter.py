@@ -104,9 +104,8 @@ class Windows:
         start: Any = self._start
         for n, axis in enumerate(self._index_map):
             index = indices[..., n]
-            limit = self._limits[axis]
             # Unsigned 64-bit indices may be beyond int64.
-            clipped = np.clip(index, 0, limit).astype(np.int64)
+            clipped = np.clip(index, 0, self._limits[axis]).astype(np.int64)
             inside = clipped == index
             if not inside.all():
                 valid = inside if valid is None else valid & inside
@@ -194,18 +193,16 @@ def _scatter(call: Call) -> Kernel | None:
         return None  # it does anything but return the update
     hidden = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     window_sizes = iter([call.ins[2].shape[i] for i in numbers.update_window_dims])
-    sizes = [1 if i in hidden else next(window_sizes) for i in range(len(operand.shape))]
     windows = Windows(
         operand.shape,
         call.ins[1].shape,
-        sizes,
+        [1 if i in hidden else next(window_sizes) for i in range(len(operand.shape))],
         numbers.scatter_dims_to_operand_dims,
         numbers.operand_batching_dims,
         numbers.scatter_indices_batching_dims,
     )
     window_dims = numbers.update_window_dims
-    outer = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
-    order = (*outer, *window_dims)
+    order = (*[i for i in range(len(call.ins[2].shape)) if i not in window_dims], *window_dims)
     rows_shape = (-1, windows.columns) if windows.columns > 1 else (-1,)
     drop = mode != "CLIP"
     small = combine is not None and is_small_float(operand.dtype)

@@ -61,10 +61,9 @@ class While(NestedKernel):
         self, cond_consts: Sequence[Any], body_consts: Sequence[Any], carry: Sequence[Any]
     ) -> Any:
         while (goes_on := self._cond.evaluate([*cond_consts, *carry])[0]).any():
-            new = self._body.evaluate([*body_consts, *carry])
             carry = [
                 np.where(goes_on.reshape(goes_on.shape + (1,) * (x.ndim - goes_on.ndim)), x, old)
-                for x, old in zip(new, carry, strict=True)
+                for x, old in zip(self._body.evaluate([*body_consts, *carry]), carry, strict=True)
             ]
         return carry
 

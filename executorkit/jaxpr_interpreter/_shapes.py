@@ -57,8 +57,7 @@ def _rev(call: Call) -> Kernel:
 def _slice(call: Call) -> Kernel:
     params = call.params
     strides = params["strides"] or (1,) * len(call.shape)
-    index = tuple(map(slice, params["start_indices"], params["limit_indices"], strides))
-    return itemgetter(index)
+    return itemgetter(tuple(map(slice, params["start_indices"], params["limit_indices"], strides)))
 
 
 @rule("concatenate", fresh=True)
@@ -116,8 +115,7 @@ def padded(x: Any, value: Any, config: Any) -> Any:
     shape, target, source = [], [], []
     for size, (low, high, interior) in zip(x.shape, config, strict=True):
         step = interior + 1
-        spread = max(size + (size - 1) * interior, 0)
-        length = low + spread + high
+        length = low + max(size + (size - 1) * interior, 0) + high
         shape.append(length)
         # The first and last element that stay.
         first = max(0, -(low // step)) if low < 0 else 0

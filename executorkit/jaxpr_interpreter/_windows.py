@@ -21,8 +21,7 @@ def _along(rank: int, axis: int, index: Any) -> tuple[Any, ...]:
 def _reduced_windows(x: Any, ufunc: Any, params: Any) -> Any:
     """Every window of ``x`` reduced by an associative ufunc, one axis after the other."""
     names = ("window_dimensions", "window_strides", "window_dilation")
-    windows = zip(*(params[name] for name in names), strict=True)
-    for axis, (size, stride, gap) in enumerate(windows):
+    for axis, (size, stride, gap) in enumerate(zip(*(params[name] for name in names), strict=True)):
         if size == 1 and stride == 1:
             continue
         count = (x.shape[axis] - (size - 1) * gap - 1) // stride + 1

@@ -24,8 +24,7 @@ class OnnxComparison(Comparison):
 
     def __str__(self) -> str:
         rows = [(d.name, str(d.shape), f"{d.absolute:.2g}", f"{d.magnitude:.3g}") for d in self]
-        head = ("output", "shape", "max difference", "max value")
-        return text_table(head, rows, right={2, 3})
+        return text_table(("output", "shape", "max difference", "max value"), rows, right={2, 3})
 
 
 def run_model(
@@ -89,13 +88,12 @@ def compare(
     may be left out.
     """
     theirs, names, runtime = run_model(model, inputs)
-    ours = run_symbol(symbol, params, inputs)
     wide = [
         {
             name: np.asarray(array).astype(np.float64)
             for name, array in zip(names, side, strict=True)
         }
-        for side in (ours, theirs)
+        for side in (run_symbol(symbol, params, inputs), theirs)
     ]
     return OnnxComparison(Comparison.of("output", *wide), runtime)
 

@@ -65,8 +65,7 @@ def to_onnx(
     _overwrite_constants(steps, arrays)
     exporter = _Exporter(graph, arrays, inputs, opened, value_dtypes(graph, types), opset_version)
     exporter.translate(steps)
-    outputs = exporter.outputs()
-    model = make_model(library, exporter.draft, exporter.inputs, outputs, opened, name)
+    model = make_model(library, exporter.draft, exporter.inputs, exporter.outputs(), opened, name)
     check(library, model)
     return model
 
@@ -215,8 +214,7 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
 def _read(step: GraphStep) -> list[int]:
     """The numbers of the values that an operator reads in inference."""
     kept = inputs_read(step.op.name, step.names)
-    pairs = zip(step.names, step.inputs, strict=True)
-    return [number for name, number in pairs if name in kept]
+    return [number for name, number in zip(step.names, step.inputs, strict=True) if name in kept]
 
 
 def _live_inputs(graph: Graph, steps: Sequence[GraphStep], params: Any) -> list[str]:

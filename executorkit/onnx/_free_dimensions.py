@@ -66,8 +66,7 @@ class OpenShapes:
             return None
         (dimension,) = varying
         factor, remainder = divmod(size, dimension.size)
-        probe = (dimension.values[number] or ())[axis]
-        if remainder or probe != factor * dimension.probe:
+        if remainder or (dimension.values[number] or ())[axis] != factor * dimension.probe:
             return None
         return dimension, factor
 
@@ -104,8 +103,7 @@ def open_shapes(
 
 
 def _known(graph: Graph, inferred: InferenceResult, name: str) -> Shape:
-    values = {node.name: inferred.values[i] for node, i in graph.variables}
-    return values[name] or ()
+    return {node.name: inferred.values[i] for node, i in graph.variables}[name] or ()
 
 
 def _requests(

@@ -95,8 +95,7 @@ def export_model(
         except NotSupportedError as error:
             _LOG.warning("%s was not compared: %s", path, error)
             return path
-        limit = 1e-2 if "float16" in types.values() else 1e-3
-        if not comparison.is_within(limit):
+        if not comparison.is_within(1e-2 if "float16" in types.values() else 1e-3):
             _LOG.warning("%s differs from executorkit:\n%s", path, comparison)
         elif verbose:
             _LOG.info("%s, run by %s:\n%s", path, comparison.runtime, comparison)

@@ -204,15 +204,13 @@ class NodeWriter:
         """An operation on two lengths: of numbers at once, otherwise at run time."""
         if isinstance(left, int) and isinstance(right, int):
             return _ON_NUMBERS[op_type](left, right)
-        operands = [self.ints(n) if isinstance(n, int) else n for n in (left, right)]
-        return self.op(op_type, *operands)
+        return self.op(op_type, *[self.ints(n) if isinstance(n, int) else n for n in (left, right)])
 
     # Shapes
 
     def reshape(self, operand: Operand, lengths: Sequence[Length]) -> str:
         """The operand in another shape; one length may be -1 or computed, which is then deduced."""
-        computed = [i for i, n in enumerate(lengths) if isinstance(n, str)]
-        if len(computed) == 1 and -1 not in lengths:
+        if len([i for i, n in enumerate(lengths) if isinstance(n, str)]) == 1 and -1 not in lengths:
             lengths = [-1 if isinstance(n, str) else n for n in lengths]
         return self.op("Reshape", operand, self.length_list(lengths))
 

@@ -131,8 +131,7 @@ def _drawing(
 
 
 def _warn_of_repeated(order: Sequence[Node]) -> None:
-    counts = Counter(node.name for node in order)
-    repeated = [name for name, count in counts.items() if count > 1]
+    repeated = [name for name, count in Counter(node.name for node in order).items() if count > 1]
     if repeated:
         text = (
             "There are multiple variables with the same name in your graph, "
@@ -145,8 +144,7 @@ def _node(node: Node, style: Mapping[str, str]) -> StyledNode:
     if node.op is None:
         return node.name, {**style, "shape": "oval", "label": node.name, "fillcolor": _INPUT}
     label = _LABELS[node.op.name](node) if node.op.name in _LABELS else node.name
-    colour = _COLOURS.get(node.op.name, _OTHER)
-    return node.name, {**style, "label": label, "fillcolor": colour}
+    return node.name, {**style, "label": label, "fillcolor": _COLOURS.get(node.op.name, _OTHER)}
 
 
 def _edge_label(

@@ -60,8 +60,7 @@ def print_summary(
     print(_row(_HEADER, ends))
     print("=" * line_length)
     total = 0
-    layers = [node for k, node in enumerate(order) if node.op is not None or k == 0]
-    for node in layers:
+    for node in [node for k, node in enumerate(order) if node.op is not None or k == 0]:
         sources = [
             child for child, _ in node.inputs if child.op is not None or child in shown_variables
         ]
@@ -109,8 +108,7 @@ def _parameters(node: Node, sources: Sequence[Node], shapes: Shapes | None) -> i
     biased = node.attrs.get("no_bias") != "True"
     match node.op.name:
         case "Convolution":
-            weights = channels * p.num_filter // p.num_group * prod(p.kernel)
-            return weights + biased * p.num_filter
+            return channels * p.num_filter // p.num_group * prod(p.kernel) + biased * p.num_filter
         case "FullyConnected":
             return (channels + biased) * p.num_hidden
         case "BatchNorm":

@@ -149,8 +149,7 @@ def _selu(r: NodeReader) -> Symbol:
 def _prelu(r: NodeReader) -> Symbol:
     slope = r.values[1]
     lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
-    rank = r.rank(0)
-    aligned = [1] * (rank - len(lengths)) + list(lengths)
+    aligned = [1] * (r.rank(0) - len(lengths)) + list(lengths)
     if _is_old_form(lengths, r.shapes[0] or ()):
         aligned = [1]
     if any(n != 1 for axis, n in enumerate(aligned) if axis != 1):
@@ -169,8 +168,7 @@ imports("Softplus")(lambda r: sym.Activation(r[0], act_type="softrelu", name=r.n
 
 @imports("HardSwish")
 def _hard_swish(r: NodeReader) -> Symbol:
-    gate = sym.hard_sigmoid(r[0], alpha=1 / 6, beta=0.5)
-    return sym.broadcast_mul(r[0], gate, name=r.name)
+    return sym.broadcast_mul(r[0], sym.hard_sigmoid(r[0], alpha=1 / 6, beta=0.5), name=r.name)
 
 
 @imports("Gelu")
@@ -190,5 +188,4 @@ def _softmax(r: NodeReader) -> Symbol:
         return function(r[0], axis=-1, name=r.name)
     if axis != 1:
         r.refuse(f"axis={axis} of an opset below 13, which joins axes")
-    flat = function(sym.Flatten(r[0]), axis=-1)
-    return sym.reshape_like(flat, r[0], name=r.name)
+    return sym.reshape_like(function(sym.Flatten(r[0]), axis=-1), r[0], name=r.name)

@@ -21,8 +21,7 @@ def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:
     """Entries whose numbers are known; negative ones count from the end."""
     if index.size == 1:
         first = int(index.reshape(-1)[0])
-        end = None if first == -1 else first + 1
-        entry = sym.slice_axis(r[0], axis=axis, begin=first, end=end)
+        entry = sym.slice_axis(r[0], axis=axis, begin=first, end=None if first == -1 else first + 1)
         if index.ndim == 0:
             return sym.squeeze(entry, axis=axis, name=r.name)
         if index.ndim == 1:
@@ -42,8 +41,7 @@ def _coordinates(r: NodeReader) -> Symbol:
 @imports("GatherND")
 def _gather_nd(r: NodeReader) -> Symbol:
     r.only("batch_dims", 0)
-    moved = _coordinates(r)
-    return sym.gather_nd(r[0], moved, name=r.name)
+    return sym.gather_nd(r[0], _coordinates(r), name=r.name)
 
 
 @imports("GatherElements")
@@ -71,8 +69,7 @@ def _scatter_nd(r: NodeReader) -> Symbol:
     base = r.values[0]
     if not isinstance(base, np.ndarray) or base.any():
         r.refuse("updates of anything but a constant of zeros")
-    moved = _coordinates(r)
-    return sym.scatter_nd(r[2], moved, shape=base.shape, name=r.name)
+    return sym.scatter_nd(r[2], _coordinates(r), shape=base.shape, name=r.name)
 
 
 @imports("ReverseSequence")

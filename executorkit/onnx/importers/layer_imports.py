@@ -152,8 +152,7 @@ def _batch_norm(r: NodeReader) -> Symbol:
 
 @imports("LayerNormalization")
 def _layer_norm(r: NodeReader) -> Symbol:
-    axis = r.get("axis", -1)
-    if axis not in (-1, r.rank(0) - 1) or not r.has(2):
+    if r.get("axis", -1) not in (-1, r.rank(0) - 1) or not r.has(2):
         r.refuse("normalisation over several axes, or without a shift")
     return sym.LayerNorm(r[0], r[1], r[2], axis=-1, eps=r.get("epsilon", 1e-5), name=r.name)
 
@@ -168,8 +167,7 @@ def _same_layer(r: NodeReader) -> Symbol:
 @imports("LpNormalization")
 def _lp_normalization(r: NodeReader) -> Symbol:
     axis, power = r.get("axis", -1), r.get("p", 2)
-    length = sym.norm(r[0], ord=power, axis=axis, keepdims=True)
-    return sym.broadcast_div(r[0], length, name=r.name)
+    return sym.broadcast_div(r[0], sym.norm(r[0], ord=power, axis=axis, keepdims=True), name=r.name)
 
 
 #: For each operator the positions of ONNX's gates in MXNet's order.
@@ -197,8 +195,7 @@ def _recurrent(r: NodeReader) -> list[Symbol]:
     )  # fmt: skip
     # (T, N, D H) as (T, D, N, H)
     split = sym.reshape(result[0], shape=(0, 0, -4, directions, -1))
-    sequence = sym.transpose(split, axes=(0, 2, 1, 3))
-    return [sequence, *(result[i + 1] for i in range(count))]
+    return [sym.transpose(split, axes=(0, 2, 1, 3)), *(result[i + 1] for i in range(count))]
 
 
 def _checked(r: NodeReader) -> int:

@@ -89,10 +89,9 @@ def _split(r: NodeReader) -> list[Symbol]:
     if sizes is None or len(set(sizes)) == 1:
         parts = sym.SliceChannel(r[0], num_outputs=count, axis=axis, name=r.name)
         return [parts[i] for i in range(count)]
-    bounds = np.cumsum((0, *sizes))
     return [
         sym.slice_axis(r[0], axis=axis, begin=int(first), end=int(last), name=f"{r.name}{i}")
-        for i, (first, last) in enumerate(pairwise(bounds))
+        for i, (first, last) in enumerate(pairwise(np.cumsum((0, *sizes))))
     ]
 
 
@@ -141,8 +140,7 @@ def _constant_of_shape(r: NodeReader) -> Symbol:
     lengths = tuple(n or 0 for n in shape)
     dtype = "float32" if value is None else value.dtype.name
     if number in (0, 1):
-        filled = sym.ones if number else sym.zeros
-        return filled(lengths, dtype=dtype, name=r.name)
+        return (sym.ones if number else sym.zeros)(lengths, dtype=dtype, name=r.name)
     return sym.full(lengths, number, dtype=dtype, name=r.name)
 
 
@@ -163,8 +161,7 @@ def _pad(r: NodeReader) -> Symbol:
         for i, axis in enumerate(int(a) % rank for a in axes):
             full[axis], full[rank + axis] = pads[i], pads[half + i]
         pads, half = tuple(full), rank
-    value = r.number("value", 2, 0.0)
-    return padded(r[0], pads[:half], pads[half:], value, r.name, mode)
+    return padded(r[0], pads[:half], pads[half:], r.number("value", 2, 0.0), r.name, mode)
 
 
 def padded(
@@ -173,8 +170,7 @@ def padded(
     """Data with more entries at both ends of its axes; negative numbers cut entries off."""
     if any(n < 0 for n in (*before, *after)):
         begin = tuple(max(-n, 0) for n in before)
-        end = tuple(n if n < 0 else None for n in after)
-        data = sym.slice(data, begin=begin, end=end)
+        data = sym.slice(data, begin=begin, end=tuple(n if n < 0 else None for n in after))
         before, after = ([max(n, 0) for n in side] for side in (before, after))
     widths = tuple(n for pair in zip(before, after, strict=True) for n in pair)
     return sym.Pad(data, mode=mode, pad_width=widths, constant_value=value, name=name)

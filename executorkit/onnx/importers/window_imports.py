@@ -16,8 +16,7 @@ _POOL_TYPES = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "lp"}
 @imports(*_POOL_TYPES)
 def _pool(r: NodeReader) -> Symbol:
     kernel = tuple(r.get("kernel_shape"))
-    rank = len(kernel)
-    at = window(r, rank, kernel)
+    at = window(r, len(kernel), kernel)
     if any(d != 1 for d in at["dilate"]):
         r.refuse("windows with dilations")
     if r.n_outputs > 1 or r.get("storage_order", 0):
@@ -133,9 +132,7 @@ def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
     if r.output_shape is None or None in r.output_shape[2:]:
         r.refuse("a size that is computed from those of inputs")
     new = [int(n) for n in r.output_shape[2:] if n is not None]
-    old = (r.shapes[0] or ())[2:]
-    factors = [n / m if m else 0.0 for n, m in zip(new, old, strict=True)]
-    return factors, new
+    return [n / m if m else 0.0 for n, m in zip(new, (r.shapes[0] or ())[2:], strict=True)], new
 
 
 def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
@@ -177,5 +174,4 @@ def _grid_sample(r: NodeReader) -> Symbol:
         r.refuse("anything but bilinear samples with zeros outside")
     if not r.get("align_corners", 0) or r.rank(0) != 4:
         r.refuse("align_corners=0, or anything but images (N, C, H, W)")
-    grid = sym.transpose(r[1], axes=(0, 3, 1, 2))
-    return sym.BilinearSampler(r[0], grid, name=r.name)
+    return sym.BilinearSampler(r[0], sym.transpose(r[1], axes=(0, 3, 1, 2)), name=r.name)

@@ -44,8 +44,7 @@ def _random(w: NodeWriter) -> str:
         return w.op(f"{op_type}Like", w.data, **attrs)
     if not w.output.is_static:
         w.refuse("its shape varies")
-    number = TYPE_NUMBERS[w.output.dtype]
-    return w.op(op_type, shape=list(w.output.sizes), dtype=number, **attrs)
+    return w.op(op_type, shape=list(w.output.sizes), dtype=TYPE_NUMBERS[w.output.dtype], **attrs)
 
 
 @translates("_sample_multinomial")
@@ -53,7 +52,6 @@ def _multinomial(w: NodeWriter) -> Operand:
     if w["get_prob"] or w.data.rank != 2 or len(w["shape"] or ()) > 1:
         w.refuse("only draws of (N,) or (N, n) numbers without their probabilities")
     count = (w["shape"] or (1,))[0]
-    log = w.op("Log", w.data)
-    drawn = w.op("Multinomial", log, sample_size=count, dtype=TYPE_NUMBERS["int32"])
+    drawn = w.op("Multinomial", w.op("Log", w.data), sample_size=count, dtype=TYPE_NUMBERS["int32"])
     drawn = drawn if w.output.rank == 2 else w.squeeze(drawn, 1)
     return w.cast_from(drawn, "int32", w.output.dtype)

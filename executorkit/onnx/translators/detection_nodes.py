@@ -36,8 +36,7 @@ def _halves(w: NodeWriter, boxes: Operand) -> tuple[str, str]:
 def _centers(w: NodeWriter, corners: Operand) -> tuple[str, str]:
     """Middles and sizes (.., A, 2) of corner boxes."""
     first, last = _halves(w, corners)
-    middle = w.op("Mul", w.op("Add", first, last), w.scalar(0.5))
-    return middle, w.op("Sub", last, first)
+    return w.op("Mul", w.op("Add", first, last), w.scalar(0.5)), w.op("Sub", last, first)
 
 
 def _corners(w: NodeWriter, middle: Operand, size: Operand) -> str:
@@ -59,8 +58,7 @@ def _decoded(
 @translates("_contrib_box_decode")
 def _box_decode(w: NodeWriter) -> str:
     data, anchors = w.inputs
-    deviations = np.array([w[f"std{i}"] for i in range(4)], data.dtype)
-    offsets = w.op("Mul", data, w.array(deviations))
+    offsets = w.op("Mul", data, w.array(np.array([w[f"std{i}"] for i in range(4)], data.dtype)))
     middle, size = (_centers if w["format"] == "corner" else _halves)(w, anchors)
     return _decoded(w, offsets, middle, size, w["clip"])
 
@@ -74,8 +72,7 @@ def _box_iou(w: NodeWriter) -> str:
     if w["format"] == "center":
         rows, columns = (_corners(w, *_halves(w, boxes)) for boxes in (rows, columns))
     first = w.op("Max", _column(w, rows, 0, 2), _column(w, columns, 0, 2))
-    last = w.op("Min", _column(w, rows, 2, 4), _column(w, columns, 2, 4))
-    shared = _area(w, first, last)
+    shared = _area(w, first, w.op("Min", _column(w, rows, 2, 4), _column(w, columns, 2, 4)))
     total = w.op("Add", *(_area(w, *_halves(w, boxes)) for boxes in (rows, columns)))
     union = w.op("Sub", total, shared)
     zero, one = w.scalar(0), w.scalar(1)
@@ -110,8 +107,7 @@ def _survivors(
     zeros = w.filled(lengths, 0.0, "float32")
     column = w.op("Cast", w.squeeze(w.slice(places, [1], [0], [1]), 1), to=1)
     ones = w.op("Add", w.op("Mul", column, w.scalar(0.0, "float32")), w.scalar(1.0, "float32"))
-    mask = w.op("ScatterND", zeros, places, ones)
-    return w.op("Greater", mask, w.scalar(0.5, "float32"))
+    return w.op("Greater", w.op("ScatterND", zeros, places, ones), w.scalar(0.5, "float32"))
 
 
 def _sorted_rows(w: NodeWriter, rows: Operand, keys: str, count: Length) -> tuple[str, str]:
@@ -189,12 +185,9 @@ def _box_nms(w: NodeWriter) -> list[str]:
     if w["in_format"] != w["out_format"]:
         if w["out_format"] == "center":
             boxes = w.concat(_centers(w, boxes), 2)
-        parts = [_column(w, rows, 0, at), boxes, _column(w, rows, at + 4, 1 << 62)]
-        rows = w.concat(parts, 2)
+        rows = w.concat([_column(w, rows, 0, at), boxes, _column(w, rows, at + 4, 1 << 62)], 2)
     # Survivors to the front, in the order in which they are.
-    ranks = w.op("Neg", w.cast(w.arange(count), "float32"))
-    front = w.op("Where", stays, ranks, lowest)
+    front = w.op("Where", stays, w.op("Neg", w.cast(w.arange(count), "float32")), lowest)
     rows, kept = _sorted_rows(w, rows, front, count)
     inside = w.op("Greater", kept, w.scalar(_LOWEST_SCORE, "float32"))
-    result = w.op("Where", w.unsqueeze(inside, 2), rows, w.scalar(-1.0))
-    return [w.reshape(result, lengths)]
+    return [w.reshape(w.op("Where", w.unsqueeze(inside, 2), rows, w.scalar(-1.0)), lengths)]

@@ -289,8 +289,7 @@ def _leaky_relu(w: NodeWriter) -> str:
         return w.op("Selu", w.data)
     if act == "gelu":
         part = w.op("Erf", w.op("Mul", w.data, w.scalar(math.sqrt(0.5))))
-        half = w.op("Mul", w.data, w.scalar(0.5))
-        return w.op("Mul", half, w.op("Add", part, w.scalar(1)))
+        return w.op("Mul", w.op("Mul", w.data, w.scalar(0.5)), w.op("Add", part, w.scalar(1)))
     if act == "rrelu":
         slope = (w["lower_bound"] + w["upper_bound"]) / 2
     return w.op("Elu" if act == "elu" else "LeakyRelu", w.data, alpha=slope)

@@ -32,8 +32,7 @@ def _enlarged(w: NodeWriter, image: Value, scale: int) -> str:
     """An image with every pixel repeated, ``scale`` times the size of the first input."""
     factors = [scale, scale]
     if image is not w.data:
-        pairs = zip(w.data.sizes[2:], image.sizes[2:], strict=True)
-        factors = [scale * n // m for n, m in pairs]
+        factors = [scale * n // m for n, m in zip(w.data.sizes[2:], image.sizes[2:], strict=True)]
     scales = w.array(np.array([1, 1, *factors], np.float32), "scales")
     return w.op(
         "Resize", image, "", scales, mode="nearest",
@@ -91,8 +90,7 @@ def _affine_grid(w: NodeWriter, theta: Operand, dtype: str) -> str:
     height, width = w["target_shape"]
     x, y = np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))
     points = np.stack([x, y, np.ones_like(x)]).reshape(3, -1).astype(dtype)
-    rows = w.op("Reshape", theta, w.ints(-1, 2, 3))
-    product = w.op("MatMul", rows, w.array(points))
+    product = w.op("MatMul", w.op("Reshape", theta, w.ints(-1, 2, 3)), w.array(points))
     return w.op("Reshape", product, w.ints(-1, 2, height, width))
 
 
@@ -114,8 +112,7 @@ def _grid_generator(w: NodeWriter) -> str:
     y, x = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     half = np.array([(width - 1) / 2, (height - 1) / 2]).reshape(2, 1, 1)
     moved = w.op("Add", w.data, w.array(np.stack([x, y]).astype(w.data.dtype)))
-    scaled = w.op("Div", moved, w.array(half.astype(w.data.dtype)))
-    return w.op("Sub", scaled, w.scalar(1))
+    return w.op("Sub", w.op("Div", moved, w.array(half.astype(w.data.dtype))), w.scalar(1))
 
 
 translates("BilinearSampler")(lambda w: _sampled(w, *w.inputs))

@@ -21,16 +21,14 @@ def _in_range(w: NodeWriter, index: Value, length: Length, mode: str = "clip") -
 @translates("Embedding", "_contrib_SparseEmbedding")
 def _embedding(w: NodeWriter) -> str:
     data, weight = w.inputs
-    index = _in_range(w, data, w.length(weight, 0))
-    return w.op("Gather", weight, index, axis=0)
+    return w.op("Gather", weight, _in_range(w, data, w.length(weight, 0)), axis=0)
 
 
 @translates("take")
 def _take(w: NodeWriter) -> str:
     array, indices = w.inputs
     axis = w["axis"] % array.rank
-    index = _in_range(w, indices, w.length(array, axis), w["mode"])
-    return w.op("Gather", array, index, axis=axis)
+    return w.op("Gather", array, _in_range(w, indices, w.length(array, axis), w["mode"]), axis=axis)
 
 
 @translates("pick", "batch_take")
@@ -47,8 +45,7 @@ def _pick(w: NodeWriter) -> str:
 
 @translates("one_hot")
 def _one_hot(w: NodeWriter) -> str:
-    index = w.unsqueeze(w.indices(w.data), w.data.rank)
-    hit = w.op("Equal", index, w.arange(w["depth"]))
+    hit = w.op("Equal", w.unsqueeze(w.indices(w.data), w.data.rank), w.arange(w["depth"]))
     dtype = w.output.dtype
     return w.op("Where", hit, w.scalar(w["on_value"], dtype), w.scalar(w["off_value"], dtype))
 
@@ -81,8 +78,7 @@ def _cumsum(w: NodeWriter) -> str:
     axis = w["axis"]
     if axis is None:
         data, axis = w.reshape(data, [-1]), 0
-    total = w.op("CumSum", data, w.array(np.int64(axis % w.data.rank)))
-    return w.cast_from(total, wide, dtype)
+    return w.cast_from(w.op("CumSum", data, w.array(np.int64(axis % w.data.rank))), wide, dtype)
 
 
 @translates("_contrib_index_copy")

@@ -29,8 +29,7 @@ def _product(w: NodeWriter) -> str:
     others = [a for a in range(rank - 1) if a != rows]
     plain, swapped = [*others, rows, rank - 1], [*others, rank - 1, rows]
     first = w.transpose(left, swapped if w["transpose_a"] else plain)
-    second = w.transpose(right, swapped if w["transpose_b"] else plain)
-    product = w.op("MatMul", first, second)
+    product = w.op("MatMul", first, w.transpose(right, swapped if w["transpose_b"] else plain))
     return w.transpose(product, [plain.index(a) for a in range(rank)])
 
 
@@ -63,8 +62,7 @@ def _dot(w: NodeWriter) -> str:
         return w.unsqueeze(w.op("MatMul", left, right), 0)
     if left.rank == right.rank == 2:
         first = w.transpose(left, [1, 0]) if transposed[0] else left
-        second = w.transpose(right, [1, 0]) if transposed[1] else right
-        return w.op("MatMul", first, second)
+        return w.op("MatMul", first, w.transpose(right, [1, 0]) if transposed[1] else right)
     # Transposing moves the first axis behind all others, or the last one before them.
     before: list[int] = [*range(1, left.rank), 0] if transposed[0] else [*range(left.rank)]
     after = [right.rank - 1, *range(right.rank - 1)] if transposed[1] else [*range(right.rank)]
@@ -72,8 +70,7 @@ def _dot(w: NodeWriter) -> str:
     right_lengths = [w.length(right, a) for a in after]
     rows = w.reshape(w.transpose(left, before), [-1, left_lengths[-1]])
     columns = w.reshape(w.transpose(right, after), [right_lengths[0], -1])
-    lengths = [*left_lengths[:-1], *right_lengths[1:]]
-    return w.reshape(w.op("MatMul", rows, columns), lengths)
+    return w.reshape(w.op("MatMul", rows, columns), [*left_lengths[:-1], *right_lengths[1:]])
 
 
 @translates("_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_encdec_qk")
@@ -85,8 +82,7 @@ def _attention_scores(w: NodeWriter) -> str:
     else:
         (queries,) = _interleaved(w, w.data, 1)
         keys, _ = _interleaved(w, w.inputs[1], 2)
-    scaled = w.op("Mul", queries, w.scalar(size**-0.5))
-    return w.op("MatMul", scaled, w.transpose(keys, [0, 2, 1]))
+    return w.op("MatMul", w.op("Mul", queries, w.scalar(size**-0.5)), w.transpose(keys, [0, 2, 1]))
 
 
 @translates(
@@ -104,11 +100,8 @@ def _attended_values(w: NodeWriter) -> str:
 
 def _interleaved(w: NodeWriter, data: Operand, parts: int) -> list[str]:
     """(L, N, heads * parts * size) as ``parts`` arrays (N * heads, L, size)."""
-    heads = w["heads"]
-    split = w.op("Reshape", data, w.ints(0, 0, heads, parts, -1))
-    first = w.transpose(split, [3, 1, 2, 0, 4])
+    first = w.transpose(w.op("Reshape", data, w.ints(0, 0, w["heads"], parts, -1)), [3, 1, 2, 0, 4])
     cut = w.split(first, [1] * parts, 0) if parts > 1 else [first]
-    shape = w.op("Shape", first)
-    tail = w.slice(shape, [0], [3], [5])
+    tail = w.slice(w.op("Shape", first), [0], [3], [5])
     target = w.concat([w.ints(-1), tail], 0)
     return [w.op("Reshape", part, target) for part in cut]

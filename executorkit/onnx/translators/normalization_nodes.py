@@ -14,8 +14,7 @@ def _batch_norm(w: NodeWriter) -> list[Operand]:
     parameters: list[Operand] = [gamma, beta, mean, variance]
     if data.dtype != "float16":  # ONNX lets parameters be of a higher precision only
         parameters = [w.cast(v, data.dtype) for v in (gamma, beta, mean, variance)]
-    moved = w.transpose(data, order)
-    result = w.op("BatchNormalization", moved, *parameters, epsilon=w["eps"])
+    result = w.op("BatchNormalization", w.transpose(data, order), *parameters, epsilon=w["eps"])
     if axis != 1:
         result = w.transpose(result, list(np.argsort(order)))
     if w.operator == "_contrib_BatchNormWithReLU":
@@ -62,8 +61,7 @@ def _l2_normalization(w: NodeWriter) -> list[Operand]:
     rank = w.data.rank
     first, last = {"instance": (1, rank), "channel": (1, 2), "spatial": (2, rank)}[w["mode"]]
     square = w.reduce("SumSquare", w.data, list(range(first, last)))
-    norm = w.op("Sqrt", w.op("Add", square, w.scalar(w["eps"])))
-    return [w.op("Div", w.data, norm)]
+    return [w.op("Div", w.data, w.op("Sqrt", w.op("Add", square, w.scalar(w["eps"]))))]
 
 
 @translates("LRN")
@@ -94,14 +92,12 @@ def _softmax_output(w: NodeWriter) -> str:
     if w["preserve_shape"] or w.data.rank == 2:
         return w.op("Softmax", w.data, axis=w.data.rank - 1)
     lengths = w.lengths(w.data)
-    flat = w.op("Softmax", w.op("Flatten", w.data, axis=1), axis=1)
-    return w.reshape(flat, lengths)
+    return w.reshape(w.op("Softmax", w.op("Flatten", w.data, axis=1), axis=1), lengths)
 
 
 @translates("SoftmaxActivation")
 def _softmax_activation(w: NodeWriter) -> str:
-    axis = 1 if w["mode"] == "channel" else w.data.rank - 1
-    return w.op("Softmax", w.data, axis=axis)
+    return w.op("Softmax", w.data, axis=1 if w["mode"] == "channel" else w.data.rank - 1)
 
 
 @translates("softmax", "softmin", "log_softmax")
@@ -128,9 +124,7 @@ def _masked_softmax(w: NodeWriter, data: Operand, axis: int, dtype: str) -> str:
     positions = w.arange(w.length(w.data, axis))
     if axis != w.data.rank - 1:
         positions = w.unsqueeze(positions, *range(1, w.data.rank - axis))
-    lengths = w.unsqueeze(w.indices(w.inputs[1]), axis)
-    inside = w.op("Less", positions, lengths)
+    inside = w.op("Less", positions, w.unsqueeze(w.indices(w.inputs[1]), axis))
     zero = w.scalar(0, dtype)
     low = w.scalar(-60000.0 if dtype == "float16" else -1e30, dtype)
-    probabilities = w.op("Softmax", w.op("Where", inside, data, low), axis=axis)
-    return w.op("Where", inside, probabilities, zero)
+    return w.op("Where", inside, w.op("Softmax", w.op("Where", inside, data, low), axis=axis), zero)

@@ -115,10 +115,8 @@ def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
     if kind == "avg":
         return _average(w, data, at)
     power = w["p_value"] if kind == "lp" else 1
-    padded = _padded(w, _power(w, data, power), at, "", True)
-    mean = _pool(w, "AveragePool", padded, at, False)
-    total = w.op("Mul", mean, w.scalar(float(math.prod(at.kernel))))
-    return _root(w, total, power)
+    mean = _pool(w, "AveragePool", _padded(w, _power(w, data, power), at, "", True), at, False)
+    return _root(w, w.op("Mul", mean, w.scalar(float(math.prod(at.kernel)))), power)
 
 
 def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
@@ -126,9 +124,7 @@ def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
     if w["pool_type"] == "max":
         padded = _padded(w, data, at, "", False)
         if any(at.surplus):
-            rank = at.rank
-            ends = [0] * (rank + 4) + at.surplus
-            padded = w.pad(padded, ends, w.scalar(-np.inf))
+            padded = w.pad(padded, [0] * (at.rank + 4) + at.surplus, w.scalar(-np.inf))
         return _pool(w, "MaxPool", padded, at, False)
     mean = _pool(w, "AveragePool", _padded(w, data, at, "", True), at, False)
     if w["pool_type"] == "avg":
@@ -151,8 +147,7 @@ def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
 
 
 def _padded(w: NodeWriter, data: Operand, at: _Windows, value: str, surplus: bool) -> str:
-    ends = at.ends if surplus else at.pad
-    return w.pad(data, [0, 0, *at.pad, 0, 0, *ends], value)
+    return w.pad(data, [0, 0, *at.pad, 0, 0, *(at.ends if surplus else at.pad)], value)
 
 
 def _pool(

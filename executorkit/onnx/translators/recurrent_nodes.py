@@ -20,8 +20,7 @@ _CELLS = {
 
 @translates("RNN")
 def _recurrent(w: NodeWriter) -> list[Operand]:
-    refused = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max")
-    for name in refused:
+    for name in ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max"):
         if w[name] is not None:
             w.refuse(f"{name}={w[name]}")
     directions = 2 if w["bidirectional"] else 1
@@ -63,8 +62,7 @@ def _cells(w: NodeWriter, features: int) -> list[dict[str, Any]]:
         if vector.array is not None:
             cells[cell][piece] = vector.array[start:stop].reshape(shape)
         else:
-            part = w.slice(vector, [0], [start], [stop])
-            cells[cell][piece] = w.reshape(part, list(shape))
+            cells[cell][piece] = w.reshape(w.slice(vector, [0], [start], [stop]), list(shape))
         start = stop
     return cells
 
@@ -109,5 +107,4 @@ def _layer(
     sequence, *finals = outputs
     if not both:
         return w.squeeze(sequence, 1), finals
-    joined = w.transpose(sequence, [0, 2, 1, 3])
-    return w.op("Reshape", joined, w.ints(0, 0, 2 * hidden)), finals
+    return w.op("Reshape", w.transpose(sequence, [0, 2, 1, 3]), w.ints(0, 0, 2 * hidden)), finals

@@ -33,8 +33,7 @@ def _reduce(w: NodeWriter) -> Operand:
         return data
     if w.data.is_float or w.data.dtype in ("int32", "int64"):
         return _reduced(w, _KINDS[w.operator], data, axes, w["keepdims"])
-    wide = w.cast(name_of(data), "int64")
-    total = _reduced(w, _KINDS[w.operator], wide, axes, w["keepdims"])
+    total = _reduced(w, _KINDS[w.operator], w.cast(name_of(data), "int64"), axes, w["keepdims"])
     return w.cast_from(total, "int64", w.output.dtype)
 
 
@@ -49,8 +48,7 @@ def _norm(w: NodeWriter) -> str:
 @translates("moments")
 def _moments(w: NodeWriter) -> list[str]:
     axes = _axes(w, w["axes"])
-    mean = w.reduce("Mean", w.data, axes, keepdims=True)
-    distance = w.op("Sub", w.data, mean)
+    distance = w.op("Sub", w.data, w.reduce("Mean", w.data, axes, keepdims=True))
     square = w.op("Mul", distance, distance)
     return [
         _reduced(w, "Mean", w.data, axes, w["keepdims"]),

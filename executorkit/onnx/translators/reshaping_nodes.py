@@ -16,8 +16,7 @@ def _reshape(w: NodeWriter) -> str:
     way = -1 if w["reverse"] else 1
     if not w["shape"]:
         w.refuse("target_shape with several lengths that vary")
-    lengths = _read_codes(w, w.lengths(w.data)[::way], w["shape"][::way])
-    return w.reshape(w.data, lengths[::way])
+    return w.reshape(w.data, _read_codes(w, w.lengths(w.data)[::way], w["shape"][::way])[::way])
 
 
 def _read_codes(w: NodeWriter, dims: Sequence[Length], codes: Sequence[int]) -> list[Length]:
@@ -43,8 +42,7 @@ def _read_codes(w: NodeWriter, dims: Sequence[Length], codes: Sequence[int]) -> 
 
 
 def _split_length(w: NodeWriter, length: Length, parts: Sequence[int]) -> list[Length]:
-    known = next((p for p in parts if p > 0), 1)
-    other = w.length_op("Div", length, known)
+    other = w.length_op("Div", length, next((p for p in parts if p > 0), 1))
     return [p if p > 0 else other for p in parts]
 
 
@@ -164,11 +162,8 @@ def _diag(w: NodeWriter) -> str:
         (ones,) = w.evaluate(np.ones(data.sizes, data.dtype))
         size = data.sizes[0]
         picked = np.where(ones != 0, np.arange(ones.size).reshape(ones.shape), 0)
-        rows = picked // ones.shape[1] - max(-k, 0)
-        positions = np.where(ones != 0, rows, 0) % max(size, 1)
+        positions = np.where(ones != 0, picked // ones.shape[1] - max(-k, 0), 0) % max(size, 1)
         gathered = w.op("Gather", data, w.array(positions), axis=0)
         return w.op("Where", w.array(ones != 0), gathered, w.scalar(0))
-    numbers = np.arange(int(np.prod(data.sizes))).reshape(data.sizes)
-    (positions,) = w.evaluate(numbers)
-    flat = w.reshape(data, [-1])
-    return w.op("Gather", flat, w.array(positions.astype(np.int64)), axis=0)
+    (positions,) = w.evaluate(np.arange(int(np.prod(data.sizes))).reshape(data.sizes))
+    return w.op("Gather", w.reshape(data, [-1]), w.array(positions.astype(np.int64)), axis=0)
