@@ -19,9 +19,7 @@ class HandwrittenStep:
         self.state = OPTIMIZER.init(parameters)
 
     def __call__(self, images: np.ndarray, labels: np.ndarray) -> dict[str, jax.Array]:
-        self.parameters, self.state, _ = _handwritten_step(
-            self.parameters, self.state, images, labels
-        )
+        self.parameters, self.state, _ = _step(self.parameters, self.state, images, labels)
         return self.parameters
 
 
@@ -40,7 +38,7 @@ def _loss(p: dict[str, jax.Array], x: jax.Array, y: jax.Array) -> tuple[jax.Arra
 
 
 @jax.jit
-def _handwritten_step(parameters: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+def _step(parameters: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
     gradients, probabilities = jax.grad(_loss, has_aux=True)(parameters, x, y)
     updates, state = OPTIMIZER.update(gradients, state, parameters)
     return optax.apply_updates(parameters, updates), state, probabilities

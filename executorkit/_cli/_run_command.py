@@ -95,9 +95,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _labels(path: Path | None) -> list[str] | None:
     """The lines of a file; a number or identifier before a name is part of it."""
-    if path is None:
-        return None
-    return read_whole(str(path)).decode("utf-8", "replace").splitlines()
+    return None if path is None else read_whole(str(path)).decode("utf-8", "replace").splitlines()
 
 
 def _image_input(

@@ -4,13 +4,13 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import ArgumentValueError
 from ..ndarray.comparison import Comparison
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
-from ._inference_graph import FREE_BATCH, InferenceNetwork
+from ._inference_graph import FREE_BATCH, BatchSize, InferenceNetwork
 from ._parameter_files import (
     open_parameters,
     read_parameters,
@@ -48,7 +48,7 @@ def export_checkpoint(
     output: str | os.PathLike[str] | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     *,
-    batch: int | Literal["free"] = "free",
+    batch: BatchSize = "free",
     platforms: Sequence[str] = PLATFORMS,
     opset: int = OPSET,
 ) -> ExportReport:
@@ -98,9 +98,7 @@ def export_checkpoint(
     return ExportReport(path, form, os.path.getsize(path), comparison)
 
 
-def _export_onnx(
-    path: str, network: InferenceNetwork, batch: int | Literal["free"], opset: int
-) -> Comparison:
+def _export_onnx(path: str, network: InferenceNetwork, batch: BatchSize, opset: int) -> Comparison:
     shapes = network.sizes(None if batch == "free" else batch)
     free = network.sizes("batch") if batch == "free" else None
     model = to_onnx(

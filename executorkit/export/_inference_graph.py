@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol
 
 Shape = tuple[int, ...]
+BatchSize = int | Literal["free"]
 
 #: Number of examples in a comparison of a network with a free batch size.
 FREE_BATCH = 2

@@ -15,7 +15,7 @@ compiler that sees them as constants spends minutes on computing with them.
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +32,7 @@ from ..errors import (
 )
 from ..ndarray.comparison import Comparison
 from ..symbol import Symbol
-from ._inference_graph import FREE_BATCH, InferenceNetwork, refuse_random
+from ._inference_graph import FREE_BATCH, BatchSize, InferenceNetwork, refuse_random
 from ._parameter_files import read_npz, write_npz
 
 #: The platforms that a program is exported for.
@@ -50,7 +50,7 @@ def to_stablehlo(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dtypes: Mapping[str, str] | None = None,
     *,
-    batch: int | Literal["free"] = "free",
+    batch: BatchSize = "free",
     platforms: Sequence[str] = PLATFORMS,
 ) -> Comparison:
     """Writes the inference of a network as one file; returns how its results differ from ours.
@@ -84,7 +84,7 @@ def to_stablehlo(
 def export_network(
     path: str | os.PathLike[str],
     network: InferenceNetwork,
-    batch: int | Literal["free"],
+    batch: BatchSize,
     platforms: Sequence[str],
 ) -> Comparison:
     """:func:`to_stablehlo` of a network that is checked already."""
@@ -103,9 +103,7 @@ def check_platforms(platforms: Sequence[str]) -> None:
         raise ArgumentValueError("export to StableHLO", f"platforms={platforms!r}", hint=hint)
 
 
-def _exported(
-    network: InferenceNetwork, batch: int | Literal["free"], platforms: tuple[str, ...]
-) -> Any:
+def _exported(network: InferenceNetwork, batch: BatchSize, platforms: tuple[str, ...]) -> Any:
     function = network.symbol.to_jax()
     names = network.output_names
 
@@ -134,9 +132,7 @@ def _exported(
             ) from error
 
 
-def _input_specs(
-    network: InferenceNetwork, batch: int | Literal["free"]
-) -> dict[str, jax.ShapeDtypeStruct]:
+def _input_specs(network: InferenceNetwork, batch: BatchSize) -> dict[str, jax.ShapeDtypeStruct]:
     size = jax_export.symbolic_shape("batch")[0] if batch == "free" else batch
     return {
         name: jax.ShapeDtypeStruct(shape, jnp.dtype(network.dtypes[name]))
@@ -150,9 +146,7 @@ def _stored(array: np.ndarray) -> np.ndarray:
 
 
 def _restored(array: Any, dtype: np.dtype) -> Any:
-    if dtype == _BFLOAT16:
-        return jax.lax.bitcast_convert_type(array, jnp.bfloat16)
-    return array
+    return jax.lax.bitcast_convert_type(array, jnp.bfloat16) if dtype == _BFLOAT16 else array
 
 
 class StableHLOModel:

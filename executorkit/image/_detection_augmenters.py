@@ -22,6 +22,7 @@ from ._image_operators import copy_make_border
 
 #: A part of an image, and the labels in it: (x, y, width, height, labels).
 Proposal = tuple[int, int, int, int, np.ndarray]
+_Size = tuple[int, int]
 
 
 class DetAugmenter(Described):
@@ -142,13 +143,11 @@ class _RandomFrame(DetAugmenter):
 
     def _draw_size(
         self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> tuple[int, int] | None:
+    ) -> _Size | None:
         """A random width and height between two areas, in proportion; None if they do not fit."""
         raise NotImplementedError
 
-    def _placed(
-        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
-    ) -> Proposal | None:
+    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         """The frame of a size at a random place, and the labels in it; None if they do not fit."""
         raise NotImplementedError
 
@@ -192,9 +191,7 @@ class DetRandomCropAug(_RandomFrame):
         x, y, width, height, label = proposal
         return fixed_crop(src, x, y, width, height, None), label
 
-    def _placed(
-        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
-    ) -> Proposal | None:
+    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, height - new_height))
         box = (random.randint(0, max(0, width - new_width)), y, new_width, new_height)
@@ -205,7 +202,7 @@ class DetRandomCropAug(_RandomFrame):
 
     def _draw_size(
         self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> tuple[int, int] | None:
+    ) -> _Size | None:
         least, most = limits
         new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(highest * ratio) > width:
@@ -303,9 +300,7 @@ class DetRandomPadAug(_RandomFrame):
             colour = (colour,) * 4
         return copy_make_border(src, y, below, x, after, 16, values=colour), label
 
-    def _placed(
-        self, label: np.ndarray, size: tuple[int, int], height: int, width: int
-    ) -> Proposal | None:
+    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, new_height - height))
         x = random.randint(0, max(0, new_width - width))
@@ -316,7 +311,7 @@ class DetRandomPadAug(_RandomFrame):
 
     def _draw_size(
         self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> tuple[int, int] | None:
+    ) -> _Size | None:
         new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(new_height * ratio) < width:
             new_height = int((width + 0.499999) / ratio)
@@ -324,9 +319,7 @@ class DetRandomPadAug(_RandomFrame):
         if new_height < highest:
             new_height = random.randint(new_height, highest)
         new_width = round(new_height * ratio)
-        if new_height - height < 2 or new_width - width < 2:
-            return None
-        return new_width, new_height
+        return None if new_height - height < 2 or new_width - width < 2 else (new_width, new_height)
 
 
 def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name

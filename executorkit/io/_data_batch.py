@@ -180,15 +180,13 @@ class DataIter(CheckedKeywords):
         """Number of examples of the current batch that only fill it."""
 
 
-def rename_descriptions(
-    descriptions: Iterable[Any], names: Mapping[str, str] | None
-) -> list[DataDesc]:
+def rename_descriptions(items: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:
     """Descriptions with new names and otherwise unchanged."""
     if names is None:
-        return list(descriptions)
+        return list(items)
     return [
         DataDesc(names[d.name], d.shape, d.dtype, d.layout)
         if isinstance(d, DataDesc)
         else DataDesc(*d)
-        for d in descriptions
+        for d in items
     ]

@@ -97,6 +97,10 @@ class Objects:
         return areas(self.boxes)
 
 
+#: An image and its objects.
+_Placed = tuple[np.ndarray, Objects]
+
+
 class DetectionAugmenter:
     """The changes that :class:`DetectionOptions` ask for: resizing, colours, mirroring, padding, a
     crop, and resizing to (height, width)."""
@@ -105,9 +109,7 @@ class DetectionAugmenter:
         self._options = options
         self._height, self._width = size
 
-    def __call__(
-        self, image: np.ndarray, objects: Objects, random: Random
-    ) -> tuple[np.ndarray, Objects]:
+    def __call__(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
         """The image and its objects after augmentation."""
         options = self._options
         if options.resize > 0:
@@ -142,9 +144,7 @@ class DetectionAugmenter:
             image = np.clip(np.rint(image * factor), 0, 255).astype(np.uint8)
         return image
 
-    def _pad(
-        self, image: np.ndarray, objects: Objects, random: Random
-    ) -> tuple[np.ndarray, Objects]:
+    def _pad(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
         """The image at a random place of a larger one."""
         scale = random.uniform(1, self._options.max_pad_scale)
         box = CropBox(-random.uniform(0, scale - 1), -random.uniform(0, scale - 1), scale, scale)
@@ -155,9 +155,7 @@ class DetectionAugmenter:
         padded = pad_image(np.ascontiguousarray(image), borders, self._options.fill_value)
         return padded, objects.with_boxes(objects.seen_in(box))
 
-    def _crop(
-        self, image: np.ndarray, objects: Objects, random: Random
-    ) -> tuple[np.ndarray, Objects]:
+    def _crop(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
         """A random crop that meets the conditions of one sampler; the image if none is found."""
         options = self._options
         height, width = image.shape[:2]

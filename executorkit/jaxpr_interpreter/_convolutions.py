@@ -84,12 +84,10 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     return convolve
 
 
-def _by_parts(
-    convolve: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int, axis: int
-) -> Any:
+def _by_parts(conv: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int, axis: int) -> Any:
     """Each part of the input along an axis with its own part of the kernel's outputs."""
     pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
-    return np.concatenate([convolve(part, weights, geometry) for part, weights in pairs], 1)
+    return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
 
 
 def _edged(x: Any, geometry: _Geometry) -> Any:

@@ -99,14 +99,12 @@ def _expanded(equation: Any) -> ClosedJaxpr:
     return jax.make_jaxpr(partial(equation.primitive.impl, **equation.params))(*arguments)
 
 
-def simplified(
-    flattened: Flattened, results: Sequence[int]
-) -> tuple[list[Equation], tuple[int, ...]]:
+def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
     """The equations without those that NumPy does not need, and the numbers of the results.
 
-    Constants that follow are added to ``flattened``.
+    Constants that follow are added to ``flat``.
     """
-    avals, constants = flattened.avals, flattened.constants
+    avals, constants = flat.avals, flat.constants
     #: Values that are other values.
     equal: dict[int, int] = {}
     #: Values with the elements of others in the same order.
@@ -114,7 +112,7 @@ def simplified(
     #: Values that NumPy makes of others by itself, in the functions of two arrays.
     broadcast: dict[int, int] = {}
     equations = []
-    for equation in flattened.equations:
+    for equation in flat.equations:
         ins = tuple([equal.get(i, i) for i in equation.inputs])
         call, rule = equation.call, equation.rule
         if equation.several:

@@ -102,9 +102,7 @@ def aval_of(value: Any) -> Aval | None:
         if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:
             return Aval(value.shape, dtype)
         return None
-    if str(dtype) in _KEY_NAMES:
-        return Aval(value.shape, KEY)
-    return None
+    return Aval(value.shape, KEY) if str(dtype) in _KEY_NAMES else None
 
 
 _SMALL_FLOATS = frozenset(

@@ -14,6 +14,8 @@ from ..ndarray.comparison import Comparison, Difference, as_ndarray, host_arrays
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
 
+_Arrays = Mapping[str, np.ndarray]
+
 
 class OnnxComparison(Comparison):
     """The differences of all outputs, and the library that ran the model (``runtime``)."""
@@ -27,9 +29,7 @@ class OnnxComparison(Comparison):
         return text_table(("output", "shape", "max difference", "max value"), rows, right={2, 3})
 
 
-def run_model(
-    model: Any, inputs: Mapping[str, np.ndarray]
-) -> tuple[list[np.ndarray], list[str], str]:
+def run_model(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     """The outputs of a model (a path, or a ModelProto), their names, and the library that ran it.
 
     ONNX Runtime on the CPU; the reference implementation of ``onnx`` where that is not installed,
@@ -52,7 +52,7 @@ def run_model(
 
 
 def _run_by_runtime(
-    runtime: Any, model: Any, inputs: Mapping[str, np.ndarray]
+    runtime: Any, model: Any, inputs: _Arrays
 ) -> tuple[list[np.ndarray], list[str], str]:
     options = runtime.SessionOptions()
     options.log_severity_level = 4
@@ -65,9 +65,7 @@ def _run_by_runtime(
     return results, names, "ONNX Runtime"
 
 
-def _run_by_reference(
-    model: Any, inputs: Mapping[str, np.ndarray]
-) -> tuple[list[np.ndarray], list[str], str]:
+def _run_by_reference(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     require_onnx()
     from onnx.reference import ReferenceEvaluator
 
@@ -79,9 +77,7 @@ def _run_by_reference(
     return [np.asarray(o) for o in outputs], names, "onnx.reference"
 
 
-def compare(
-    model: Any, symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
-) -> OnnxComparison:
+def compare(model: Any, symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> OnnxComparison:
     """Runs an exported model (a path, or a ModelProto) and the symbol on the same inputs.
 
     ``inputs`` are arrays by name, :func:`random_inputs` for instance; labels that only losses read
@@ -98,9 +94,7 @@ def compare(
     return OnnxComparison(Comparison.of("output", *wide), runtime)
 
 
-def run_symbol(
-    symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
-) -> list[np.ndarray]:
+def run_symbol(symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> list[np.ndarray]:
     """The symbol's outputs in inference, computed by an executor; what is in neither (labels) is
     zeros."""
     arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)

@@ -265,13 +265,11 @@ class NodeWriter:
 
     # Arithmetic
 
-    def reduce(
-        self, kind: str, operand: Operand, axes: Sequence[int], keepdims: bool = True
-    ) -> str:
+    def reduce(self, kind: str, data: Operand, axes: Sequence[int], keepdims: bool = True) -> str:
         """``Reduce<kind>`` over axes."""
         if kind == "Sum" or self.opset >= 18:
-            return self.op(f"Reduce{kind}", operand, self.ints(*axes), keepdims=int(keepdims))
-        return self.op(f"Reduce{kind}", operand, axes=list(axes), keepdims=int(keepdims))
+            return self.op(f"Reduce{kind}", data, self.ints(*axes), keepdims=int(keepdims))
+        return self.op(f"Reduce{kind}", data, axes=list(axes), keepdims=int(keepdims))
 
     def arange(self, length: Length) -> str:
         """0, 1, ..., ``length`` - 1 in int64."""

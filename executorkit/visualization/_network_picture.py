@@ -13,6 +13,7 @@ from ..display import Drawing, Flow, Line, View, Viewed, view_of
 
 #: A node's name and its attributes.
 StyledNode = tuple[str, Mapping[str, str]]
+_Path = str | os.PathLike[str] | None
 
 _PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*|-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)")
 _HTML = re.compile(r"<.*>", re.DOTALL)
@@ -69,9 +70,7 @@ class NetworkPicture(Viewed):
             lines.append(f"\t{ends} [{_attributes(arrow.attributes)}]")
         return "\n".join([*lines, "}", ""])
 
-    def save(
-        self, filename: str | os.PathLike[str] | None = None, directory: str | None = None
-    ) -> str:
+    def save(self, filename: _Path = None, directory: str | None = None) -> str:
         """Writes ``source`` to a file, ``NAME.gv`` unless given, and returns its path."""
         path = self._path(filename, directory)
         write_atomically(path, [self.source.encode()], durable=False)
@@ -79,7 +78,7 @@ class NetworkPicture(Viewed):
 
     def render(
         self,
-        filename: str | os.PathLike[str] | None = None,
+        filename: _Path = None,
         directory: str | None = None,
         view: bool = False,
         cleanup: bool = False,
@@ -105,13 +104,11 @@ class NetworkPicture(Viewed):
             webbrowser.open(Path(path).resolve().as_uri())
         return path
 
-    def view(
-        self, filename: str | os.PathLike[str] | None = None, directory: str | None = None
-    ) -> str:
+    def view(self, filename: _Path = None, directory: str | None = None) -> str:
         """Renders the drawing and shows it in the browser; returns its path."""
         return self.render(filename, directory, view=True)
 
-    def _path(self, filename: str | os.PathLike[str] | None, directory: str | None) -> str:
+    def _path(self, filename: _Path, directory: str | None) -> str:
         name = f"{self.name or 'Digraph'}.gv" if filename is None else os.fspath(filename)
         if directory is not None:
             os.makedirs(directory, exist_ok=True)

@@ -25,7 +25,7 @@ def network():
 
 
 def test_signatures_are_mxnets():
-    assert str(inspect.signature(mx.viz.print_summary)).replace("'", "") == (
+    assert str(inspect.signature(mx.viz.print_summary)).replace("collections.abc.", "") == (
         "(symbol: Any, shape: Mapping[str, tuple[int, ...]] | None = None, line_length: int = 120, "
         "positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0)) -> None"
     )

@@ -139,19 +139,17 @@ def _multibox_detection(w: NodeWriter) -> str:
         inside = w.op("Greater", kept, w.scalar(0.5))
         return w.op("Where", w.unsqueeze(inside, 2), rows, nowhere)
     keys = w.op("Where", valid, score, lowest)
-    by_score, keys = _sorted_rows(w, rows, keys, count)
+    ranked, keys = _sorted_rows(w, rows, keys, count)
     inside = w.op("Greater", keys, w.scalar(_LOWEST_SCORE))
     if w["nms_topk"] > 0:
         in_front = w.op("Less", w.arange(count), w.scalar(w["nms_topk"], "int64"))
         by_anchor, _ = _sorted_rows(w, rows, w.cast(valid, "float32"), count)
-        by_score = w.op("Where", w.unsqueeze(in_front, 1), by_score, by_anchor)
+        ranked = w.op("Where", w.unsqueeze(in_front, 1), ranked, by_anchor)
         keys = w.op("Where", in_front, keys, lowest)
-    kinds = "" if w["force_suppress"] else _column(w, by_score, 0, 1)
-    stays = _survivors(
-        w, _column(w, by_score, 2, 6), keys, kinds, w["nms_threshold"], [batch, count]
-    )
-    named = w.op("Where", w.unsqueeze(stays, 2), _column(w, by_score, 0, 1), nowhere)
-    result = w.concat([named, _column(w, by_score, 1, 6)], 2)
+    kinds = "" if w["force_suppress"] else _column(w, ranked, 0, 1)
+    stays = _survivors(w, _column(w, ranked, 2, 6), keys, kinds, w["nms_threshold"], [batch, count])
+    named = w.op("Where", w.unsqueeze(stays, 2), _column(w, ranked, 0, 1), nowhere)
+    result = w.concat([named, _column(w, ranked, 1, 6)], 2)
     return w.op("Where", w.unsqueeze(inside, 2), result, nowhere)
 
 

@@ -23,9 +23,7 @@ def _up_sampling(w: NodeWriter) -> str:
     images = [_enlarged(w, image, scale) for image in w.inputs]
     if len(images) == 1:
         return images[0]
-    if w["multi_input_mode"] == "sum":
-        return w.op("Sum", *images)
-    return w.concat(images, 1)
+    return w.op("Sum", *images) if w["multi_input_mode"] == "sum" else w.concat(images, 1)
 
 
 def _enlarged(w: NodeWriter, image: Value, scale: int) -> str:

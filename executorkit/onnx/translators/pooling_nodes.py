@@ -86,9 +86,7 @@ def _power(w: NodeWriter, data: Operand, power: int) -> str:
 def _root(w: NodeWriter, data: str, power: int) -> str:
     if power == 1:
         return data
-    if power == 2:
-        return w.op("Sqrt", data)
-    return cube_root(w, data)
+    return w.op("Sqrt", data) if power == 2 else cube_root(w, data)
 
 
 def _global(w: NodeWriter, data: Operand, axes: list[int]) -> str:
@@ -150,11 +148,9 @@ def _padded(w: NodeWriter, data: Operand, at: _Windows, value: str, surplus: boo
     return w.pad(data, [0, 0, *at.pad, 0, 0, *(at.ends if surplus else at.pad)], value)
 
 
-def _pool(
-    w: NodeWriter, op_type: str, data: Operand, at: _Windows, padded: bool, **attrs: int
-) -> str:
+def _pool(w: NodeWriter, kind: str, data: Operand, at: _Windows, padded: bool, **attrs: int) -> str:
     return w.op(
-        op_type, data, kernel_shape=at.kernel, strides=at.stride, ceil_mode=int(at.rounds_up),
+        kind, data, kernel_shape=at.kernel, strides=at.stride, ceil_mode=int(at.rounds_up),
         pads=[*at.pad, *at.ends] if padded else [0] * (2 * at.rank), **attrs,
     )  # fmt: skip
 

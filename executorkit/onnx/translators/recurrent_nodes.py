@@ -46,9 +46,7 @@ def _recurrent(w: NodeWriter) -> list[Operand]:
 
 
 def _rows(w: NodeWriter, state: Value, start: int, count: int) -> Operand:
-    if state.shape[0] == count:
-        return state
-    return w.slice(state, [0], [start], [start + count])
+    return state if state.shape[0] == count else w.slice(state, [0], [start], [start + count])
 
 
 def _cells(w: NodeWriter, features: int) -> list[dict[str, Any]]:

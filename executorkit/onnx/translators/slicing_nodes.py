@@ -57,9 +57,7 @@ def _slice_channel(w: NodeWriter) -> list[str]:
     axis = w["axis"] % w.data.rank
     count = w["num_outputs"]
     size = w.output.shape[axis] if not w["squeeze_axis"] else 1
-    if size is None:
-        return _equal_parts(w, count, axis)
-    return _parts(w, [size] * count, axis)
+    return _equal_parts(w, count, axis) if size is None else _parts(w, [size] * count, axis)
 
 
 def _equal_parts(w: NodeWriter, count: int, axis: int) -> list[str]:
