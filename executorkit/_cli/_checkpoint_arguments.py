@@ -107,7 +107,6 @@ def _epoch(prefix: str, epoch: int | None) -> int:
         hint = "the path of a symbol file and of a .params file, or the prefix of both"
         raise FileAccessError(f"{prefix}-*.params", "there is no such file", hint=hint)
     if epoch is not None and epoch not in epochs:
-        problem = f"there is no epoch {epoch}"
         hint = "one of those there: " + ", ".join(map(str, epochs[-_EPOCHS:]))
-        raise FileAccessError(f"{prefix}-*.params", problem, hint=hint)
+        raise FileAccessError(f"{prefix}-*.params", f"there is no epoch {epoch}", hint=hint)
     return epochs[-1] if epoch is None else epoch

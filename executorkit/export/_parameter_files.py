@@ -73,9 +73,8 @@ def save_safetensors(
         }
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % _ALIGNMENT)
-    parts = [len(text).to_bytes(8, "little"), text]
     contents = (hosts[name].reshape(-1).view(np.uint8).data for name in order)
-    write_atomically(path, itertools.chain(parts, contents))
+    write_atomically(path, itertools.chain([len(text).to_bytes(8, "little"), text], contents))
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:

@@ -131,13 +131,12 @@ class AugmentOptions(ResizeOptions):
     @property
     def has_affine(self) -> bool:
         """An image is rotated, sheared or scaled by an affine transformation."""
-        scaled = (self.min_random_scale, self.max_random_scale) != (1.0, 1.0)
         stretched = self.max_aspect_ratio != 0.0 or self.min_aspect_ratio is not None
         return (
             self.max_rotate_angle > 0
             or self.max_shear_ratio > 0.0
             or self.rotate > 0
-            or scaled
+            or (self.min_random_scale, self.max_random_scale) != (1.0, 1.0)
             or (stretched and not self.random_resized_crop)
             or (self.min_img_size, self.max_img_size) != (0.0, 1e10)
         )

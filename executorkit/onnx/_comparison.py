@@ -56,8 +56,7 @@ def _run_by_runtime(
 ) -> tuple[list[np.ndarray], list[str], str]:
     options = runtime.SessionOptions()
     options.log_severity_level = 4
-    is_path = isinstance(model, str | os.PathLike)
-    source = os.fspath(model) if is_path else model.SerializeToString()
+    source = os.fspath(model) if isinstance(model, str | os.PathLike) else model.SerializeToString()
     session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     known = {i.name for i in session.get_inputs()}
     names = [o.name for o in session.get_outputs()]

@@ -74,8 +74,7 @@ def inference_inputs(symbol: Any, params: Mapping[str, Any]) -> list[str]:
     """Names of the variables that inference reads and that are no parameters, in the symbol's
     order: the inputs of the exported model."""
     graph = graph_of(symbol.heads)
-    names = {plain_name(n) for n in params}
-    return _live_inputs(graph, _live_steps(graph), names)
+    return _live_inputs(graph, _live_steps(graph), {plain_name(n) for n in params})
 
 
 class _Exporter:

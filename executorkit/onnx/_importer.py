@@ -37,13 +37,12 @@ def import_model(
 
     MXNet's importer serves opset 7 to 8 with fewer operators.
     """
-    library = require_onnx()
     model = load_model(model_file)
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     if opset < 7:
         problem = f"its operators are of opset {opset}, expected 7 or newer"
         raise FileFormatError(os.fspath(model_file), problem)
-    return _Importer(library, model, opset, os.fspath(model_file)).run()
+    return _Importer(require_onnx(), model, opset, os.fspath(model_file)).run()
 
 
 class _Importer:

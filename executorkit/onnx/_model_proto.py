@@ -53,10 +53,9 @@ def make_model(
             for key, v in node.attrs.items()
         }
         nodes.append(helper.make_node(node.op_type, node.inputs, node.outputs, node.name, **attrs))
-    graph = helper.make_graph(nodes, name, graph_inputs, graph_outputs, tensors)
     opsets = [helper.make_opsetid("", draft.opset)]
     return helper.make_model(
-        graph,
+        helper.make_graph(nodes, name, graph_inputs, graph_outputs, tensors),
         opset_imports=opsets,
         ir_version=helper.find_min_ir_version_for(opsets),
         producer_name="executorkit",

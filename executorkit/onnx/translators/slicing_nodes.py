@@ -32,8 +32,7 @@ def _slice_axis(w: NodeWriter) -> str:
 def _slice_like(w: NodeWriter) -> str:
     data, like = w.inputs
     axes = [a % data.rank for a in w["axes"] or range(data.rank)]
-    ends = [w.length(like, a) for a in axes]
-    return w.slice(data, axes, [0] * len(axes), ends)
+    return w.slice(data, axes, [0] * len(axes), [w.length(like, a) for a in axes])
 
 
 @translates("Crop")
