@@ -72,8 +72,7 @@ class Orthogonal(Initializer):
             problem = f"rand_type is {self.rand_type!r}, expected 'uniform' or 'normal'"
             raise _refused(self, name, problem)
         left, _, right = np.linalg.svd(host, full_matrices=False)
-        orthogonal = left if left.shape == matrix_shape else right
-        arr[:] = (self.scale * orthogonal).reshape(arr.shape)
+        arr[:] = (self.scale * (left if left.shape == matrix_shape else right)).reshape(arr.shape)
 
 
 @register
@@ -135,5 +134,4 @@ class MSRAPrelu(Xavier):
 def _refused(
     initializer: Initializer, name: str, problem: str, hint: str | None = None
 ) -> InitializerError:
-    where = f"{type(initializer).__name__}: parameter {name!r}"
-    return InitializerError(where, problem, hint=hint)
+    return InitializerError(f"{type(initializer).__name__}: parameter {name!r}", problem, hint=hint)

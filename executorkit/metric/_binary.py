@@ -95,8 +95,7 @@ class _Binary(DeviceMetric):
             for table in jax.device_get(tables):
                 rows += table[: len(rows)]
             for counts in rows.tolist():
-                score = type(self)._score(*counts[:4])
-                self._add_on_host(np.array([score, 1.0, counts[4]]))
+                self._add_on_host(np.array([type(self)._score(*counts[:4]), 1.0, counts[4]]))
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
         if self.average == "macro":

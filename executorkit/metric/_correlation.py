@@ -40,8 +40,7 @@ class PearsonCorrelation(DeviceMetric):
         return {**average, **super().get_config()}
 
     def _measure(self) -> Measure:
-        macro = self.average == "macro"
-        return _PEARSON if macro else _JOINING
+        return _PEARSON if self.average == "macro" else _JOINING
 
     def _check(self, label: Any, pred: Any) -> None:
         check_label_shapes(label, pred, shape=True)
@@ -185,8 +184,7 @@ def _confusion(xp: Any, label: Any, pred: Any) -> Any:
     classes = max(pred.shape[1], 2)
     predicted = xp.argmax(pred, axis=1).ravel()
     actual = label.astype(xp.int32).ravel()
-    valid = (actual >= 0) & (actual < classes)
-    entry = xp.where(valid, predicted * classes + actual, classes**2)
+    entry = xp.where((actual >= 0) & (actual < classes), predicted * classes + actual, classes**2)
     if xp is np:
         return np.bincount(entry, minlength=classes**2 + 1)
     return jnp.zeros(classes**2 + 1).at[entry].add(1)

@@ -148,8 +148,7 @@ class DeviceMetric(EvalMetric):
         tally = self._device_tallies.get(key)
         if tally is None:
             tally = zero_tally(device, width)
-        step = tally_step(measure)
-        self._device_tallies[key] = step(tally, move_to_device(label, device), value)
+        self._device_tallies[key] = tally_step(measure)(tally, move_to_device(label, device), value)
 
     def _is_for_host(self, label: Any, pred: Any, value: Any, device: Device) -> bool:
         """True if NumPy measures the pair: no program is compiled, or to be compiled, for it."""

@@ -96,8 +96,7 @@ class Perplexity(DeviceMetric):
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
 
     def get_config(self) -> dict[str, Any]:
-        axis = {} if self.axis == -1 else {"axis": self.axis}
-        return {**axis, **super().get_config()}
+        return {**({} if self.axis == -1 else {"axis": self.axis}), **super().get_config()}
 
     def _measure(self) -> Measure:
         return Measure(_perplexity, (("ignore_label", self.ignore_label), ("axis", self.axis)))

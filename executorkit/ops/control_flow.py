@@ -163,8 +163,7 @@ def while_loop(
 
     def run_body(data, number, variables):
         inputs = read(data, func_input_locs, variables)
-        body_key = _node_key(data[-1], number + max_iterations)
-        out = body(inputs, body_key, train)
+        out = body(inputs, _node_key(data[-1], number + max_iterations), train)
         return out[:num_out_data], out[num_out_data:]
 
     def init(data):

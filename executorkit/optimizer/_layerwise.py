@@ -112,8 +112,7 @@ class LARS(Optimizer):
         return attribute_rule(self, SGD_MOMENTUM, more=("momentum",))
 
     def _at_layer_rate(self, index: Any, rule: Rule) -> Rule:
-        name = self.idx2name.get(index, str(index))
-        if name.endswith(("gamma", "beta", "bias")):
+        if self.idx2name.get(index, str(index)).endswith(("gamma", "beta", "bias")):
             return rule
         return _LayerRateRule(rule, as_float32(self.eta), as_float32(self.eps))
 
@@ -275,8 +274,7 @@ class LBSGD(Optimizer):
         finished = done >= warmup_updates
         if power is None:
             return 1.0 + (final - 1.0) * finished
-        progress = finished + (1 - finished) * done / warmup_updates
-        return 1.0 + (final - 1.0) * progress**power
+        return 1.0 + (final - 1.0) * (finished + (1 - finished) * done / warmup_updates) ** power
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return self._accumulated(sgd_rule(self.momentum, self.clip_gradient))

@@ -418,8 +418,7 @@ class Optimizer(CheckedKeywords):
         if None in rules:
             problem = "it defines no update(index, weight, grad, state)"
             raise NotSupportedError(type(self).__name__, problem)
-        together = len(indices) if self.aggregate_num else 1
-        count = partial(self._count_step, indices, together)
+        count = partial(self._count_step, indices, len(indices) if self.aggregate_num else 1)
         undo, age = self._count_undo(indices), self.age_of(indices)
         apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age)
 

@@ -120,8 +120,7 @@ def _counts_by_new_index(
 ) -> dict[int, dict[Any, int]]:
     counts: dict[int, dict[Any, int]] = {device: {} for device in devices}
     for file_index, n in facts["counts"].items():
-        unlisted = [file_index] if len(devices) == 1 else []
-        for index in new_indices.get(file_index, unlisted):
+        for index in new_indices.get(file_index, [file_index] if len(devices) == 1 else []):
             device = devices[index % len(devices)] if len(devices) > 1 else devices[0]
             counts[device][index] = n
     return counts

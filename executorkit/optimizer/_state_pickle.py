@@ -294,8 +294,7 @@ class _Writer(pickle._Pickler):  # type: ignore[name-defined]
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, NDArray):
-            raw = bytearray(b"".join(array_records([obj])))
-            return NDArray, (None,), {"handle": raw}
+            return NDArray, (None,), {"handle": bytearray(b"".join(array_records([obj])))}
         return NotImplemented
 
     dispatch: ClassVar[dict[Any, Any]] = {**pickle._Pickler.dispatch, type: save_global}  # type: ignore[attr-defined]

@@ -53,8 +53,7 @@ class Updater:
             indices, grads, weights = [index], [grad], [weight]
         if not indices:
             return
-        optimizer = self.optimizer
-        optimizer._set_current_context(weights[0].context.device_id)
+        self.optimizer._set_current_context(weights[0].context.device_id)
         indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
         self._prepare_all(indices, weights)
         self._update(self._batches(indices, grads, weights))

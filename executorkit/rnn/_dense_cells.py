@@ -163,8 +163,7 @@ class GRUCell(_DenseCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
         i2h = self._gates("i2h", inputs, f"{name}_")
-        h2h = self._gates("h2h", states[0], f"{name}_")
-        return gru_step(i2h, h2h, states[0], "tanh", name)
+        return gru_step(i2h, self._gates("h2h", states[0], f"{name}_"), states[0], "tanh", name)
 
 
 class DropoutCell(BaseRNNCell):

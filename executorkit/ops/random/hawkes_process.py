@@ -68,12 +68,9 @@ def hawkesll(
         total, time, last, state = carry
         lag, mark, number = step
         time = time + lag
-        chosen = mark[:, None] == each
-        counts = number < valid_length
-        change = chosen & counts[:, None]
+        change = (mark[:, None] == each) & (number < valid_length)[:, None]
         points, left = expected(time[:, None] - last, state)
-        intensity = lda + alpha * beta * state * left
-        gain = of_mark(jnp.log(intensity) - points, change)
+        gain = of_mark(jnp.log(lda + alpha * beta * state * left) - points, change)
         state = jnp.where(change, 1 + state * left, state)
         last = jnp.where(change, time[:, None], last)
         return (total + gain, time, last, state), None

@@ -66,8 +66,7 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
 
     def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         (data,) = arrays
-        name = f"_random_{stem}_like"
-        return _draw_with_scalars(d, name, key, data.shape, data.dtype, attrs)
+        return _draw_with_scalars(d, f"_random_{stem}_like", key, data.shape, data.dtype, attrs)
 
     def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
         shape = attrs["shape"]
@@ -171,8 +170,7 @@ def sample_multinomial(
     )
     if not get_prob:
         return drawn.astype(dtype)
-    flat = drawn.reshape(*rows, -1)
-    probability = jnp.take_along_axis(data, flat, -1).reshape(sample_shape)
+    probability = jnp.take_along_axis(data, drawn.reshape(*rows, -1), -1).reshape(sample_shape)
     return drawn.astype(dtype), jnp.log(probability)
 
 

@@ -76,8 +76,7 @@ def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite |
     widths, rank = p.pad_width, len(shapes[0])
     if rank < 3 or len(widths) != 2 * rank:
         return None
-    params = Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])})
-    return LayoutRewrite(params, (0,))
+    return LayoutRewrite(Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])}), (0,))
 
 
 def layout_with_parts(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:

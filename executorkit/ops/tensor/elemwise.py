@@ -317,8 +317,7 @@ def hard_sigmoid(data: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array
         if x.dtype != jnp.float16:
             return jnp.clip(alpha * x + beta, 0, 1)
         # CPUs with float16 arithmetic fuse product and sum, and then miss the 0 at -beta / alpha.
-        slope = np.float32(np.float16(alpha))
-        product = lax.reduce_precision(slope * x.astype(jnp.float32), 5, 10)
+        product = lax.reduce_precision(np.float32(np.float16(alpha)) * x.astype(jnp.float32), 5, 10)
         return jnp.clip(product + beta, 0, 1).astype(x.dtype)
 
     return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
@@ -370,8 +369,7 @@ def smooth_l1(data: Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) 
     bound = 1 / square if square else math.inf
 
     def loss(x: Array) -> Array:
-        far = jnp.abs(x) > bound
-        return jnp.where(far, jnp.abs(x) - 0.5 * bound, 0.5 * square * x * x)
+        return jnp.where(jnp.abs(x) > bound, jnp.abs(x) - 0.5 * bound, 0.5 * square * x * x)
 
     def slope(t: Array, out: Array, x: Array) -> Array:
         return t * jnp.where(jnp.abs(x) > bound, jnp.sign(x), square * x)

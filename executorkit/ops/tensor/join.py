@@ -112,8 +112,7 @@ def _parts(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
     size, remainder = divmod(data[at], max(p.num_outputs, 1))
     if p.num_outputs < 1 or remainder or (p.squeeze_axis and size != 1):
         return None
-    part = () if p.squeeze_axis else (size,)
-    return ((*data[:at], *part, *data[at + 1 :]),) * p.num_outputs
+    return ((*data[:at], *(() if p.squeeze_axis else (size,)), *data[at + 1 :]),) * p.num_outputs
 
 
 @register(
@@ -167,13 +166,11 @@ def split_v2(
     else:
         if not indices or indices[0] != 0:
             raise AttributeValueError(f"indices={indices}, expected 0 first: where a part begins")
-        ends = (*indices[1:], size)
-        sizes = [end - begin for begin, end in zip(indices, ends, strict=True)]
+        sizes = [end - begin for begin, end in zip(indices, (*indices[1:], size), strict=True)]
     if min(sizes) < 0:
         problem = f"indices={indices} are not ascending numbers up to {size}, the axis' size"
         raise ShapeError(problem)
     if squeeze_axis and set(sizes) != {1}:
         problem = f"parts along axis {at} have sizes {sizes}, expected 1"
         raise ShapeError(problem, because="squeeze_axis=True")
-    parts = lax.split(data, sizes, at)
-    return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)
+    return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in lax.split(data, sizes, at))

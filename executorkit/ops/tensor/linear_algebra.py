@@ -131,8 +131,7 @@ def _cholesky_backward(out: Array, head: Array) -> tuple[Array]:
 def _cholesky_tangent(out: Array, tangents: tuple[Array]) -> Array:
     """L phi(L^-1 T L^-T), T being the symmetric part of the tangent, and phi the lower triangle
     with half of the diagonal."""
-    symmetric = 0.5 * (tangents[0] + _transpose(tangents[0]))
-    inner = _solve(out, symmetric, left_side=True, lower=True)
+    inner = _solve(out, 0.5 * (tangents[0] + _transpose(tangents[0])), left_side=True, lower=True)
     inner = jnp.tril(_solve(out, inner, left_side=False, lower=True, transpose_a=True))
     return out @ (inner - 0.5 * jnp.eye(out.shape[-1], dtype=out.dtype) * inner)
 
@@ -247,8 +246,7 @@ def syevd(A: Array):
     values, vectors = jnp.linalg.eigh(check_square(A), symmetrize_input=True)
     rows = _transpose(vectors)
     largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
-    sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
-    return rows * sign, values
+    return rows * jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1))), values
 
 
 @register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes, checks_values=True)

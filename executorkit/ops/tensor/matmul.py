@@ -70,8 +70,7 @@ def _runs_at_once(lhs: Array, rhs: Array, length: int) -> bool:
         return False
     if not is_known(*lhs.shape, *rhs.shape) or not length:
         return False
-    numbers = lhs.size // length * (rhs.size // length)
-    return numbers * (2 * length - 1) < _OPERATIONS_OF_A_THREAD
+    return lhs.size // length * (rhs.size // length) * (2 * length - 1) < _OPERATIONS_OF_A_THREAD
 
 
 def _sum_of_products(a: Array, b: Array) -> Array:
@@ -114,8 +113,7 @@ def _infer_matmul_shape(s: ShapeFacts, transpose: tuple[bool, bool], row: int = 
         left, right = pair[::-1] if flip[name] else pair
         shape = list(batch or ())
         shape[rows], shape[columns] = left, right
-        because = f"{a} is {s[a]} and {b} {s[b]}, transposed: {transpose}"
-        s.set(name, shape, because=because)
+        s.set(name, shape, because=f"{a} is {s[a]} and {b} {s[b]}, transposed: {transpose}")
 
 
 def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool, row: int = -2) -> Array:

@@ -56,8 +56,7 @@ def _position(
     if not at_least(data.shape[axis], 1, otherwise=True):
         raise ShapeError(f"axis {axis} of {data.shape} has no entry")
     others = [a for a in range(data.ndim) if a != axis]
-    extreme = lax.broadcast_in_dim(reduction(data, (axis,)), data.shape, others)
-    hit = lax.eq(data, extreme)
+    hit = lax.eq(data, lax.broadcast_in_dim(reduction(data, (axis,)), data.shape, others))
     if jnp.issubdtype(data.dtype, jnp.floating):
         hit = lax.bitwise_or(hit, lax.ne(data, data))  # none is NaN unless the extreme is
     number = lax.broadcasted_iota(jnp.int32, data.shape, axis)

@@ -322,8 +322,7 @@ def histogram(
         bin_index = jnp.where(data == edges[-1], edges.shape[0] - 2, bin_index)
         inside = (data >= edges[0]) & (data <= edges[-1])
     count = edges.shape[0] - 1
-    counts = jnp.zeros(count, "int64").at[bin_index].add(inside.astype("int64"), mode="drop")
-    return counts, edges
+    return jnp.zeros(count, "int64").at[bin_index].add(inside.astype("int64"), mode="drop"), edges
 
 
 @register(

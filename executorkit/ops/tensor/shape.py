@@ -235,8 +235,7 @@ def squeeze(data: Array, *, axis: Shape | None = None):
     axes = ones if axis is None else normal_axes(axis, data.ndim, "axis")
     if not set(axes) <= set(ones):
         raise ShapeError(f"axis={axis}: not every axis named of data {data.shape} is of size 1")
-    shape = tuple(d for i, d in enumerate(data.shape) if i not in axes)
-    return lax.reshape(data, shape or (1,))
+    return lax.reshape(data, tuple(d for i, d in enumerate(data.shape) if i not in axes) or (1,))
 
 
 def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:

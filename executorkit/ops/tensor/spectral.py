@@ -22,8 +22,7 @@ def fft(data: Array, *, compute_size: Tuning[int] = 128):
     effect.
     """
     out = jnp.fft.fft(data)
-    pairs = jnp.stack([out.real, out.imag], -1).astype(data.dtype)
-    return pairs.reshape(*data.shape[:-1], -1)
+    return jnp.stack([out.real, out.imag], -1).astype(data.dtype).reshape(*data.shape[:-1], -1)
 
 
 @register("_contrib_ifft")
