@@ -131,7 +131,5 @@ class MSRAPrelu(Xavier):
         self._kwargs = {"factor_type": factor_type, "slope": slope}
 
 
-def _refused(
-    initializer: Initializer, name: str, problem: str, hint: str | None = None
-) -> InitializerError:
-    return InitializerError(f"{type(initializer).__name__}: parameter {name!r}", problem, hint=hint)
+def _refused(initializer: Initializer, name: str, problem: str, **hint: str) -> InitializerError:
+    return InitializerError(f"{type(initializer).__name__}: parameter {name!r}", problem, **hint)

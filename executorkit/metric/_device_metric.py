@@ -52,7 +52,7 @@ class Measure(NamedTuple):
             return np.asarray(self.function(np, *arrays, **dict(self.options)), np.float64)
 
 
-def _tally_entry(all_batches: bool, entry: int, doc: str) -> Any:
+def _entry(all_batches: bool, entry: int, doc: str) -> Any:
     """A property of metrics: one of the sum and the count."""
 
     def get(self: DeviceMetric) -> float:
@@ -215,12 +215,10 @@ class DeviceMetric(EvalMetric):
         self._fetch_tallies()
         (self._global_tally if all_batches else self._local_tally)[entry] = value
 
-    sum_metric = _tally_entry(False, 0, "The sum over the batches since the last reset.")
-    num_inst = _tally_entry(False, 1, "The count that the sum is divided by.")
-    global_sum_metric = _tally_entry(True, 0, "The sum over all batches.")
-    global_num_inst = _tally_entry(
-        True, 1, "The count that the sum over all batches is divided by."
-    )
+    sum_metric = _entry(False, 0, "The sum over the batches since the last reset.")
+    num_inst = _entry(False, 1, "The count that the sum is divided by.")
+    global_sum_metric = _entry(True, 0, "The sum over all batches.")
+    global_num_inst = _entry(True, 1, "The count that the sum over all batches is divided by.")
 
 
 def value_and_device(array: Any) -> tuple[Any, Device]:

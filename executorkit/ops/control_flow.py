@@ -14,11 +14,7 @@ from jax import Array, lax
 from .schema.attrs import Bodies, Key, Shape, Train
 from .schema.inference import Params, ShapeFacts, TypeFacts
 from .schema.operator_registry import register
-from .schema.subgraph_bodies import (
-    infer_shapes_from_subgraph,
-    infer_types_from_subgraph,
-    subgraphs_use_rng,
-)
+from .schema.subgraph_bodies import infer_subgraph_shapes, infer_subgraph_types, subgraphs_use_rng
 from .schema.traits import DYNAMIC_SHAPE, LOOP
 from .tensor.reverse_rules import with_vjp
 
@@ -58,13 +54,13 @@ def _infer_foreach_shape(s: ShapeFacts, p: Params) -> None:
     data = len(p.in_data_locs)
     for i in range(p.num_outputs - p.num_out_data):
         s.same(f"arg{data + i}", f"out{p.num_out_data + i}")
-    infer_shapes_from_subgraph(
+    infer_subgraph_shapes(
         s, p.bodies[0], _foreach_body_order(p), stepped=_argument_names(range(data))
     )
 
 
 def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
-    infer_types_from_subgraph(
+    infer_subgraph_types(
         t, p.bodies[0], _foreach_body_order(p), [f"out{i}" for i in range(p.num_outputs)]
     )
 
@@ -111,13 +107,13 @@ def _infer_while_shape(s: ShapeFacts, p: Params) -> None:
     func = _argument_names(p.func_input_locs)
     for i, location in enumerate(p.func_var_locs):
         s.same(func[location], f"out{p.num_out_data + i}")
-    infer_shapes_from_subgraph(s, p.bodies[0], _argument_names(p.cond_input_locs))
-    infer_shapes_from_subgraph(s, p.bodies[1], func)
+    infer_subgraph_shapes(s, p.bodies[0], _argument_names(p.cond_input_locs))
+    infer_subgraph_shapes(s, p.bodies[1], func)
 
 
 def _infer_while_type(t: TypeFacts, p: Params) -> None:
     outputs = [f"out{i}" for i in range(p.num_outputs)]
-    infer_types_from_subgraph(t, p.bodies[1], _argument_names(p.func_input_locs), outputs)
+    infer_subgraph_types(t, p.bodies[1], _argument_names(p.func_input_locs), outputs)
 
 
 def _is_true(outputs: tuple[Array, ...]) -> Array:
@@ -217,13 +213,13 @@ def while_loop(
 def _infer_cond_shape(s: ShapeFacts, p: Params) -> None:
     locations = p.cond_input_locs, p.then_input_locs, p.else_input_locs
     for body, locations_of_body in zip(p.bodies, locations, strict=True):
-        infer_shapes_from_subgraph(s, body, _argument_names(locations_of_body))
+        infer_subgraph_shapes(s, body, _argument_names(locations_of_body))
 
 
 def _infer_cond_type(t: TypeFacts, p: Params) -> None:
     outputs = [f"out{i}" for i in range(p.num_outputs)]
     for body, locations in zip(p.bodies[1:], (p.then_input_locs, p.else_input_locs), strict=True):
-        infer_types_from_subgraph(t, body, _argument_names(locations), outputs)
+        infer_subgraph_types(t, body, _argument_names(locations), outputs)
 
 
 @_register("_cond", 3, _infer_cond_shape, _infer_cond_type, DYNAMIC_SHAPE)

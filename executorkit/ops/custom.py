@@ -235,10 +235,8 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
         return [exception, *(grads[i] for i in floating)]
 
     def forward(*data: Array):
-        number, exception, *results = io_callback(
-            run_forward, (_INT32, _INT32, *outs, *states), *data
-        )
-        return number, (exception, *results)
+        number, error, *results = io_callback(run_forward, (_INT32, _INT32, *outs, *states), *data)
+        return number, (error, *results)
 
     @jax.custom_vjp
     def call(*data: Array):

@@ -167,13 +167,11 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
     results: list[Any] = []
     with jax.enable_x64(True):
         values = [_on_device(x.value, x.context.device, device) for x in leaves]
-        handed_out = {
-            i for i, x in enumerate(leaves) if uses[id(x.storage)] > 1 or not x.owns_buffer
-        }
+        lent = {i for i, x in enumerate(leaves) if uses[id(x.storage)] > 1 or not x.owns_buffer}
         held = held_elsewhere(values)
         # A step holds the weights of its forward if someone has looked at it before the update.
-        n_held = len(weights) if min(held - handed_out, default=len(leaves)) < len(weights) else 0
-        copy_at(values, [i for i in held | handed_out if i >= n_held])
+        n_held = len(weights) if min(held - lent, default=len(leaves)) < len(weights) else 0
+        copy_at(values, [i for i in held | lent if i >= n_held])
         operands = (
             values[:n_held],
             [_on_device(g.value, g.context.device, device) for g in grads],

@@ -67,7 +67,6 @@ class SGD(Optimizer):
     """
 
     _skips_update = True
-
     _master_last = True
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
@@ -100,7 +99,6 @@ class NAG(Optimizer):
     """
 
     _skips_update = True
-
     _master_last = True
 
     def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:

@@ -54,7 +54,6 @@ class LARS(Optimizer):
     """
 
     _skips_update = True
-
     _master_last = True
 
     def __init__(
@@ -182,9 +181,8 @@ class _LargeBatchRule(Rule):
         if self.adaptive:
             w, g = _sum_of_squares(weight), _sum_of_squares(mean)
             ratio = jnp.sqrt(w / (g + hyperparams[1].astype(w.dtype) * w + 1e-18))
-            hyperparams = hyperparams.at[0].multiply(
-                jnp.clip(ratio, 0.01, 100).astype(hyperparams.dtype)
-            )
+            ratio = jnp.clip(ratio, 0.01, 100).astype(hyperparams.dtype)
+            hyperparams = hyperparams.at[0].multiply(ratio)
         new = self.rule(weight, mean, inner, hyperparams[:3], key)
         if self.scale == 1:
             return new

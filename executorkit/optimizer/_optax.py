@@ -128,9 +128,8 @@ def _step(
         index = _index(optimizer, name)
         lr = rate(optimizer._schedule_count(i, count)) * optimizer._multiplier(index, "lr_mult")
         wd = optimizer.wd * optimizer._multiplier(index, "wd_mult")
-        hyperparams, shared_state = optimizer._hyperparams(
-            lr, wd, count.astype(jnp.float64), shared_state
-        )
+        t = count.astype(jnp.float64)
+        hyperparams, shared_state = optimizer._hyperparams(lr, wd, t, shared_state)
         new, states[name] = _rule(optimizer, index, weight)(
             weight,
             jnp.asarray(grads[name]).astype(weight.dtype),

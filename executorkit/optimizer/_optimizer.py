@@ -186,11 +186,7 @@ class Optimizer(CheckedKeywords):
         if not self.sym_info:
             return {}
         attrs, arguments = self.sym_info
-        return {
-            name: float(attrs[name][attribute])
-            for name in arguments
-            if attribute in attrs.get(name, ())
-        }
+        return {n: float(attrs[n][attribute]) for n in arguments if attribute in attrs.get(n, ())}
 
     def _multiplier(self, index: Any, kind: str) -> float:
         return self._multipliers([index], kind)[0]

@@ -129,9 +129,8 @@ class MasterWeightRule(Rule):
     def __call__(self, weight, grad, state, hyperparams, key=None):
         inner, master = state if self.master_last else (state[1], state[0])
         master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
-        return master.astype(weight.dtype), (
-            (inner, master) if self.master_last else (master, inner)
-        )
+        state = (inner, master) if self.master_last else (master, inner)
+        return master.astype(weight.dtype), state
 
 
 @dataclass(frozen=True)
@@ -149,10 +148,8 @@ class Float32Rule(Rule):
         return self.rule.uses_rng
 
     def __call__(self, weight, grad, state, hyperparams, key=None):
-        wide, wide_grad, inner = jax.tree.map(
-            lambda x: x.astype(jnp.float32), (weight, grad, state)
-        )
-        new = self.rule(wide, wide_grad, inner, hyperparams, key)
+        wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
+        new = self.rule(wide, g, inner, hyperparams, key)
         return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))
 
 

@@ -118,9 +118,8 @@ class Updater:
             self.n_updates += 1
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
-        apply_rules(
-            rules, weights, grads, states, count=count, undo=self._count_undo(indices), age=age
-        )
+        undo = self._count_undo(indices)
+        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age)
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples

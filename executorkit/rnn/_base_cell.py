@@ -18,7 +18,7 @@ from ._unrolling import Sequential, as_steps, merge_or_split
 #: Symbols of states; BidirectionalCell returns two lists of them.
 States: TypeAlias = list[Any]
 #: Outputs, a symbol or one for each step, and the states after the last step.
-Unrolled: TypeAlias = tuple[Any, States]
+Outputs: TypeAlias = tuple[Any, States]
 Arrays: TypeAlias = dict[str, NDArray]
 Activation: TypeAlias = (
     Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Callable[..., Symbol]
@@ -196,7 +196,7 @@ class BaseRNNCell:
         begin_state: States | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-    ) -> Unrolled:
+    ) -> Outputs:
         """The symbols of ``length`` steps: their outputs, and the states after the last.
 
         inputs

@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, Unrolled
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States
 from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
@@ -78,9 +78,7 @@ class SequentialRNNCell(_Container):
             next_states += cell_states
         return inputs, next_states
 
-    def unroll(
-        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
-    ) -> Unrolled:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         next_states = []
@@ -125,21 +123,15 @@ class BidirectionalCell(_Container):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotSupportedError("BidirectionalCell", "it cannot be stepped", hint="unroll")
 
-    def unroll(
-        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
-    ) -> Unrolled:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         self.reset()
         axis = time_axis(layout)
         steps = as_steps(length, inputs, layout)
-        initial_states = self.begin_state() if begin_state is None else begin_state
+        initial = self.begin_state() if begin_state is None else begin_state
         left, right = self._cells
-        split = len(left.state_info)
-        forward, l_states = left.unroll(
-            length, steps, initial_states[:split], layout, merge_outputs
-        )
-        backward, r_states = right.unroll(
-            length, steps[::-1], initial_states[split:], layout, merge_outputs
-        )
+        n = len(left.state_info)
+        forward, l_states = left.unroll(length, steps, initial[:n], layout, merge_outputs)
+        backward, r_states = right.unroll(length, steps[::-1], initial[n:], layout, merge_outputs)
         states = [l_states, r_states]
         if (
             merge_outputs is not False

@@ -8,7 +8,7 @@ from .. import initializer as init, symbol as sym
 from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
-from ._base_cell import Activation, BaseRNNCell, RNNParams, States, Unrolled, apply_activation
+from ._base_cell import Activation, BaseRNNCell, Outputs, RNNParams, States, apply_activation
 from ._unrolling import merge_or_split
 
 
@@ -186,9 +186,7 @@ class DropoutCell(BaseRNNCell):
             inputs = sym.Dropout(data=inputs, p=self.dropout)
         return inputs, states
 
-    def unroll(
-        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
-    ) -> Unrolled:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         self.reset()
         sequence = merge_or_split(length, inputs, layout, merge_outputs)
         if isinstance(sequence, Symbol):

@@ -10,7 +10,7 @@ from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray, array
 from ..ops.nn.rnn_parameters import GateParameters, Mode
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, Unrolled, pop_parameter
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States, pop_parameter
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._dense_cells import DropoutCell, GRUCell, LSTMCell, RNNCell
 from ._unrolling import as_symbol, merge_or_split, time_axis
@@ -102,9 +102,7 @@ class FusedRNNCell(BaseRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotSupportedError("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
 
-    def unroll(
-        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
-    ) -> Unrolled:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         """Like ``unroll`` of other cells; 'TNC' avoids two transpositions. MXNet warns of 'NTC'."""
         self.reset()
         axis = time_axis(layout)

@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, RNNParams, States, Unrolled
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States
 from ._container_cells import BidirectionalCell
 from ._fused_cell import FusedRNNCell
 from ._unrolling import merge_or_split
@@ -103,14 +103,11 @@ class ResidualCell(ModifierCell):
         output, next_states = self.base_cell(inputs, states)
         return _sum(output, inputs), next_states
 
-    def unroll(
-        self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None
-    ) -> Unrolled:
+    def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         self.reset()
-        with self.base_cell._as_unmodified():
-            outputs, states = self.base_cell.unroll(
-                length, inputs, begin_state, layout, merge_outputs
-            )
+        cell = self.base_cell
+        with cell._as_unmodified():
+            outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
         sequence = merge_or_split(length, inputs, layout, merge)
         if isinstance(sequence, Symbol):

@@ -17,7 +17,7 @@ from ...errors import MXNetError
 from ..schema.attrs import Bodies
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
-from ..schema.subgraph_bodies import infer_shapes_from_subgraph
+from ..schema.subgraph_bodies import infer_subgraph_shapes
 from ..schema.traits import INNER_STATES
 from . import int8_arithmetic as int8
 
@@ -259,7 +259,7 @@ def _split_inputs(names: tuple[str, ...], p: Params) -> tuple[list[str], list[st
 
 def _infer_fused_shape(s: ShapeFacts, p: Params) -> None:
     inner, ends = _split_inputs(tuple(s), p)
-    infer_shapes_from_subgraph(s, p.bodies[0], inner)
+    infer_subgraph_shapes(s, p.bodies[0], inner)
     for name in ends:
         s.set(name, (1,), because="it is one end of a range")
 

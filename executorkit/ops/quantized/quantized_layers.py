@@ -16,7 +16,7 @@ from ..nn.dense import fully_connected, infer_dense_shape
 from ..schema.attrs import Aux, Count, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
-from ..tensor.indexing import IndexedType, embedding, infer_embedding_shape
+from ..tensor.indexing import EntryType, embedding, infer_embedding_shape
 from . import int8_arithmetic as int8
 
 
@@ -144,7 +144,7 @@ def quantized_embedding(
     *,
     input_dim: Count,
     output_dim: Count,
-    dtype: IndexedType = "float32",
+    dtype: EntryType = "float32",
     sparse_grad: Tuning[bool] = False,
 ):
     """Rows of a table of bytes: data (...), indices; weight (input_dim, output_dim), int8.

@@ -38,10 +38,7 @@ class _Required:
 REQUIRED = _Required()
 
 #: Options of a call that are neither arrays nor attributes, in order.
-_OPTIONS: dict[str, tuple[str, ...]] = {
-    "symbol": ("name", "attr", "out"),
-    "ndarray": ("out", "name"),
-}
+_OPTIONS = {"symbol": ("name", "attr", "out"), "ndarray": ("out", "name")}
 
 
 def public_names(name: str) -> Iterator[tuple[str, str]]:
@@ -179,9 +176,8 @@ def bind_call(
         positional = args
     else:
         if len(args) > len(order):
-            raise TypeError(
-                f"{func_name}() takes at most {len(order)} positional arguments, got {len(args)}"
-            )
+            problem = f"takes at most {len(order)} positional arguments, got {len(args)}"
+            raise TypeError(f"{func_name}() {problem}")
         for name, value in zip(order, args, strict=False):
             if name in arguments:
                 raise TypeError(f"{func_name}() got {name!r} by position and by keyword")

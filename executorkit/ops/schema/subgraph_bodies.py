@@ -55,7 +55,7 @@ def subgraphs_use_rng(p: Params, train: bool) -> bool:
     return any(body.uses_rng(train) for body in p.bodies)
 
 
-def infer_shapes_from_subgraph(
+def infer_subgraph_shapes(
     s: ShapeFacts, subgraph: SubgraphBody, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
     """Deduces the shapes of the node's inputs ``names`` from the subgraph that reads them.
@@ -69,7 +69,7 @@ def infer_shapes_from_subgraph(
             s.set(name, (length, *shape) if name in stepped else shape, because="the body needs it")
 
 
-def infer_types_from_subgraph(
+def infer_subgraph_types(
     t: TypeFacts, subgraph: SubgraphBody, names: Sequence[str], outputs: Sequence[str]
 ) -> None:
     """Deduces the types of the node's inputs ``names`` and ``outputs`` from a subgraph."""

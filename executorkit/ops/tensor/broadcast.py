@@ -88,9 +88,8 @@ def broadcast_to(data: Array, *, shape: Shape = ()) -> Array:
     """
     if len(shape) != data.ndim:
         return _stretch("broadcast_to", data, shape)
-    return _stretch(
-        "broadcast_to", data, tuple(b or a for a, b in zip(data.shape, shape, strict=True))
-    )
+    stretched = tuple(b or a for a, b in zip(data.shape, shape, strict=True))
+    return _stretch("broadcast_to", data, stretched)
 
 
 @register("broadcast_axis", "broadcast_axes")

@@ -57,9 +57,7 @@ def _digamma(x: Array) -> Array:
 
 
 #: x / (1 + |x|); the gradient is 0 at infinities, where that of the quotient is NaN.
-softsign = with_jvp(
-    lambda x: x / (1 + jnp.abs(x)), lambda t, out, x: t / lax.square(1 + jnp.abs(x))
-)
+softsign = with_jvp(lambda x: x / (1 + jnp.abs(x)), lambda t, _, x: t / lax.square(1 + jnp.abs(x)))
 
 
 _DEGREES = 180 / jnp.pi
@@ -395,9 +393,7 @@ def round_ste(data: Array) -> Array:
     estimator of Bengio et al., 2013, with which quantised networks are trained.
     """
     away = lax.RoundingMethod.AWAY_FROM_ZERO
-    return with_jvp(lambda x: lax.round(x, away) if is_floating(x) else x, lambda t, out, x: t)(
-        data
-    )
+    return with_jvp(lambda x: lax.round(x, away) if is_floating(x) else x, lambda t, *_: t)(data)
 
 
 @register("_contrib_sign_ste", infer_shape=same_shapes)

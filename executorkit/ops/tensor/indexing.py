@@ -180,9 +180,7 @@ def pick(
     return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 
-IndexedType = Literal[
-    "bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"
-]
+EntryType = Literal["bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"]
 
 
 @register("one_hot", infer_type=output_dtype("dtype"))
@@ -192,7 +190,7 @@ def one_hot(
     depth: int,
     on_value: float = 1.0,
     off_value: float = 0.0,
-    dtype: IndexedType = "float32",
+    dtype: EntryType = "float32",
 ):
     """``on_value`` at each index of a new last axis of size ``depth``, ``off_value`` elsewhere.
 
@@ -241,7 +239,7 @@ def embedding(
     *,
     input_dim: Count,
     output_dim: Count,
-    dtype: IndexedType = "float32",
+    dtype: EntryType = "float32",
     sparse_grad: Tuning[bool] = False,
     deterministic: Tuning[bool] = False,
 ):

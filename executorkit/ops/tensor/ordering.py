@@ -47,9 +47,7 @@ def order(data: Array, axis: int, ascending: bool = True) -> Array:
         return lax.sort(packed, dimension=axis, is_stable=False).astype(jnp.int32)
 
 
-def _position(
-    reduction: Callable[[Array, tuple[int, ...]], Array], data: Array, axis: int
-) -> Array:
+def _located(reduction: Callable[[Array, tuple[int, ...]], Array], data: Array, axis: int) -> Array:
     """Index (int32) of the first entry that equals the maximum or minimum of data along an axis; of
     the first NaN, if there is one."""
     axis = normal_axis(axis, data.ndim)
@@ -66,12 +64,12 @@ def _position(
 
 def argmax(data: Array, axis: int) -> Array:
     """``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
-    return _position(lax.reduce_max, data, axis)
+    return _located(lax.reduce_max, data, axis)
 
 
 def argmin(data: Array, axis: int) -> Array:
     """``lax.argmin`` as int32."""
-    return _position(lax.reduce_min, data, axis)
+    return _located(lax.reduce_min, data, axis)
 
 
 IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]

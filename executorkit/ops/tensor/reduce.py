@@ -213,9 +213,8 @@ def moments(data: Array, *, axes: Shape | None = None, keepdims: bool = False):
     """
     over = _reduced_axes(axes, data.ndim)
     mean = _mean(data, over)
-    return tuple(
-        _restore_axes(x, over, keepdims) for x in (mean, _mean(jnp.square(data - mean), over))
-    )
+    moments = (mean, _mean(jnp.square(data - mean), over))
+    return tuple(_restore_axes(x, over, keepdims) for x in moments)
 
 
 _ARG = """Position of the {word} element along ``axis``, in data's dtype.
@@ -276,10 +275,8 @@ def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array,
     The bin follows from the element's distance to ``low``, corrected by one where the edges, which
     are rounded to data's dtype, disagree.
     """
-    edge_index = np.arange(count + 1)
-    edges = convert(
-        jnp.asarray((high * edge_index + low * edge_index[::-1]) / count), data.dtype.name
-    )
+    number = np.arange(count + 1)
+    edges = convert(jnp.asarray((high * number + low * number[::-1]) / count), data.dtype.name)
     exact = data.astype("float64")
     bin_index = jnp.floor((exact - low) * count / (high - low)).astype("int32")
     bin_index = jnp.clip(bin_index, 0, count - 1)

@@ -170,9 +170,8 @@ class _LinearMap(NamedTuple):
                 grouped.append(None)
             else:
                 avals = self.argument_avals[first:last]
-                part = (
-                    [_filled(*pair) for pair in zip(part, avals, strict=True)] if sparse else part
-                )
+                if sparse:
+                    part = [_filled(*pair) for pair in zip(part, avals, strict=True)]
                 grouped.append(jax.tree.unflatten(structure, part))
             first = last
         return grouped

@@ -167,9 +167,8 @@ def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tup
     first = 0 if begin is None else begin + ndim * (begin < 0)
     last = ndim if end is None else end + ndim * (end < 0)
     if not 0 <= first < last <= ndim:
-        raise ShapeError(
-            f"{side}_begin={begin}, {side}_end={end} name no axes of an array with {ndim} axes"
-        )
+        ends = f"{side}_begin={begin}, {side}_end={end}"
+        raise ShapeError(f"{ends} name no axes of an array with {ndim} axes")
     return first, last
 
 

@@ -20,9 +20,7 @@ from ..schema.traits import CUTS_AXES
 from ..tracing import at_least
 
 
-def _python_slices(
-    shape: Shape, begin: OptShape, end: OptShape, step: OptShape
-) -> tuple[slice, ...]:
+def _slices(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tuple[slice, ...]:
     """Python slices for the attributes of ``slice``."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
         raise AttributeValueError(f"begin={begin}, end={end}, step={step} are of different lengths")
@@ -54,7 +52,7 @@ def slice_(data: Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     data may have any shape; axes beyond ``begin`` are kept whole. None, negative numbers and
     numbers beyond the axis mean what they mean in Python.
     """
-    return data[_python_slices(data.shape, begin, end, step)]
+    return data[_slices(data.shape, begin, end, step)]
 
 
 def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
@@ -128,9 +126,8 @@ def crop(
     room = [have - want for have, want in zip(image.shape[2:], size, strict=True)]
     corner = tuple(r // 2 for r in room) if center_crop else offset
     if len(corner) != 2 or any(not 0 <= c <= r for c, r in zip(corner, room, strict=True)):
-        raise ShapeError(
-            f"a window of {tuple(size)} at {corner} does not fit into images of {image.shape[2:]}"
-        )
+        window = f"a window of {tuple(size)} at {corner}"
+        raise ShapeError(f"{window} does not fit into images of {image.shape[2:]}")
     (y, x), (h, w) = corner, size
     return image[:, :, y : y + h, x : x + w]
 
@@ -138,7 +135,7 @@ def crop(
 def _infer_slice_assign_shape(s: ShapeFacts, p: Params) -> None:
     s.same("lhs", "out0")
     if is_fully_known(s["lhs"]):
-        box = _python_slices(s["lhs"], p.begin, p.end, p.step)
+        box = _slices(s["lhs"], p.begin, p.end, p.step)
         cut = [len(range(*b.indices(d))) for b, d in zip(box, s["lhs"], strict=False)]
         s.set("rhs", (*cut, *s["lhs"][len(cut) :]), because=f"lhs is {s['lhs']}")
 
@@ -149,7 +146,7 @@ def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step
 
     lhs may have any shape, rhs has the shape of the box. MXNet has no gradient for it.
     """
-    box = _python_slices(lhs.shape, begin, end, step)
+    box = _slices(lhs.shape, begin, end, step)
     if math.prod(lhs[box].shape) != rhs.size:
         problem = f"rhs is {rhs.shape}, expected {lhs[box].shape}"
         raise ShapeError(problem, because=f"lhs is {lhs.shape}")
@@ -164,6 +161,6 @@ def slice_assign_scalar(
 
     MXNet has no gradient for it.
     """
-    return data.at[_python_slices(data.shape, begin, end, step)].set(
+    return data.at[_slices(data.shape, begin, end, step)].set(
         jnp.asarray(scalar).astype(data.dtype)
     )
