@@ -79,9 +79,8 @@ class TopKAccuracy(DeviceMetric):
             problem = f"top_k is {top_k}, expected at least 2"
             raise MetricShapeError(f"metric {name!r}", problem, hint="Accuracy()")
         self.top_k = top_k
-        suffix = f"_{top_k}"
         # The name in a configuration has the suffix already.
-        name = name if name.endswith(suffix) else name + suffix
+        name = f"{name.removesuffix(f'_{top_k}')}_{top_k}"
         super().__init__(name, output_names, label_names, top_k=top_k)
 
     def _measure(self) -> Measure:
@@ -89,10 +88,8 @@ class TopKAccuracy(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
-            raise self._misfit(
-                f"predictions {pred.shape}, expected scores of at least {self.top_k} classes "
-                "for each example, (N, C)"
-            )
+            expected = f"scores of at least {self.top_k} classes for each example, (N, C)"
+            raise self._misfit(f"predictions {pred.shape}, expected {expected}")
         check_label_shapes(label, pred)
         if label.size != label.shape[0]:
             raise self._misfit(f"labels {label.shape}, expected {label.shape[:1]}")

@@ -74,16 +74,10 @@ def _joined(a: Any, b: Any) -> Any:
     xp = np if isinstance(a, np.ndarray) else jnp
     count = a[1] + b[1]
     weight = b[1] / xp.maximum(count, 1)
-    mean_difference = b[2:4] - a[2:4]
-    means = a[2:4] + mean_difference * weight
+    d = b[2:4] - a[2:4]
+    means = a[2:4] + d * weight
     scale = a[1] * weight
-    products = xp.stack(
-        [
-            mean_difference[0] * mean_difference[0],
-            mean_difference[1] * mean_difference[1],
-            mean_difference[0] * mean_difference[1],
-        ]
-    )
+    products = xp.stack([d[0] * d[0], d[1] * d[1], d[0] * d[1]])
     squares = a[4:7] + b[4:7] + products * scale
     return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
 
@@ -133,10 +127,9 @@ class PCC(DeviceMetric):
         if pred.shape == label.shape:
             return
         if pred.ndim < 2 or label.size * pred.shape[1] != pred.size:
-            raise self._misfit(
-                f"labels {label.shape} for predictions {pred.shape}, "
-                "expected a score for each class, (N, C), or class numbers"
-            )
+            expected = "a score for each class, (N, C), or class numbers"
+            problem = f"labels {label.shape} for predictions {pred.shape}, expected {expected}"
+            raise self._misfit(problem)
 
     def update(self, labels: Any, preds: Any) -> None:
         for label, pred in self._pairs(labels, preds):
@@ -156,9 +149,8 @@ class PCC(DeviceMetric):
 
     def _merge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         small, large = sorted((first, second), key=len)
-        matrix = _matrix(large).copy()
-        small_matrix = _matrix(small)
-        matrix[: len(small_matrix), : len(small_matrix)] += small_matrix
+        matrix, part = _matrix(large).copy(), _matrix(small)
+        matrix[: len(part), : len(part)] += part
         return np.append(matrix, first[-1] + second[-1])
 
     def _read(self, all_batches: bool) -> tuple[float, float]:

@@ -194,8 +194,7 @@ class DeviceMetric(EvalMetric):
         tally = self._global_tally if all_batches else self._local_tally
         if tally[-1]:
             problem = f"{int(tally[-1])} labels are not what it takes"
-            because = self._label_requirement
-            hint = "reset() before going on"
+            because, hint = self._label_requirement, "reset() before going on"
             raise MetricValueError(f"metric {self.name!r}", problem, because=because, hint=hint)
         return self._sums(tally)
 

@@ -89,10 +89,8 @@ class EvalMetric(CheckedKeywords):
 
     def reset(self) -> None:
         """Clears the sums."""
-        self.num_inst = 0
-        self.sum_metric = 0.0
-        self.global_num_inst = 0
-        self.global_sum_metric = 0.0
+        self.num_inst = self.global_num_inst = 0
+        self.sum_metric = self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
         """Clears the sums, except the global ones."""
@@ -131,13 +129,8 @@ def _chosen(arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]
 
 
 def _pairs(names: Any, values: Any) -> list[tuple[str, Any]]:
-    return list(
-        zip(
-            names if isinstance(names, list) else [names],
-            values if isinstance(values, list) else [values],
-            strict=True,
-        )
-    )
+    columns = (x if isinstance(x, list) else [x] for x in (names, values))
+    return list(zip(*columns, strict=True))
 
 
 register = get_register_func(EvalMetric, "metric")

@@ -27,10 +27,7 @@ def dump_updater(updater: Any) -> bytes:
     """The states of an updater, its optimizer's counts, and the state of ``mx.random``."""
     optimizer = updater.optimizer
     facts = {
-        "counts": [
-            [device, list(counts.items())]
-            for device, counts in optimizer._all_index_update_counts.items()
-        ],
+        "counts": [[d, [*n.items()]] for d, n in optimizer._all_index_update_counts.items()],
         "num_update": optimizer.num_update,
         "memory": optimizer.shared_state,
         "random": random.get_state(),
@@ -110,8 +107,7 @@ def _states_by_new_index(
         result = {i: state for i, state in states.items() if i not in new_indices}
     for file_index, targets in new_indices.items():
         for n, index in enumerate(targets if file_index in states else ()):
-            state = states[file_index]
-            result[index] = _copy(state) if n else state
+            result[index] = _copy(states[file_index]) if n else states[file_index]
     return result
 
 

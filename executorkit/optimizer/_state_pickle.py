@@ -334,8 +334,7 @@ def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = F
         hint = "what save_optimizer_states or get_states wrote"
         raise FileFormatError(where, problem, hint=hint) from error
     if not isinstance(states, dict) or not isinstance(optimizer, Optimizer | None):
-        problem = f"{type(states).__name__} found, expected states by index"
-        raise FileFormatError(where, problem)
+        raise FileFormatError(where, f"{type(states).__name__} found, expected states by index")
     return loaded
 
 

@@ -183,10 +183,9 @@ class BaseRNNCell:
                 pop_parameter(arrays, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
                 for gate in self._gate_names
             ]
-            host = np.concatenate([gate.asnumpy() for gate in gates])
-            arrays[f"{self._prefix}{group}_{kind}"] = array(
-                host, ctx=gates[0].context, dtype=gates[0].dtype
-            )
+            host, like = np.concatenate([gate.asnumpy() for gate in gates]), gates[0]
+            packed = array(host, ctx=like.context, dtype=like.dtype)
+            arrays[f"{self._prefix}{group}_{kind}"] = packed
         return arrays
 
     def unroll(

@@ -78,9 +78,8 @@ class FusedRNNCell(BaseRNNCell):
         packed = pop_parameter(arrays, str(self._parameter.name), "unpack_weights")
         host = packed.asnumpy()
         for name, piece, shape in self._gates.pieces(self._gates.features(packed.size)):
-            arrays[self._prefix + name] = array(
-                host[piece].reshape(shape), ctx=packed.context, dtype=packed.dtype
-            )
+            values = host[piece].reshape(shape)
+            arrays[self._prefix + name] = array(values, ctx=packed.context, dtype=packed.dtype)
         return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
@@ -94,9 +93,8 @@ class FusedRNNCell(BaseRNNCell):
                 problem = f"{self._prefix + name!r} is {piece.shape}, expected {shape}"
                 raise ArgumentValueError("pack_weights", problem, because=f"of {first!r}")
             pieces.append(piece.asnumpy().ravel())
-        arrays[str(self._parameter.name)] = array(
-            np.concatenate(pieces), ctx=weight.context, dtype=weight.dtype
-        )
+        packed = array(np.concatenate(pieces), ctx=weight.context, dtype=weight.dtype)
+        arrays[str(self._parameter.name)] = packed
         return arrays
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:

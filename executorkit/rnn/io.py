@@ -93,13 +93,10 @@ class BucketSentenceIter(DataIter):
         lengths = sorted(buckets)
         sentences_by_length = _fill(sentences, lengths, invalid_label, dtype)
         if not sentences_by_length:
-            raise BatchError(
-                "BucketSentenceIter: buckets",
-                "no sentence fits into any",
-                because=f"buckets are {lengths}"
-                + ("" if lengths else f": no length has {batch_size} sentences"),
-                hint="buckets=[length, ...]",
-            )
+            none = "" if lengths else f": no length has {batch_size} sentences"
+            because, hint = f"buckets are {lengths}{none}", "buckets=[length, ...]"
+            problem = "no sentence fits into any"
+            raise BatchError("BucketSentenceIter: buckets", problem, because=because, hint=hint)
         self.buckets = list(sentences_by_length)
         self.data = list(sentences_by_length.values())
         self.data_name = data_name

@@ -146,6 +146,5 @@ def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> 
     too, stay. Head gradients are converted back.
     """
     common = _common_dtype([x.dtype.name for x in data], cast_narrow)
-    return tuple(
-        x.astype(common) if common and x.dtype.name in _WIDTH else jnp.asarray(x) for x in data
-    )
+    chosen = _WIDTH if common else ()
+    return tuple(x.astype(common) if x.dtype.name in chosen else jnp.asarray(x) for x in data)

@@ -88,17 +88,14 @@ def slice_like(data: Array, shape_like: Array, *, axes: Shape = ()):
     gradient is zero.
     """
     if not axes and data.ndim != shape_like.ndim:
-        raise ShapeError(
-            f"data {data.shape} and shape_like {shape_like.shape} differ in their number of axes",
-            because="axes is not given",
-        )
+        problem = f"data {data.shape} and shape_like {shape_like.shape} differ"
+        raise ShapeError(f"{problem} in their number of axes", because="axes is not given")
     limits = list(data.shape)
     for axis in axes or range(data.ndim):
         at = normal_axis(axis, data.ndim, "axes")
         if at >= shape_like.ndim or shape_like.shape[at] > data.shape[at]:
-            raise ShapeError(
-                f"axis {at} of data {data.shape} cannot be cut as in shape_like {shape_like.shape}"
-            )
+            problem = f"cannot be cut as in shape_like {shape_like.shape}"
+            raise ShapeError(f"axis {at} of data {data.shape} {problem}")
         limits[at] = shape_like.shape[at]
     return lax.slice(data, (0,) * data.ndim, limits)
 
@@ -161,6 +158,5 @@ def slice_assign_scalar(
 
     MXNet has no gradient for it.
     """
-    return data.at[_slices(data.shape, begin, end, step)].set(
-        jnp.asarray(scalar).astype(data.dtype)
-    )
+    box = _slices(data.shape, begin, end, step)
+    return data.at[box].set(jnp.asarray(scalar).astype(data.dtype))
