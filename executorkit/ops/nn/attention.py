@@ -40,8 +40,7 @@ def _weighted(attention: Array, value: Array) -> Array:
     if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
         problem = f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})"
         raise ShapeError(problem, because="that is batch * heads, and the length of keys_values")
-    weights = attention.reshape(batch, heads, -1, length)
-    out = jnp.einsum("bhqk,bhkd->qbhd", weights, value)
+    out = jnp.einsum("bhqk,bhkd->qbhd", attention.reshape(batch, heads, -1, length), value)
     return out.reshape(out.shape[0], batch, heads * size)
 
 

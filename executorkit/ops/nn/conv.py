@@ -78,8 +78,7 @@ def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
 
 def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
     """The ``infer_shape`` rule of Convolution and of operators with its arguments."""
-    rank = len(p.kernel)
-    layout = data_layout(p.layout, rank)
+    layout = data_layout(p.layout, len(p.kernel))
     data = checked_data_shape(s, p, layout)
     if data is None:
         return
@@ -118,8 +117,7 @@ def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
 
 def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     data, weight = shapes[:2]
-    rank = len(p.kernel)
-    layout = data_layout(p.layout, rank)
+    layout = data_layout(p.layout, len(p.kernel))
     stride, dilate, pad = conv_window(p)
     channels = data[layout.index("C")] if len(data) == len(layout) else 0
     expected = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
@@ -137,8 +135,7 @@ def with_bias(out: Array, bias: Array | None, layout: str) -> Array:
     if bias is None:
         return out
     if bias.dtype != out.dtype:
-        shape = tuple(bias.shape[0] if letter == "C" else 1 for letter in layout)
-        return out + bias.reshape(shape)
+        return out + bias.reshape(tuple(bias.shape[0] if letter == "C" else 1 for letter in layout))
     return lax.add(out, lax.broadcast_in_dim(bias, out.shape, (layout.index("C"),)))
 
 
@@ -293,9 +290,7 @@ def _transposed_padding(p: Params, sizes: Shape) -> tuple[list[int], list[int], 
     dilate = per_axis("dilate", p.dilate, rank, 1)
     spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
     if not any(p.target_shape):
-        pad = per_axis("pad", p.pad, rank, 0)
-        adj = per_axis("adj", p.adj, rank, 0)
-        return spans, list(pad), list(adj)
+        return spans, list(per_axis("pad", p.pad, rank, 0)), list(per_axis("adj", p.adj, rank, 0))
     target = per_axis("target_shape", p.target_shape, rank, 0)
     excess = [s * (n - 1) + k - t for s, n, k, t in zip(stride, sizes, spans, target, strict=True)]
     return spans, [(e + 1) // 2 for e in excess], [e % 2 for e in excess]

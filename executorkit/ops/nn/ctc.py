@@ -61,8 +61,7 @@ def _align(log_p, label, label_length, data_length, blank: int):
     position = jnp.arange(size, dtype=jnp.int32)
     extended = jnp.full((count, size), blank, jnp.int32).at[:, 1::2].set(label)
     skip = _skipping(extended)
-    index = jnp.broadcast_to(extended, (steps, count, size))
-    score = jnp.take_along_axis(log_p, index, axis=2)
+    score = jnp.take_along_axis(log_p, jnp.broadcast_to(extended, (steps, count, size)), axis=2)
     start = jnp.broadcast_to(
         jnp.where(position < 2, 0.0, _LOG_ZERO).astype(log_p.dtype), (count, size)
     )
@@ -166,16 +165,14 @@ def ctc_loss(
         length = label_lengths.astype(jnp.int32)
     else:
         length = jnp.sum(jnp.cumprod(label != padding, axis=1, dtype=jnp.int32), axis=1)
-    counted = jnp.arange(label.shape[1], dtype=jnp.int32) < length[:, None]
-    label = jnp.where(counted, label, blank)
+    label = jnp.where(jnp.arange(label.shape[1], dtype=jnp.int32) < length[:, None], label, blank)
     if data_lengths is not None:
         until = data_lengths.astype(jnp.int32)
     else:
         until = jnp.full((batch,), steps, jnp.int32)
 
     def solve(data: Array) -> tuple[Array, Array]:
-        log_p = jax.nn.log_softmax(data, axis=2)
-        return _gradient(log_p, label, length, until, blank)
+        return _gradient(jax.nn.log_softmax(data, axis=2), label, length, until, blank)
 
     def fwd(data: Array):
         out = solve(data)

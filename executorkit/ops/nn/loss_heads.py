@@ -74,8 +74,7 @@ def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
         return
     if is_fully_known(label) and label[:1] == data[:1] and math.prod(label) == math.prod(data):
         return
-    shape = data[:1] if len(data) == 2 and data[1] == 1 else data
-    s.set("label", shape, because=f"data is {data}")
+    s.set("label", data[:1] if len(data) == 2 and data[1] == 1 else data, because=f"data is {data}")
 
 
 _REGRESSION = """{}, scaled.
@@ -192,8 +191,7 @@ def identity_attach_kl_sparse_reg(
 
     def bwd(average, head):
         a = average.reshape(shape)
-        slope = (1 - sparseness_target) / (1 - a) - sparseness_target / a
-        return head + penalty * slope, None
+        return head + penalty * ((1 - sparseness_target) / (1 - a) - sparseness_target / a), None
 
     attached = with_vjp(
         attach, lambda data, average: (data, average), bwd, lambda _, tangents: tangents[0]
@@ -217,10 +215,8 @@ def _class_probabilities(x: Array) -> Array:
     """Softmax over axis 1, for heads with a derivative of their own: without that of
     ``jax.nn.softmax`` the trace takes a third of the time."""
     others = (0, *range(2, x.ndim))
-    largest = lax.broadcast_in_dim(lax.reduce_max(x, (1,)), x.shape, others)
-    e = lax.exp(lax.sub(x, largest))
-    wide = e.astype(jnp.promote_types(x.dtype, jnp.float32))
-    total = lax.reduce_sum(wide, (1,)).astype(x.dtype)
+    e = lax.exp(lax.sub(x, lax.broadcast_in_dim(lax.reduce_max(x, (1,)), x.shape, others)))
+    total = lax.reduce_sum(e.astype(jnp.promote_types(x.dtype, jnp.float32)), (1,)).astype(x.dtype)
     return lax.div(e, lax.broadcast_in_dim(total, x.shape, others))
 
 
@@ -230,8 +226,7 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
         return
     if p.multi_output and len(data) > 1:
         batch, _, *spatial = data
-        positions = math.prod(spatial)
-        shapes = [(batch, positions), (batch, *spatial), (batch, 1, *spatial), data]
+        shapes = [(batch, math.prod(spatial)), (batch, *spatial), (batch, 1, *spatial), data]
     else:
         shapes = [data[:-1], data] if len(data) > 1 else [data]
     _infer_label_shape(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
@@ -300,8 +295,7 @@ def softmax_output(
         count, classes, positions = p.shape
         index = label.astype(jnp.int32).reshape(-1)
         read = index[: count * positions].reshape(count, 1, positions)
-        numbers = lax.broadcasted_iota(jnp.int32, (1, classes, 1), 1)
-        target = (numbers == read).astype(p.dtype)
+        target = (lax.broadcasted_iota(jnp.int32, (1, classes, 1), 1) == read).astype(p.dtype)
         if smooth_alpha and not multi_output:
             other = smooth_alpha / (classes - 1) if classes > 1 else math.inf
             target = jnp.where(target > 0, 1 - smooth_alpha, other)

@@ -157,8 +157,7 @@ def _sum_of_neighbours(x: Array, half: int) -> Array:
     if count > _MAX_WRITTEN_OUT:
         return reduce_windows(x, False, (1,), (count,), (1,), padding[1:2])
     size, x = x.shape[1], jnp.pad(x, padding)
-    neighbours = (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count))
-    return reduce(jnp.add, neighbours)
+    return reduce(jnp.add, (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count)))
 
 
 def _inverse_power(norm: Array, beta: float) -> Array:

@@ -30,8 +30,7 @@ def _inputs(p: Params) -> tuple[str, ...]:
 def _outputs(p: Params) -> tuple[str, ...]:
     if not p.state_outputs:
         return ("output",)
-    cell = ("statecell_output",) if p.mode == "lstm" else ()
-    return ("output", "state_output", *cell)
+    return ("output", "state_output", *(("statecell_output",) if p.mode == "lstm" else ()))
 
 
 def _infer_shape(s: ShapeFacts, p: Params) -> None:

@@ -63,8 +63,7 @@ class PackedSizes:
         rows = self.gates * self.state
         for cell in range(self.layers * self.directions):
             first = cell < self.directions
-            inputs = features if first else self.directions * self.hidden
-            yield cell, "input", (rows, inputs)
+            yield cell, "input", (rows, features if first else self.directions * self.hidden)
             yield cell, "recurrent", (rows, self.hidden)
             if self.projected:
                 yield cell, "projection", (self.hidden, self.state)

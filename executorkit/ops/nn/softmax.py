@@ -56,8 +56,7 @@ def _spread(per_row: Array, x: Array, axis: int) -> Array:
 
 
 def _less_maximum(x: Array, axis: int) -> Array:
-    largest = lax.stop_gradient(lax.reduce_max(x, (axis,)))
-    return lax.sub(x, _spread(largest, x, axis))
+    return lax.sub(x, _spread(lax.stop_gradient(lax.reduce_max(x, (axis,))), x, axis))
 
 
 def _softmax(x: Array, axis: int) -> Array:
@@ -70,8 +69,7 @@ def _softmax(x: Array, axis: int) -> Array:
         return lax.div(e, _spread(lax.reduce_sum(e, (axis,)), e, axis))
 
     def tangent(t: Array, out: Array, _: Array) -> Array:
-        mean = lax.reduce_sum(lax.mul(out, t), (axis,))
-        return lax.mul(out, lax.sub(t, _spread(mean, t, axis)))
+        return lax.mul(out, lax.sub(t, _spread(lax.reduce_sum(lax.mul(out, t), (axis,)), t, axis)))
 
     return with_jvp(forward, tangent)(x)
 
@@ -79,8 +77,7 @@ def _softmax(x: Array, axis: int) -> Array:
 def _log_softmax(x: Array, axis: int) -> Array:
     axis = normal_axis(axis, x.ndim)
     shifted = _less_maximum(x, axis)
-    total = lax.reduce_sum(lax.exp(shifted), (axis,))
-    return lax.sub(shifted, _spread(lax.log(total), x, axis))
+    return lax.sub(shifted, _spread(lax.log(lax.reduce_sum(lax.exp(shifted), (axis,))), x, axis))
 
 
 _RULES: dict[str, Any] = {"infer_type": _infer_type, "traits": {NAMED_DATA}, "kind": "act"}
@@ -107,8 +104,7 @@ def softmax(
     x = _divided_by_temperature(data, temperature)
     if length is None:
         return _softmax(x, axis).astype(dtype or data.dtype)
-    position = lax.broadcasted_iota("int32", x.shape, axis % x.ndim)
-    inside = position < jnp.expand_dims(length, axis)
+    inside = lax.broadcasted_iota("int32", x.shape, axis % x.ndim) < jnp.expand_dims(length, axis)
     # The lowest finite number, not -inf: a row of length 0 must not become NaN.
     out = _softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
@@ -164,5 +160,4 @@ def softmax_activation(data: Array, *, mode: Literal["channel", "instance"] = "i
     than two axes, MXNet's gradient of "instance" is that of a softmax along axis 1; here it is
     that of the forward.
     """
-    axis = -1 if mode == "instance" else 1
-    return _softmax(_wide(data), axis).astype(data.dtype)
+    return _softmax(_wide(data), -1 if mode == "instance" else 1).astype(data.dtype)

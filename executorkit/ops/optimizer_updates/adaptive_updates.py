@@ -55,8 +55,7 @@ def _adamw(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
 def _ftml(p: Params, weight: Array, grad: Array, d: Array, v: Array, z: Array):
     g = _decayed_gradient(p, weight, grad, p.clip_grad)
     v = p.beta2 * v + (1 - p.beta2) * jnp.square(g)
-    rate = (1 - p.beta1**p.t) / p.lr
-    new_d = rate * (jnp.sqrt(v / (1 - p.beta2**p.t)) + p.epsilon)
+    new_d = ((1 - p.beta1**p.t) / p.lr) * (jnp.sqrt(v / (1 - p.beta2**p.t)) + p.epsilon)
     z = p.beta1 * z + (1 - p.beta1) * g - (new_d - p.beta1 * d) * weight
     return -z / new_d, new_d, v, z
 
@@ -65,8 +64,7 @@ def _ftrl(p: Params, weight: Array, grad: Array, z: Array, n: Array):
     g = rescale_and_clip(p, grad)
     new_n = n + jnp.square(g)
     z = z + g - (jnp.sqrt(new_n) - jnp.sqrt(n)) * weight / p.lr
-    shrunk = jnp.sign(z) * p.lamda1 - z
-    new = shrunk / ((p.beta + jnp.sqrt(new_n)) / p.lr + p.wd)
+    new = (jnp.sign(z) * p.lamda1 - z) / ((p.beta + jnp.sqrt(new_n)) / p.lr + p.wd)
     return jnp.where(jnp.abs(z) > p.lamda1, new, 0), z, new_n
 
 

@@ -24,8 +24,7 @@ def _lamb_direction(p: Params, weight: Array, grad: Array, mean: Array, var: Arr
     unbiased = mean, var
     if p.bias_correction:
         unbiased = mean / (1 - p.beta1**p.t), var / (1 - p.beta2**p.t)
-    step = unbiased[0] / (jnp.sqrt(unbiased[1]) + p.epsilon) + p.wd * weight
-    return step, mean, var
+    return unbiased[0] / (jnp.sqrt(unbiased[1]) + p.epsilon) + p.wd * weight, mean, var
 
 
 def _layerwise_step(weight: Array, g: Array, r1: Array, r2: Array, p: Params) -> Array:
@@ -35,8 +34,7 @@ def _layerwise_step(weight: Array, g: Array, r1: Array, r2: Array, p: Params) ->
         r1 = jnp.maximum(r1, p.lower_bound)
     if p.upper_bound >= 0:
         r1 = jnp.minimum(r1, p.upper_bound)
-    ratio = jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2)
-    return weight - p.lr * ratio * g
+    return weight - p.lr * jnp.where((r1 == 0) | (r2 == 0), 1, r1 / r2) * g
 
 
 def _lamb(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
@@ -94,8 +92,7 @@ def lamb_update_phase1(
     gradient times rescale_grad, clipped to [-clip_gradient, clip_gradient] unless that is negative.
     Returns h. For arrays only, dense ones; not part of graphs. Source: You et al., 2020.
     """
-    p = Params(locals())
-    return _lamb_direction(p, weight, grad, mean, var)
+    return _lamb_direction(Params(locals()), weight, grad, mean, var)
 
 
 def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
@@ -127,8 +124,7 @@ def mp_lamb_update_phase1(
     weight and grad, in half precision, and mean, var, weight32, in float32, have one shape; so
     has the result, in float32. mean and var change in place. For arrays only.
     """
-    p = Params(locals())
-    return _lamb_direction(p, weight32, grad.astype(weight32.dtype), mean, var)
+    return _lamb_direction(Params(locals()), weight32, grad.astype(weight32.dtype), mean, var)
 
 
 def _infer_phase2_shape(s: ShapeFacts, p: Params) -> None:

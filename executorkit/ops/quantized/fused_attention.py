@@ -35,8 +35,7 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     if not p.quantized:
         t.same()
         return
-    arrays = 2 if "attention" in t else 1
-    int8.set_real_ranges(t, arrays)
+    int8.set_real_ranges(t, 2 if "attention" in t else 1)
     t.set("queries_keys_values", "int8")
     t.set("attention", t["attention"] or "uint8")
     real, byte_dtype = p.enable_float_output, "int8" if _calibrated(p) else "int32"

@@ -112,8 +112,7 @@ class QuantizedProduct:
         """The product in ``unit`` steps per unit, or the sums themselves, as float32."""
         weight, scale = self.quantised_weight()
         weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
-        p = Params({**self.params, "no_bias": True})
-        (total,) = self.op.apply(p, (data, weight))
+        (total,) = self.op.apply(Params({**self.params, "no_bias": True}), (data, weight))
         axis = 1 if self.op.name == "Convolution" else total.ndim - 1
         if self.bias is not None:
             total = total + _per_filter(self._bias_steps(scale), total.ndim, axis)
@@ -278,8 +277,7 @@ def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
     for name in (*real, *ends, "out1", "out2"):
         t.set(name, "float32")
     if _has_ranges(p):
-        quantised = "uint8" if is_nonnegative(p) else "int8"
-        t.set("out0", quantised if _calibrated(p) else "int32")
+        t.set("out0", ("uint8" if is_nonnegative(p) else "int8") if _calibrated(p) else "int32")
     else:
         t.set("out0", "float32")
 

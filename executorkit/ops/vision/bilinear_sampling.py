@@ -97,5 +97,4 @@ def pooled_regions(data: Array, image: Array, down: Array, across: Array) -> Arr
         return lax.scan(accumulate, empty, (*regions, heads))[0], None, None, None
 
     images = jnp.moveaxis(data, 1, 3)
-    pooled = linear_in_first(pooling, backward)(images, image, down, across)
-    return jnp.moveaxis(pooled, 3, 1)
+    return jnp.moveaxis(linear_in_first(pooling, backward)(images, image, down, across), 3, 1)

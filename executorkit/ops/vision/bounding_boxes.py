@@ -38,8 +38,7 @@ def _overlap(a: Sides, b: Sides) -> Array:
         return jnp.maximum(x2 - x1, 0) * jnp.maximum(y2 - y1, 0)
 
     first = (jnp.maximum(p, q) for p, q in zip(a[:2], b[:2], strict=True))
-    last = (jnp.minimum(p, q) for p, q in zip(a[2:], b[2:], strict=True))
-    shared = area(*first, *last)
+    shared = area(*first, *(jnp.minimum(p, q) for p, q in zip(a[2:], b[2:], strict=True)))
     union = area(*a) + area(*b) - shared
     return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
 

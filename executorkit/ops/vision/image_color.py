@@ -30,8 +30,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 def _apply_in_float(change: Callable[..., Array], data: Array, *arguments: Array) -> Array:
     """``change`` of an image in float32 or float64, converted back to the image's dtype."""
     check_image(data)
-    wide = data if data.dtype == jnp.float64 else data.astype("float32")
-    out = change(wide, *arguments)
+    out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
     if not is_floating(data):
         limits = jnp.iinfo(data.dtype)
         out = jnp.clip(out, limits.min, limits.max)

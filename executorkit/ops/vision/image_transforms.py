@@ -106,8 +106,7 @@ _FIXED_POINT_BITS = 11
 def _cubic(t: np.ndarray) -> np.ndarray:
     t, a = np.abs(t), -0.75
     near = ((a + 2) * t - (a + 3)) * t * t + 1
-    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+    return np.where(t <= 1, near, np.where(t < 2, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a, 0))
 
 
 def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:

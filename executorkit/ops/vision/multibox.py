@@ -82,8 +82,7 @@ def _match_labels(overlap: Array, valid: Array, threshold: float):
         return matched, used_labels, label_of
 
     init = jnp.zeros(anchors, bool), ~valid, jnp.zeros(anchors, jnp.int32)
-    label_count = jnp.sum(valid, dtype=jnp.int32)
-    matched, _, label_of = lax.fori_loop(0, label_count, assign_best_pair, init)
+    matched, _, label_of = lax.fori_loop(0, jnp.sum(valid, dtype=jnp.int32), assign_best_pair, init)
     within = jnp.where(valid, overlap, -1.0)
     best = jnp.max(within, axis=1)
     if threshold > 0:
@@ -164,8 +163,7 @@ def _targets(
             )
             negative_count = jnp.minimum(negative_count, count - positives)
             candidate = negative & (best < negative_mining_thresh)
-            background = jax.nn.softmax(scores, axis=0)[0]
-            hardest = order(jnp.where(candidate, background, jnp.inf), 0)
+            hardest = order(jnp.where(candidate, jax.nn.softmax(scores, axis=0)[0], jnp.inf), 0)
             chosen = jnp.arange(count, dtype=jnp.int32) < negative_count
             negative = candidate & jnp.zeros(count, bool).at[hardest].set(chosen)
         truth = label[label_of]

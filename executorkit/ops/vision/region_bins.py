@@ -82,8 +82,7 @@ def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
 def join_blocks(blocks: Array, count: int) -> Array:
     """The inverse of :func:`split_into_blocks`: the first ``count`` regions of the blocks."""
-    size = blocks.shape[0] * blocks.shape[1]
-    return blocks.reshape(size, *blocks.shape[2:])[:count]
+    return blocks.reshape(blocks.shape[0] * blocks.shape[1], *blocks.shape[2:])[:count]
 
 
 def support(weights: Array) -> tuple[Array, Array]:
@@ -148,5 +147,4 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
         return total, *(None for _ in regions)
 
     rows = jnp.swapaxes(data.reshape(count, depth, -1), 1, 2).reshape(-1, depth)
-    pooled = linear_in_first(pooling, backward)(rows, start, bins, *weights)
-    return jnp.moveaxis(pooled, 3, 1)
+    return jnp.moveaxis(linear_in_first(pooling, backward)(rows, start, bins, *weights), 3, 1)

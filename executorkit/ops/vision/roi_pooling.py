@@ -342,8 +342,7 @@ def psroi_pooling(
     x, y, extent_x, extent_y = _psroi_extent(rois, spatial_scale)
     down = _psroi_bounds(y, extent_y, pooled_size, height)
     bins = Bins(*down, *_psroi_bounds(x, extent_x, pooled_size, width))
-    image = rois[:, 0].astype(jnp.int32)
-    total = pooled_planes(data, image, bins, group_size or pooled_size)
+    total = pooled_planes(data, rois[:, 0].astype(jnp.int32), bins, group_size or pooled_size)
     return total / jnp.maximum(bins.area(), 1).astype(data.dtype)[:, None]
 
 
@@ -421,8 +420,7 @@ def deformable_psroi_pooling(
     group = (number * groups) // bins
     plane = (group[:, None] * groups + group).reshape(1, 1, bins, bins)
     kind = jnp.arange(kinds, dtype=jnp.int32)[:, None, None]
-    image = rois[:, 0].astype(jnp.int32)[:, None, None, None]
-    plane = (image * kinds + kind) * groups**2 + plane
+    plane = (rois[:, 0].astype(jnp.int32)[:, None, None, None] * kinds + kind) * groups**2 + plane
     index = index + (plane * height * width)[..., None, None, None]
     rows = data.reshape(count, kinds, channels, groups, groups, height, width)
     rows = jnp.moveaxis(rows, 2, -1).reshape(-1, channels)

@@ -65,8 +65,7 @@ def _sample_bilinear(data: Array, grid: Array) -> Array:
     """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
     count, channels, height, width = data.shape
     x = (grid[:, 0] + 1) * ((width - 1) / 2)
-    y = (grid[:, 1] + 1) * ((height - 1) / 2)
-    index, weight = bilinear(y, x, height, width)
+    index, weight = bilinear((grid[:, 1] + 1) * ((height - 1) / 2), x, height, width)
     image = jnp.arange(count, dtype=jnp.int32)[:, None, None, None]
     index = (index + image * height * width).reshape(count, -1, 4)
     rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
