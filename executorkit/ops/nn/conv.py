@@ -359,14 +359,11 @@ def deconvolution(
     rank = len(kernel)
     axes_layout = data_layout(layout, rank)
     p = Params(locals())
-    axes = spatial_axes(axes_layout)
     strides = per_axis("stride", stride, rank, 1)
-    sizes = tuple(data.shape[a] for a in axes)
+    sizes = tuple(data.shape[a] for a in spatial_axes(axes_layout))
     spans, low, extra = _transposed_padding(p, sizes)
-    full = tuple(
-        s * (n - 1) + k - 2 * x + a
-        for s, n, k, x, a in zip(strides, sizes, spans, low, extra, strict=True)
-    )
+    axes = zip(strides, sizes, spans, low, extra, strict=True)
+    full = tuple(s * (n - 1) + k - 2 * x + a for s, n, k, x, a in axes)
     shape = shape_in_layout(axes_layout, data.shape[0], num_filter, full)
     dilation = per_axis("dilate", dilate, rank, 1)
     dims = ConvDims(strides, tuple(low), dilation, num_group, axes_layout)

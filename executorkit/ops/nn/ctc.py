@@ -62,10 +62,8 @@ def _align(log_p, label, label_length, data_length, blank: int):
     extended = jnp.full((count, size), blank, jnp.int32).at[:, 1::2].set(label)
     skip = _skipping(extended)
     score = jnp.take_along_axis(log_p, jnp.broadcast_to(extended, (steps, count, size)), axis=2)
-    start = jnp.broadcast_to(
-        jnp.where(position < 2, 0.0, _LOG_ZERO).astype(log_p.dtype), (count, size)
-    )
-    alpha = _paths(score, skip, start)
+    start = jnp.where(position < 2, 0.0, _LOG_ZERO).astype(log_p.dtype)
+    alpha = _paths(score, skip, jnp.broadcast_to(start, (count, size)))
     last = jnp.take_along_axis(alpha, (data_length - 1)[None, :, None], axis=0)[0]
     end = 2 * label_length[:, None]
     ends = (position == end) | (position == end - 1)

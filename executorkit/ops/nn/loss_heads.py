@@ -193,9 +193,7 @@ def identity_attach_kl_sparse_reg(
         a = average.reshape(shape)
         return head + penalty * ((1 - sparseness_target) / (1 - a) - sparseness_target / a), None
 
-    attached = with_vjp(
-        attach, lambda data, average: (data, average), bwd, lambda _, tangents: tangents[0]
-    )
+    attached = with_vjp(attach, lambda *kept: kept, bwd, lambda _, tangents: tangents[0])
     out = attached(data, jax.lax.stop_gradient(average))
     return out, jax.lax.stop_gradient(average) if train else moving_avg
 
@@ -272,10 +270,8 @@ def softmax_output(
     batch = data.shape[0]
     if multi_output:
         rows = (batch, data.shape[1], -1)
-    elif preserve_shape:
-        rows = (-1, data.shape[-1], 1)
     else:
-        rows = (batch, -1, 1)
+        rows = (-1, data.shape[-1], 1) if preserve_shape else (batch, -1, 1)
 
     # Without a last axis of length 1: with it, XLA's loops over classes are not vectorised on CPU.
     table = rows[:2] if rows[2] == 1 else rows

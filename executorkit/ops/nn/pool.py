@@ -96,12 +96,10 @@ def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -
     ]
 
 
-def _counts(
-    size: int, out: int, kernel: int, stride: int, pad: int, include_pad: bool
-) -> np.ndarray:
+def _counts(size: int, out: int, kernel: int, stride: int, pad: int, with_pad: bool) -> np.ndarray:
     """Number of entries in each window of one axis; at least 1, so that empty windows give 0."""
     start = np.arange(out) * stride - pad
-    low, high = (-pad, size + pad) if include_pad else (0, size)
+    low, high = (-pad, size + pad) if with_pad else (0, size)
     return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
 
 

@@ -6,6 +6,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
+from ..schema.attrs import Shape
 from ..schema.inference import Params, ShapeFacts, TypeFacts, inputs_with
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
@@ -42,9 +43,7 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set("sequence_length", t["data"])
 
 
-def _lengths(
-    data: Array, lengths: Array | None, axis: int, axes: tuple[int, ...] = (0, 1)
-) -> Array | None:
+def _lengths(data: Array, lengths: Array | None, axis: int, axes: Shape = (0, 1)) -> Array | None:
     """Lengths as integers along the batch axis of data's first two axes, None if not given."""
     if axis not in axes:
         raise AttributeValueError(f"axis={axis}, expected {' or '.join(map(str, axes))}")

@@ -124,9 +124,8 @@ def log_softmax(
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
     """
-    return _log_softmax(_divided_by_temperature(data, temperature), axis).astype(
-        dtype or data.dtype
-    )
+    out = _log_softmax(_divided_by_temperature(data, temperature), axis)
+    return out.astype(dtype or data.dtype)
 
 
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)

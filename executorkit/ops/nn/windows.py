@@ -47,10 +47,8 @@ class WindowGrid(NamedTuple):
 
     def counts(self, shape: Shape) -> Shape:
         """Number of windows on each axis of data of this shape."""
-        return tuple(
-            (shape[a] - k) // s + 1
-            for a, k, s in zip(self.axes, self.kernel, self.stride, strict=True)
-        )
+        axes = zip(self.axes, self.kernel, self.stride, strict=True)
+        return tuple((shape[a] - k) // s + 1 for a, k, s in axes)
 
     def known(self, shape: Shape) -> bool:
         """True if the sizes of data of this shape along the axes are numbers."""

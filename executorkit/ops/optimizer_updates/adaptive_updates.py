@@ -18,13 +18,13 @@ from .update_common import (
     Attrs,
     UpdateRule,
     clip_to_limit,
-    register_multi_update,
+    register_many,
     register_update,
     rescale_and_clip,
 )
 
-_BETAS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999)}
 _EPSILON: Attrs = {"epsilon": (float, 1e-8)}
+_MEANS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999), **_EPSILON}
 
 
 def moving_averages(p: Params, grad: Array, mean: Array, var: Array):
@@ -88,9 +88,8 @@ ADAM = UpdateRule(
     "where h is rescale_grad grad + wd weight, clipped like g; "
     "weight - lr mean / (sqrt(var) + epsilon). Source: Kingma and Ba, 2015.",
     ("mean", "var"),
-    {**LR, **_BETAS, **_EPSILON, **WD, **RESCALE, **LAZY},
+    {**LR, **_MEANS, **WD, **RESCALE, **LAZY},
 )
-_ADAMW_ATTRS: Attrs = {**LR, **_BETAS, **_EPSILON, **WD, "eta": (float, REQUIRED), **CLIP}
 ADAMW = UpdateRule(
     _adamw,
     "Adam with decoupled weight decay: weight - eta (lr mean / (sqrt(var) + epsilon) + wd weight), "
@@ -98,25 +97,17 @@ ADAMW = UpdateRule(
     "of one element; where it is 0 or not finite, nothing changes. Source: Loshchilov and Hutter, "
     "2019.",
     ("mean", "var"),
-    _ADAMW_ATTRS,
+    {**LR, **_MEANS, **WD, "eta": (float, REQUIRED), **CLIP},
     ("rescale_grad",),
 )
+_CLIP_GRAD: Attrs = {"rescale_grad": (float, 1.0), "clip_grad": (float, -1.0)}
 FTML = UpdateRule(
     _ftml,
     "Follow the moving leader, at step t: g = rescale_grad grad + wd weight, clipped by clip_grad; "
     "v = beta2 v + (1 - beta2) g^2; d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon); "
     "z = beta1 z + (1 - beta1) g - (d' - beta1 d) weight; -z / d'. Source: Zheng and Kwok, 2017.",
     ("d", "v", "z"),
-    {
-        **LR,
-        **_BETAS,
-        "beta1": (float, 0.6),
-        **_EPSILON,
-        "t": (int, REQUIRED),
-        **WD,
-        "rescale_grad": (float, 1.0),
-        "clip_grad": (float, -1.0),
-    },
+    {**LR, **_MEANS, "beta1": (float, 0.6), "t": (int, REQUIRED), **WD, **_CLIP_GRAD},
 )
 FTRL = UpdateRule(
     _ftrl,
@@ -150,20 +141,12 @@ register_update("ftml_update", FTML)
 register_update("ftrl_update", FTRL)
 register_update("rmsprop_update", RMSPROP)
 register_update("rmspropalex_update", RMSPROP_ALEX)
-_NUMBERS = (Floats, REQUIRED)
-_MULTI_ADAMW: Attrs = {
-    "lrs": _NUMBERS,
-    **_BETAS,
-    **_EPSILON,
-    "wds": _NUMBERS,
-    "etas": _NUMBERS,
-    **CLIP,
-    **COUNT,
-}
+_RATES = (Floats, REQUIRED)
+_MULTI_ADAMW: Attrs = {"lrs": _RATES, **_MEANS, "wds": _RATES, "etas": _RATES, **CLIP, **COUNT}
 for _mixed in (False, True):
     _stem = f"{'mp_' if _mixed else ''}adamw_update"
     register_update(f"_{_stem}", ADAMW, mixed=_mixed)
-    register_multi_update(f"_multi_{_stem}", ADAMW, _MULTI_ADAMW, mixed=_mixed)
+    register_many(f"_multi_{_stem}", ADAMW, _MULTI_ADAMW, mixed=_mixed)
 
 
 def _infer_group_shape(s: ShapeFacts, p: Params) -> None:

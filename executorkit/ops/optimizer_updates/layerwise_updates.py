@@ -8,14 +8,7 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MUTATES
 from .adaptive_updates import moving_averages
-from .update_common import (
-    REQUIRED,
-    RESCALE,
-    Attrs,
-    UpdateRule,
-    register_multi_update,
-    rescale_and_clip,
-)
+from .update_common import REQUIRED, RESCALE, Attrs, UpdateRule, register_many, rescale_and_clip
 
 
 def _lamb_direction(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
@@ -65,8 +58,8 @@ _MULTI: Attrs = {
     "step_count": (Shape, REQUIRED),
     "num_tensors": (int, 1),
 }
-register_multi_update("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
-register_multi_update("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
+register_many("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
+register_many("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
 
 
 @register("lamb_update_phase1", traits={MUTATES}, infer_shape=same_shapes)

@@ -16,7 +16,7 @@ from .update_common import (
     WD,
     Attrs,
     UpdateRule,
-    register_multi_update,
+    register_many,
     register_update,
     rescale_and_clip,
 )
@@ -97,14 +97,9 @@ for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
     for _mixed in (False, True):
         _name = f"{'mp_' if _mixed else ''}{_stem}_update"
         register_update(_name, _update, mixed=_mixed)
-        register_multi_update(f"multi_{_name}", _update, {**_RATES, **_shared_attrs}, mixed=_mixed)
-        register_multi_update(
-            f"preloaded_multi_{_name}",
-            _update,
-            _shared_attrs,
-            mixed=_mixed,
-            trailing=("lrs", "wds"),
-        )
+        register_many(f"multi_{_name}", _update, {**_RATES, **_shared_attrs}, mixed=_mixed)
+        _name = f"preloaded_multi_{_name}"
+        register_many(_name, _update, _shared_attrs, mixed=_mixed, trailing=tuple(_RATES))
 register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_OUT_OF_PLACE)
 register_update("mp_nag_mom_update", NESTEROV_OUT_OF_PLACE, mixed=True)
 register_update("signsgd_update", SIGN_SGD)

@@ -139,7 +139,7 @@ _MANY = (
 )
 
 
-def register_multi_update(
+def register_many(
     name: str,
     update: UpdateRule,
     attrs: Attrs,
@@ -159,10 +159,8 @@ def register_multi_update(
         weights, states = [], []
         for i in range(weight_count):
             per_weight = arrays[i * len(names) : (i + 1) * len(names)]
-            weight_params = Params(
-                {**shared, **{singular: shared[n][i] for n, singular in plural.items()}}
-            )
-            weight, *new = update.run(weight_params, mixed, *per_weight)
+            own = {singular: shared[n][i] for n, singular in plural.items()}
+            weight, *new = update.run(Params({**shared, **own}), mixed, *per_weight)
             weights.append(weight)
             states += new
         return *weights, *states

@@ -1,10 +1,3 @@
 """Operators on 8-bit integers with ranges."""
 
-from . import (
-    fused_attention,
-    fused_layers,
-    int8_arithmetic,
-    quantize,
-    quantized_layers,
-    quantized_tensors,
-)
+from . import fused_attention, fused_layers, quantize, quantized_layers, quantized_tensors

@@ -42,9 +42,7 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "float32" if real else byte_dtype)
 
 
-def _run_attention(
-    attend: Callable[..., Array], p: Params, *arrays: Any
-) -> Array | tuple[Array, ...]:
+def _attention(attend: Callable[..., Array], p: Params, *arrays: Any) -> Array | tuple[Array, ...]:
     if not p.quantized:
         return attend(*arrays, heads=p.heads)
     count = len(arrays) // 3
@@ -58,11 +56,8 @@ def _run_attention(
         return total / scale
     if _calibrated(p):
         low, high = int8.range_end(p.min_calib_range), int8.range_end(p.max_calib_range)
-        return (
-            int8.round_to_dtype(total / scale * int8.scale_of("int8", low, high), "int8"),
-            low,
-            high,
-        )
+        steps = total / scale * int8.scale_of("int8", low, high)
+        return int8.round_to_dtype(steps, "int8"), low, high
     last = int(int8.STEPS[of_bytes[1].dtype.name])
     if count == 1:
         magnitude = int8.max_magnitude(*ends[0])
@@ -104,7 +99,7 @@ def sg_mkldnn_selfatt_qk(
     """
     p = Params(locals())
     ends = (min_qkv, max_qkv) if quantized else ()
-    return _run_attention(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
+    return _attention(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
 
 
 @register(
@@ -134,4 +129,4 @@ def sg_mkldnn_selfatt_valatt(
     p = Params(locals())
     ends = (min_qkv, max_qkv, min_attention, max_attention)
     arrays = (queries_keys_values, attention, *(ends if quantized else ()))
-    return _run_attention(interleaved_matmul_selfatt_valatt, p, *arrays)
+    return _attention(interleaved_matmul_selfatt_valatt, p, *arrays)

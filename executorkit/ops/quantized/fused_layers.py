@@ -87,9 +87,8 @@ class QuantizedProduct:
             scale = jnp.where(bias > 0, jnp.minimum(scale, limit), scale)
         groups = self.params.get("num_group", 1)
         group_scale = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
-        return int8.round_to_dtype(
-            self.weight * _per_filter(group_scale, self.weight.ndim, 0), "int8"
-        ), scale
+        steps = self.weight * _per_filter(group_scale, self.weight.ndim, 0)
+        return int8.round_to_dtype(steps, "int8"), scale
 
     def weight_range(self) -> tuple[Array, Array]:
         """The ends of the weight's range, (1,) each."""
@@ -266,10 +265,8 @@ def _infer_fused_shape(s: ShapeFacts, p: Params) -> None:
 def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
     inner, ends = _split_inputs(tuple(t), p)
     pairs = len(ends) // 2
-    if weights:
-        of_bytes, fixed = inner[:1], inner[1:pairs]
-    else:
-        of_bytes, fixed = [*inner[:1], *inner[-1:]][:pairs], []
+    of_bytes = inner[:1] if weights else [*inner[:1], *inner[-1:]][:pairs]
+    fixed = inner[1:pairs] if weights else []
     int8.default_to_unsigned(t, *of_bytes)
     for name in fixed:
         t.set(name, t[name] or "int8")

@@ -127,9 +127,7 @@ def requantize(
     if min_calib_range is None or max_calib_range is None:
         magnitude = jnp.max(jnp.abs(real))
     else:
-        magnitude = int8.max_magnitude(
-            int8.range_end(min_calib_range), int8.range_end(max_calib_range)
-        )
+        magnitude = int8.max_magnitude(*map(int8.range_end, (min_calib_range, max_calib_range)))
     unsigned = int8.is_unsigned(out_type, min_calib_range)
     out = _quantized_over(real, magnitude, "uint8" if unsigned else "int8")
     return out, int8.range_end(0.0 if unsigned else -magnitude), int8.range_end(magnitude)

@@ -116,9 +116,8 @@ def quantized_fully_connected(
     total = int8.exact_product(product, data, weight, weight.shape[1])
     if bias is not None:
         scale = int8.scale_of_array(data, min_data, max_data)
-        scale *= int8.scale_of("int8", min_weight, max_weight) / int8.scale_of(
-            "int8", min_bias, max_bias
-        )
+        weight_scale = int8.scale_of("int8", min_weight, max_weight)
+        scale *= weight_scale / int8.scale_of("int8", min_bias, max_bias)
         total += (bias.astype(jnp.float32) * scale).astype(jnp.int32)
     steps = 255 if data.dtype == jnp.uint8 else 127
     return total, *int8.product_range(steps, min_data, max_data, min_weight, max_weight)

@@ -1,7 +1,6 @@
 """Images, regions of interest, detection."""
 
 from . import (
-    bilinear_sampling,
     bounding_boxes,
     correlation,
     deformable_conv,
@@ -9,7 +8,6 @@ from . import (
     image_color,
     image_transforms,
     multibox,
-    region_bins,
     region_proposal,
     resize,
     roi_pooling,

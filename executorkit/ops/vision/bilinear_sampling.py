@@ -31,9 +31,7 @@ def _keep(rows: Array, index: Array, weight: Array):
 
 def _tangent(residuals, tangents) -> Array:
     rows, index, weight = residuals
-    return bilinear_tangent(
-        lambda rows, weight: weighted_rows(rows, index, weight), (rows, weight), tangents[::2]
-    )
+    return bilinear_tangent(lambda a, b: weighted_rows(a, index, b), (rows, weight), tangents[::2])
 
 
 def _back(residuals, head: Array):

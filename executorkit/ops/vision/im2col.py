@@ -30,10 +30,8 @@ class _PatchGrid(NamedTuple):
 
     def patch_counts(self, sizes: Shape) -> Shape:
         """Number of patches along each axis of images of these sizes."""
-        counts = tuple(
-            (n + 2 * p - d * (k - 1) - 1) // s + 1
-            for n, k, s, d, p in zip(sizes, *self, strict=True)
-        )
+        axes = zip(sizes, *self, strict=True)
+        counts = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
         for axis, (count, k, d) in enumerate(zip(counts, self.kernel, self.dilate, strict=True), 2):
             if count < 1:
                 raise ShapeError(f"axis {axis} is too short for a kernel of {k} with dilate {d}")

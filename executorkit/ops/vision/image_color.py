@@ -116,9 +116,8 @@ def _register_random_change(
     )
     empty = inspect.Parameter.empty
     attrs = {"min_factor": (float, empty), "max_factor": (float, empty)}
-    register(name, infer_shape=same_shapes)(
-        with_signature(run, name, doc, ("data",), attrs, random=True)
-    )
+    run = with_signature(run, name, doc, ("data",), attrs, random=True)
+    register(name, infer_shape=same_shapes)(run)
 
 
 for _stem, _row in _CHANGES.items():

@@ -152,10 +152,8 @@ def _weighted_sum(x: Array, axis: int, where: np.ndarray, weights: np.ndarray) -
 
 def _resize_by_taps(x: Array, height: int, width: int, interp: int) -> Array:
     """Interpolation between a fixed number of neighbours; uint8 in fixed point."""
-    taps = [
-        _taps(x.shape[-2], width, interp, across=True),
-        _taps(x.shape[-3], height, interp, across=False),
-    ]
+    sides = (x.shape[-2], width, interp, True), (x.shape[-3], height, interp, False)
+    taps = [_taps(*side) for side in sides]
     if interp == 0 or x.dtype != jnp.uint8:
         for axis, (where, weights) in zip((x.ndim - 2, x.ndim - 3), taps, strict=True):
             x = _weighted_sum(x, axis, where, weights.astype(x.dtype))

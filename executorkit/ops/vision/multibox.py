@@ -39,9 +39,8 @@ def multibox_prior(
     spread evenly; ``clip`` cuts the boxes at 0 and 1. float32. Liu et al., SSD, 2016.
     """
     height, width = data.shape[2:]
-    step_y, step_x = (
-        1.0 / size if step <= 0 else step for step, size in zip(steps, (height, width), strict=True)
-    )
+    axes = zip(steps, (height, width), strict=True)
+    step_y, step_x = (1.0 / size if step <= 0 else step for step, size in axes)
     shapes = [(s, ratios[0] ** 0.5) for s in sizes] + [(sizes[0], r**0.5) for r in ratios[1:]]
     half = jnp.array([(s * height / width * r / 2, s / r / 2) for s, r in shapes], data.dtype)
     y = (jnp.arange(height, dtype=data.dtype) + offsets[0]) * step_y
@@ -152,15 +151,13 @@ def _targets(
 
     def sample(label: Array, scores: Array):
         valid = jnp.cumsum(label[:, 0] == -1) == 0
-        matched, label_of, best = _match_labels(
-            iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
-        )
+        overlap = iou(anchor[:, None], label[:, 1:5])
+        matched, label_of, best = _match_labels(overlap, valid, overlap_threshold)
         negative = ~matched
         if negative_mining_ratio > 0:
             positives = jnp.sum(matched, dtype=jnp.int32)
-            negative_count = (positives.astype(jnp.float32) * negative_mining_ratio).astype(
-                jnp.int32
-            )
+            negative_count = positives.astype(jnp.float32) * negative_mining_ratio
+            negative_count = negative_count.astype(jnp.int32)
             negative_count = jnp.minimum(negative_count, count - positives)
             candidate = negative & (best < negative_mining_thresh)
             hardest = order(jnp.where(candidate, jax.nn.softmax(scores, axis=0)[0], jnp.inf), 0)

@@ -62,7 +62,7 @@ class Bins(NamedTuple):
 _MIN_BLOCK_SIZE = 8192
 
 
-def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
+def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
     """Arrays of R regions as blocks of regions, (blocks, B, ...) each, padded with zeros; and R.
 
     B regions of ``numbers`` elements each make one iteration of a loop over blocks worth its cost.
@@ -81,7 +81,7 @@ def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
 
 def join_blocks(blocks: Array, count: int) -> Array:
-    """The inverse of :func:`split_into_blocks`: the first ``count`` regions of the blocks."""
+    """The inverse of :func:`to_blocks`: the first ``count`` regions of the blocks."""
     return blocks.reshape(blocks.shape[0] * blocks.shape[1], *blocks.shape[2:])[:count]
 
 
@@ -129,7 +129,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
 
             return bins.walk(width, visit, jnp.zeros((*start.shape, depth), rows.dtype))
 
-        blocks, number = split_into_blocks(regions, math.prod(start.shape[1:]) * depth)
+        blocks, number = to_blocks(regions, math.prod(start.shape[1:]) * depth)
         return join_blocks(lax.map(pool, blocks), number)
 
     def backward(regions: tuple[Any, ...], heads: Array) -> tuple[Array | None, ...]:
@@ -142,7 +142,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
             return bins.walk(width, visit, total), None
 
         empty = jnp.zeros((count * groups**2 * size, depth), heads.dtype)
-        blocks, _ = split_into_blocks((*regions, heads), math.prod(heads.shape[1:]))
+        blocks, _ = to_blocks((*regions, heads), math.prod(heads.shape[1:]))
         total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)
 

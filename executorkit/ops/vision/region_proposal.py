@@ -66,9 +66,8 @@ def _best_boxes(scores, offsets, info, p: Params) -> tuple[Array, Array]:
     height, width, scale = info
     last = jnp.stack([width, height, width, height]) - 1
     box = jnp.clip(_apply_offsets(anchor, offset, p.iou_loss), 0, last)
-    padding = (y[:, None] >= (height / stride).astype(jnp.int32)) | (
-        x >= (width / stride).astype(jnp.int32)
-    )
+    below = y[:, None] >= (height / stride).astype(jnp.int32)
+    padding = below | (x >= (width / stride).astype(jnp.int32))
     min_size = p.rpn_min_size * scale
     small = jnp.any(_box_sizes(box) < min_size, axis=-1)
     grown = jnp.asarray([-0.5, -0.5, 0.5, 0.5], kind) * min_size

@@ -134,9 +134,8 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
     if align_corners:
         position = position * np.float32((size - 1) / (out - 1) if out > 1 else 0)
     else:
-        position = np.maximum(
-            np.float32(size / out) * (position + np.float32(0.5)) - np.float32(0.5), 0
-        )
+        half = np.float32(0.5)
+        position = np.maximum(np.float32(size / out) * (position + half) - half, 0)
     low = np.minimum(position.astype(np.int32), size - 1)
     return low, position - low.astype(np.float32)
 
@@ -147,9 +146,8 @@ def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dt
     high = np.minimum(low + 1, size - 1)
     pixel = lax.broadcasted_iota("int32", (out, size), 1)
     weight = part[:, None].astype(dtype)
-    return jnp.where(pixel == low[:, None], 1 - weight, 0) + jnp.where(
-        pixel == high[:, None], weight, 0
-    )
+    first = jnp.where(pixel == low[:, None], 1 - weight, 0)
+    return first + jnp.where(pixel == high[:, None], weight, 0)
 
 
 def _apply_along_axis(x: Array, axis: int, matrix: Array) -> Array:
@@ -202,12 +200,8 @@ def bilinear_resize_2d(
     """
     old = data.shape[2:]
     target = like.shape[2:] if like is not None else (0, 0)
-    new = [
-        _output_size(n, mode, requested, scale, like_size)
-        for n, requested, scale, like_size in zip(
-            old, (height, width), (scale_height, scale_width), target, strict=True
-        )
-    ]
+    axes = zip(old, (height, width), (scale_height, scale_width), target, strict=True)
+    new = [_output_size(n, mode, size, scale, end) for n, size, scale, end in axes]
     for axis in _resize_axis_order(data, new):
         if new[axis - 2] != old[axis - 2]:
             matrix = _interpolation_matrix(old[axis - 2], new[axis - 2], align_corners, data.dtype)

@@ -11,15 +11,7 @@ from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import FileFormat, register
 from ..tensor.reverse_rules import linear_in_first, with_vjp
 from .bilinear_sampling import bilinear, pooled_regions, weighted_rows
-from .region_bins import (
-    Bins,
-    join_blocks,
-    pooled_planes,
-    round_away,
-    rounding,
-    split_into_blocks,
-    support,
-)
+from .region_bins import Bins, join_blocks, pooled_planes, round_away, rounding, support, to_blocks
 
 
 def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
@@ -84,7 +76,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
         best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
         return jnp.where(bins.area()[..., None] > 0, best, 0), where
 
-    def pool_all(data: Array, rois: Array, find: bool):
+    def pool_all(data: Array, rois: Array, find: bool = True):
         image = rois[:, 0].astype(jnp.int32)
         x1, y1, x2, y2 = (round_away(rois[:, i] * spatial_scale) for i in range(1, 5))
         top, bottom = _roi_pooling_bounds(y1, y2, rows, height, data.dtype)
@@ -93,7 +85,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
         images = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
         image = jnp.clip(image, 0, count - 1)
         regions = image, Bins(top, bottom, left, right)
-        blocks, number = split_into_blocks(regions, rows * columns * channels)
+        blocks, number = to_blocks(regions, rows * columns * channels)
         pooled = lax.map(lambda at: pool(images, at[0], at[1], find), blocks)
         values, where = (join_blocks(a, number) for a in pooled)
         return jnp.moveaxis(values, 3, 1), (image, where)
@@ -115,12 +107,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
         at = flat.at[image[:, None, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
         return jnp.moveaxis(at.get(mode="fill", fill_value=0), 3, 1)
 
-    pooling = with_vjp(
-        lambda data, rois: pool_all(data, rois, find=False)[0],
-        lambda data, rois: pool_all(data, rois, find=True),
-        backward,
-        tangent,
-    )
+    pooling = with_vjp(lambda *x: pool_all(*x, find=False)[0], pool_all, backward, tangent)
     return pooling(data, rois)
 
 
@@ -230,10 +217,7 @@ def rroi_align(
     def size(rois: Array) -> tuple[Array, ...]:
         """Width and height of each region, and the samples per bin down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
-        counts = (
-            _sample_counts(down, bins_y, sampling_ratio),
-            _sample_counts(across, bins_x, sampling_ratio),
-        )
+        counts = (_sample_counts(*x, sampling_ratio) for x in ((down, bins_y), (across, bins_x)))
         return across, down, *counts
 
     def spot(number: Array, extent: Array, bins: int, sample: Array, of: Array):
@@ -264,10 +248,8 @@ def rroi_align(
 
     def sum_over_samples(one_sample, rois: Array, init: Array) -> Array:
         _, _, samples_y, samples_x = size(rois)
-        most_samples = jnp.max(samples_y * samples_x, initial=0)
-        return lax.fori_loop(
-            jnp.int32(0), most_samples, lambda sample, total: total + one_sample(sample), init
-        )
+        most = jnp.max(samples_y * samples_x, initial=0)
+        return lax.fori_loop(jnp.int32(0), most, lambda i, total: total + one_sample(i), init)
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     def total(rows: Array, rois: Array) -> Array:

@@ -23,9 +23,7 @@ def _affine_grid(theta: Array, target: Shape) -> Array:
     height, width = target
     if min(target) < 1:
         raise AttributeValueError(f"target_shape={target}, expected the sides of the result")
-    x, y = jnp.meshgrid(
-        _normalized_coordinates(width, theta.dtype), _normalized_coordinates(height, theta.dtype)
-    )
+    x, y = jnp.meshgrid(*(_normalized_coordinates(n, theta.dtype) for n in (width, height)))
     points = jnp.stack([x, y, jnp.ones_like(x)])
     return jnp.einsum("nij,jhw->nihw", theta.reshape(-1, 2, 3), points)
 

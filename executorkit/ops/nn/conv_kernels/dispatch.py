@@ -185,29 +185,23 @@ def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
     return _convolve(data, weight, dims, winograd)
 
 
-def _convolve_fwd(
-    data: Array, weight: Array, dims: ConvDims, winograd: Winograd
-) -> tuple[Array, Any]:
+def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) -> tuple[Array, Any]:
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
-def _convolve_bwd(
-    dims: ConvDims, winograd: Winograd, residuals: Any, g: Array
-) -> tuple[Array, Array]:
+def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Any, g: Array) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
     d_data = _input_grad(g, weight, data.shape, dims, winograd)
     return d_data, _weight_grad(data, g, weight.shape, dims)
 
 
-def _convolve_tangent(
-    dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
-) -> Array:
+def _conv_tangent(dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Any) -> Array:
     convolve = partial(_convolve, dims=dims, winograd=winograd._replace(prepared=False))
     return bilinear_tangent(convolve, residuals, tangents)
 
 
-_convolve = with_vjp(_forward, _convolve_fwd, _convolve_bwd, _convolve_tangent, (2, 3))
+_convolve = with_vjp(_forward, _conv_fwd, _conv_bwd, _conv_tangent, (2, 3))
 
 
 def conv_transpose(data: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:

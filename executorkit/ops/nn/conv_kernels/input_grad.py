@@ -74,9 +74,8 @@ def _shifted_matmuls(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> A
             flat_g, element, (((1,), (0,)), ((), ())), preferred_element_type=dtype
         ).reshape(span)
         start = (_0, *kernel_offset(number, width, dims.dilation), _0)
-        return lax.dynamic_update_slice(
-            total, lax.dynamic_slice(total, start, span) + product, start
-        )
+        changed = lax.dynamic_slice(total, start, span) + product
+        return lax.dynamic_update_slice(total, changed, start)
 
     padded = [size + 2 * pad for size, pad in zip(shape[1:-1], dims.pads, strict=True)]
     zeros = varying_as(jnp.zeros((n, *padded, channels), dtype), g, weight)

@@ -270,9 +270,7 @@ def _transformed_weight(kernel: Array, rows: int) -> list[Array]:
     return _combine(transforms(rows).kernel, list(kernel[:, None]))
 
 
-def _filter_rows(
-    data: Array, weights: Sequence[Array], layout: str, pads: Shape, rows: int
-) -> Array:
+def _filter_rows(data: Array, weights: list[Array], layout: str, pads: Shape, rows: int) -> Array:
     """The convolution of data with transformed weights of this layout."""
     matrices = transforms(rows)
     n, height, width, channels = data.shape
