@@ -225,10 +225,9 @@ def _backward_function(
 
     @small_jit(interpret=False)
     def backward(prng: Any, inputs: Any, incoming: Any) -> Any:
-        arrays = jax.tree.map(
-            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)
-        )
-        depends = dependent_results(gradients, *arrays)
+        arrays = (prng, inputs, incoming)
+        avals = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), arrays)
+        depends = dependent_results(gradients, *avals)
         input_gradients = [
             g if is_dependent or loss else None
             for g, is_dependent in zip(gradients(prng, inputs, incoming), depends, strict=True)
@@ -337,8 +336,7 @@ class FiniteAnalysis:
             for i in step.outputs:
                 if _is_nonfinite(self.ranges[i]):
                     summary = self._summary(repr(self.names[i]), i, self.ranges[i])
-                    inputs = tuple(self._inputs(step))
-                    yield self._at(step, "forward", summary, inputs)
+                    yield self._at(step, "forward", summary, tuple(self._inputs(step)))
                     break
         yield from self._backward()
 
@@ -390,8 +388,7 @@ class FiniteAnalysis:
                         )
                         for j in output_ranges
                     )
-                    inputs = (*self._inputs(step), *arrived)
-                    yield self._at(step, "backward", summary, inputs)
+                    yield self._at(step, "backward", summary, (*self._inputs(step), *arrived))
                     break
         for node, i in zip(self.graph.args, self.graph.arg_values, strict=True):
             yield from self._argument_sum(node.name, i)
@@ -404,8 +401,7 @@ class FiniteAnalysis:
             i = step.first_output + k
             if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
                 name = f"the sum of the gradients of {self.names[i]!r}"
-                summary = self._summary(name, i, gradient)
-                yield self._at(step, "backward", summary)
+                yield self._at(step, "backward", self._summary(name, i, gradient))
 
     def _argument_sum(self, name: str, i: int) -> Iterator[Finding]:
         if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):

@@ -30,11 +30,9 @@ class ArraySummary(NamedTuple):
         return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
     def __str__(self) -> str:
-        has_range = self.low <= self.high
-        span = f"{self.low:.4g} to {self.high:.4g}" if has_range else ""
-        return " ".join(
-            w for w in (self.name, self.dtype, shape(self.shape), span, self.nonfinite) if w
-        )
+        span = f"{self.low:.4g} to {self.high:.4g}" if self.low <= self.high else ""
+        words = (self.name, self.dtype, shape(self.shape), span, self.nonfinite)
+        return " ".join(filter(None, words))
 
 
 @dataclass(frozen=True, slots=True)

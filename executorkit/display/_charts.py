@@ -131,8 +131,7 @@ class Curves:
         return drawn_or_read(f"<svg {size}>{''.join(entries)}{frame}{''.join(curves)}</svg>")
 
     def text(self) -> str:
-        names = [curve.name for curve in self.curves]
-        width = max(map(len, names), default=0)
+        width = max((len(curve.name) for curve in self.curves), default=0)
         lines = []
         for curve in self.curves:
             ys = [y for _, y in curve.finite()]

@@ -87,10 +87,7 @@ def folded(nodes: GraphNodes, *, keep_order: bool = False) -> tuple[list[int], t
     >>> [(block.label, block.size) for block in folded(nodes)[1]]
     [('n0', 1), ('n1 … n90', 90)]
     """
-    if keep_order:
-        inner, sources = list(range(len(nodes.names))), []
-    else:
-        inner, sources = _ordered(nodes.reads)
+    inner, sources = (list(range(len(nodes.names))), []) if keep_order else _ordered(nodes.reads)
     number = {node: i for i, node in enumerate(inner)}
     reads = [[number[j] for j in nodes.reads[node] if j in number] for node in inner]
     inner_nodes = GraphNodes(
@@ -242,10 +239,8 @@ class _Folder:
 
     def tree(self) -> tuple[Block, ...]:
         """The blocks of all nodes."""
-        nodes = self.nodes
-        items = []
-        for i, kind in enumerate(nodes.kinds):
-            items.append(_Item(self._key((kind, self._near(i))), i, i + 1))
+        kinds = enumerate(self.nodes.kinds)
+        items = [_Item(self._key((kind, self._near(i))), i, i + 1) for i, kind in kinds]
         if len(items) <= _MAX_PARTS:
             return self._singles(0, len(items))
         return self._blocks(self._runs(items))
@@ -372,17 +367,13 @@ class _Folder:
     def _opened(self, item: _Item, room: int) -> tuple[Block, ...]:
         """The blocks of one item: the stretches of a run side by side if they differ and there is
         room for them; the nodes of a small one."""
-        if not item.repetitions:
-            return self._singles(item.start, item.stop)
-        if item.stop - item.start <= min(_MAX_SINGLES, room + 1):
+        if not item.repetitions or item.stop - item.start <= min(_MAX_SINGLES, room + 1):
             return self._singles(item.start, item.stop)
         stretches = tuple(self._stretch(items) for items in item.repetitions)
         is_repeated = len(stretches) >= _MIN_TIMES and self._are_same(item)
         if not is_repeated and len(stretches) <= room + 1:
             return stretches
-        label = self._label(item.start, item.stop)
-        if is_repeated:
-            label = self._run_label(stretches)
+        label = self._run_label(stretches) if is_repeated else self._label(item.start, item.stop)
         parts = stretches if is_repeated else self._grouped(stretches)
         return (Block(label, item.start, item.stop, parts, is_repeated),)
 
@@ -390,8 +381,7 @@ class _Folder:
         start, stop = items[0].start, items[-1].stop
         if stop - start == 1:
             return Block(self.nodes.names[start], start, stop)
-        is_flat = stop - start <= _MAX_FLAT
-        parts = self._singles(start, stop) if is_flat else self._blocks(items)
+        parts = self._singles(start, stop) if stop - start <= _MAX_FLAT else self._blocks(items)
         return Block(self._label(start, stop), start, stop, parts)
 
     def _singles(self, start: int, stop: int) -> tuple[Block, ...]:
@@ -422,8 +412,7 @@ class _Folder:
         groups = []
         for a, b in pairwise([*cuts, len(parts)]):
             start, stop = parts[a].start, parts[b - 1].stop
-            inner = self._grouped(parts[a:b])
-            groups.append(Block(self._label(start, stop), start, stop, inner))
+            groups.append(Block(self._label(start, stop), start, stop, self._grouped(parts[a:b])))
         return self._grouped(groups)
 
     def _run_label(self, stretches: Sequence[Block]) -> str:

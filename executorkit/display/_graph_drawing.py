@@ -220,9 +220,8 @@ class Drawing:
             texts = []
             for k, words in enumerate((box.name, *box.lines)):
                 style = ' class="d"' if k else ""
-                text = (
-                    f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>{_shortened(words)}</text>'
-                )
+                place = f'x="{x:.0f}" y="{at + k * _LINE:.0f}"'
+                text = f"<text {place}{style}>{_shortened(words)}</text>"
                 texts.append(f" [{text}]" if k and is_readable else text)
             read = f" &lt;- {escape(', '.join(sources))}" if sources and is_readable else ""
             lines.append("".join(texts) + read)
@@ -277,8 +276,7 @@ class BlockFold:
     def html(self) -> str:
         arrow = tag("div", "↓", class_="a") if self.follows else ""
         summary = tag("summary", tag("b", escape(self.title)), " ", escape(self.words))
-        parts = (part.html() for part in (*self.parts, *self.unread))
-        inner = tag("div", *parts, class_="i")
+        inner = tag("div", *(part.html() for part in (*self.parts, *self.unread)), class_="i")
         return f"{arrow}{tag('details', summary, inner, class_='k')}"
 
     def text(self) -> str:

@@ -208,9 +208,7 @@ KINDS = (
 
 def _sheet() -> str:
     kinds = "".join(f".ek .n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
-    dark, light = (
-        ",".join(f"{page} .ek" for page in pages) for pages in (_DARK_PAGES, _LIGHT_PAGES)
-    )
+    dark, light = (",".join(f"{p} .ek" for p in pages) for pages in (_DARK_PAGES, _LIGHT_PAGES))
     return (
         f".ek{{{_LIGHT}}}"
         f"@media (prefers-color-scheme:dark){{.ek{{{_DARK}}}}}"

@@ -82,9 +82,8 @@ class Timeline:
         rows = self._rows(_WIDTH)
         colours = {name: colour for (name, *_), colour in zip(self.names, _COLOURS, strict=False)}
         labels, shapes = [], []
-        for y, ((title, pieces), (_, letters)) in enumerate(
-            zip(rows, self._letter_rows(), strict=True)
-        ):
+        pairs = zip(rows, self._letter_rows(), strict=True)
+        for y, ((title, pieces), (_, letters)) in enumerate(pairs):
             place = f'x="0" y="{y * _ROW + 13}" style="text-anchor:start"'
             name = escape(clipped(title, _NAME_LENGTH))
             labels.append(f"<text {place}>{name}</text>  {letters}\n")

@@ -112,9 +112,8 @@ def _misshaped(symbol: Symbol, shapes: Shapes, inputs: Shapes) -> dict[str, tupl
 
 
 def _agree(shape: Shape, expected: Shape) -> bool:
-    return len(shape) == len(expected) and all(
-        b in (a, 0) for a, b in zip(shape, expected, strict=True)
-    )
+    pairs = zip(shape, expected, strict=False)
+    return len(shape) == len(expected) and all(b in (a, 0) for a, b in pairs)
 
 
 def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:

@@ -135,10 +135,8 @@ def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any],
         if folded is graph or not all(_is_wide(x.dtype) for x in (*args, *aux)):
             return plain(args, aux, key, False)[0]
         arrays = dict(zip((*graph.args, *graph.aux), (*args, *aux), strict=True))
-        folded_args, folded_aux = (
-            [arrays[n] for n in nodes] for nodes in (folded.args, folded.aux)
-        )
-        return folded_run(folded_args, folded_aux, key, False)[0]
+        inputs, states = ([arrays[n] for n in nodes] for nodes in (folded.args, folded.aux))
+        return folded_run(inputs, states, key, False)[0]
 
     return run
 

@@ -84,9 +84,7 @@ class InferenceResult:
     @property
     def complete(self) -> bool:
         """True if all shapes are fully known."""
-        return all(
-            is_fully_known(s) for s in (*self.arg_shapes, *self.out_shapes, *self.aux_shapes)
-        )
+        return all(map(is_fully_known, (*self.arg_shapes, *self.out_shapes, *self.aux_shapes)))
 
 
 def infer(
@@ -369,9 +367,7 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
         prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
-        results = jax.eval_shape(
-            lambda *xs: op.apply(p, xs[1:], key=xs[0], train=True), prng, *arrays
-        )
+        results = jax.eval_shape(lambda k, *xs: op.apply(p, xs, key=k, train=True), prng, *arrays)
     return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
 
 

@@ -176,9 +176,8 @@ class StepRunner:
     ) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
         """All results of a step, and the rewrite that they were computed by."""
         resolved = self.resolved.get(step.index)
-        rewrite = None
-        if self.channels_last:
-            rewrite = values.layout_rewrite(step, resolved or step.params)
+        params = resolved or step.params
+        rewrite = values.layout_rewrite(step, params) if self.channels_last else None
         rewritten = rewrite.inputs if rewrite else ()
         with jax.named_scope(scope_name(step)):
             inputs = [

@@ -83,8 +83,7 @@ def _with_bodies(node: Node, params: Params) -> Params:
     """A step's attributes; those of loops and branches hold their subgraphs as functions."""
     if not node.subgraphs:
         return params
-    bodies = tuple(LoweredBody(graph_of(heads)) for heads in node.subgraphs)
-    return Params({**params, BODIES: bodies})
+    return Params({**params, BODIES: tuple(LoweredBody(graph_of(b)) for b in node.subgraphs)})
 
 
 def _has_effects(params: Params) -> bool:
@@ -118,11 +117,8 @@ class LoweredBody:
 
     def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
         """The body's outputs for arrays in the order of its inputs."""
-        arguments, states = self._positions
-        outputs, _ = self._run(
-            [arrays[i] for i in arguments], [arrays[i] for i in states], key, train
-        )
-        return outputs
+        args, aux = ([arrays[i] for i in part] for part in self._positions)
+        return self._run(args, aux, key, train)[0]
 
     @property
     def states(self) -> tuple[int, ...]:
@@ -133,9 +129,8 @@ class LoweredBody:
     def last(self) -> tuple[OpDef, Params]:
         """The operator of the first output, and its attributes."""
         head = self.graph.heads[0]
-        step = max(
-            (s for s in self.graph.steps if s.first_output <= head), key=lambda s: s.first_output
-        )
+        steps = (s for s in self.graph.steps if s.first_output <= head)
+        step = max(steps, key=lambda s: s.first_output)
         return step.op, step.params
 
     def interpret(

@@ -110,9 +110,8 @@ def _device_segment(
     part = graph_of(tuple(copies[e] for e in leaving))
     if part.uses_rng(train=True):
         numbers = {copies[s.node, 0][0]: s.random_number for s in graph.steps if s.node in members}
-        part = replace(
-            part, steps=tuple(replace(s, random_number=numbers[s.node]) for s in part.steps)
-        )
+        steps = tuple(replace(s, random_number=numbers[s.node]) for s in part.steps)
+        part = replace(part, steps=steps)
     aux_number = {value: i for i, value in enumerate(graph.aux_values)}
     return DeviceSegment(
         context=context,

@@ -135,8 +135,7 @@ def _infer_shapes(
 ) -> tuple[Any, Any, Any]:
     graph = graph_of(symbol.heads)
     result = infer(graph, _known_shapes(symbol, args, kwargs))
-    outputs = reported_output_shapes(graph, result)
-    return list(result.arg_shapes), outputs, list(result.aux_shapes)
+    return list(result.arg_shapes), reported_output_shapes(graph, result), list(result.aux_shapes)
 
 
 def _mapped(function: Callable[[Any], Any], inferred: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

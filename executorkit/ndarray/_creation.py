@@ -92,8 +92,7 @@ def from_numpy(
         the class of the result.
     """
     if not isinstance(ndarray, np.ndarray):
-        kind = type(ndarray).__name__
-        raise InputTypeError("from_numpy", f"a {kind}, expected a NumPy array")
+        raise InputTypeError("from_numpy", f"a {type(ndarray).__name__}, expected a NumPy array")
     if zero_copy and not ndarray.flags.c_contiguous:
         hint = "numpy.ascontiguousarray(x), or zero_copy=False"
         raise ArgumentValueError("from_numpy", "the array is not contiguous", hint=hint)

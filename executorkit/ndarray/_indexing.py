@@ -95,8 +95,7 @@ def _expand(entries: list[Any], shape: Shape) -> list[Any]:
     if axes > len(shape):
         raise ValueRangeError("NDArray", f"{axes} indices for an array of shape {shape}")
     at = dots[0] if dots else len(entries)
-    full = [slice(None)] * (len(shape) - axes)
-    return entries[:at] + full + entries[at + 1 :]
+    return entries[:at] + [slice(None)] * (len(shape) - axes) + entries[at + 1 :]
 
 
 def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:

@@ -67,8 +67,7 @@ def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
 
 def _wide(dtype: Any) -> Any:
     """The type to compute in: one that represents the elements, at least float32."""
-    exact = dtype.itemsize >= 4 and dtype != jnp.float32
-    return jnp.float64 if exact else jnp.float32
+    return jnp.float64 if dtype.itemsize >= 4 and dtype != jnp.float32 else jnp.float32
 
 
 def _sample(value: jax.Array) -> jax.Array:

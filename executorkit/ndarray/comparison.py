@@ -110,8 +110,7 @@ def _difference(name: str, ours: Any, theirs: Any) -> Difference:
     else:
         with np.errstate(invalid="ignore"):
             y = b.astype(np.float64)
-            same = (x == y) | (np.isnan(x) & np.isnan(y))
-            distances = np.where(same, 0.0, np.abs(x - y))
+            distances = np.where((x == y) | (np.isnan(x) & np.isnan(y)), 0.0, np.abs(x - y))
         absolute = float(np.where(np.isnan(distances), np.inf, distances).max(initial=0.0))
     return Difference(name, a.shape, a.dtype.name, absolute, magnitude)
 

@@ -80,9 +80,8 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
             if not isinstance(x, kind):
                 raise InputTypeError("nd.save", f"{noun} {x!r} is no {kind.__name__}")
     header = uint64_bytes(_LIST, 0, len(arrays))
-    write_atomically(
-        _path(fname), itertools.chain((header,), array_records(arrays), _name_parts(names))
-    )
+    parts = itertools.chain((header,), array_records(arrays), _name_parts(names))
+    write_atomically(_path(fname), parts)
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:

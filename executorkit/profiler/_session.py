@@ -146,10 +146,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """
     _check_choice(profile_process, _PROCESSES, "set_state: profile_process")
     _check_choice(state, ("stop", "run"), "set_state")
-    if state == "run":
-        _profiler.start()
-    else:
-        _profiler.stop()
+    (_profiler.start if state == "run" else _profiler.stop)()
     _profiler.state = state
 
 
@@ -177,10 +174,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """
     _check_choice(profile_process, _PROCESSES, "dump: profile_process")
     _profiler.require_run()
-    if finished:
-        _profiler.finish()
-    else:
-        _profiler.collect()
+    (_profiler.finish if finished else _profiler.collect)()
     text = as_trace(_profiler.records)
     write_atomically(str(_profiler.config["filename"]), [text.encode()], durable=False)
 

@@ -41,9 +41,8 @@ class Recording:
         has the category 'api'."""
         data = ProfileData.from_serialized_xspace(self._contents)
         planes = list(data.planes)
-        start = next(
-            (value for p in planes for name, value in p.stats if name == "profile_start_time"), 0
-        )
+        starts = (v for p in planes for name, v in p.stats if name == "profile_start_time")
+        start = next(starts, 0)
         for plane in planes:
             for line in plane.lines:
                 for event in line.events:

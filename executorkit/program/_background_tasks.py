@@ -106,8 +106,7 @@ class Precompilation:
         not suffice. Raises the first error of one of them."""
         end = None if timeout is None else time.monotonic() + timeout
         for task in self._all_tasks:
-            left = None if end is None else max(0.0, end - time.monotonic())
-            if not task.wait(left):
+            if not task.wait(None if end is None else max(0.0, end - time.monotonic())):
                 return False
         for _, error in self.errors:
             raise error

@@ -97,15 +97,12 @@ def can_split_temp_buffers(graph: Graph, inferred: InferenceResult) -> bool:
     False where compiled programs are kept on disk, by JAX or by us: XLA cannot write such a program
     to a file.
     """
-    if jax.default_backend() != "cpu":
-        return False
-    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+    folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    if jax.default_backend() != "cpu" or folder is not None:
         return False
     key = "can split temporary buffers", inferred.arg_shapes, inferred.arg_dtypes
     answer = graph.memo.get(key)
-    if answer is not None:
-        return answer
-    return memoize(graph.memo, key, _all_fit(graph, inferred))
+    return memoize(graph.memo, key, _all_fit(graph, inferred)) if answer is None else answer
 
 
 def _all_fit(graph: Graph, inferred: InferenceResult) -> bool:
@@ -121,9 +118,8 @@ def _all_fit(graph: Graph, inferred: InferenceResult) -> bool:
     if _convolves(graph):
         return True
     # In a re-rolled recurrence an operator's results of all iterations are one value.
-    repetitions = Counter(
-        (s.op.name, s.n_outputs, inferred.values[s.first_output]) for s in graph.steps
-    )
+    values = inferred.values
+    repetitions = Counter((s.op.name, s.n_outputs, values[s.first_output]) for s in graph.steps)
     return all(
         math.prod(shape) * outputs * length <= limit
         for (_, outputs, shape), length in repetitions.items()

@@ -74,16 +74,13 @@ class Donated:
         return (self.tree,), None
 
 
-jax.tree_util.register_pytree_node(
-    Donated, Donated.flatten, lambda _, children: Donated(children[0])
-)
+jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Donated(trees[0]))
 
 
 def _saved(array: jax.Array) -> Any:
     """A copy of an array on the host; of PRNG keys on their device."""
-    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
-        return array.copy()
-    return np.array(array)
+    is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
+    return array.copy() if is_key else np.array(array)
 
 
 def copied(array: jax.Array) -> jax.Array:

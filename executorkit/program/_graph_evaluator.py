@@ -61,9 +61,7 @@ class GraphEvaluator:
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
-        return self._with_casts(
-            args, aux, key, lambda cast: self._run(cast, aux, key, train), train
-        )
+        return self._with_casts(args, aux, key, lambda xs: self._run(xs, aux, key, train), train)
 
     def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The outputs, with what depends on parameters alone as operations on these."""
@@ -95,14 +93,10 @@ class GraphEvaluator:
 
         def run(cast: Arrays) -> Any:
             arguments = self._graph, cast, aux, key, train
+            options = observe, self._channels_last, self._backward_updates
             if self._by_segments:  # the inputs of a segment are saved
-                return evaluate_with_checkpoints(
-                    *arguments, jax.checkpoint, observe, self._channels_last,
-                    self._backward_updates,
-                )  # fmt: skip
-            values, new_aux = evaluate(
-                *arguments, observe, self._channels_last, self._backward_updates
-            )
+                return evaluate_with_checkpoints(*arguments, jax.checkpoint, *options)
+            values, new_aux = evaluate(*arguments, *options)
             return tuple(values[i] for i in self._graph.heads), new_aux
 
         return self._with_casts(args, aux, key, run, True)
@@ -130,8 +124,7 @@ class GraphEvaluator:
             if self._options.compute_dtype is None:
                 return run(args)
             outputs, new_aux = run(self.cast(args, aux, key))
-        names = self._graph.arg_names
-        dtypes = {n: x.dtype.name for n, x in zip(names, args, strict=True)}
+        dtypes = {n: x.dtype.name for n, x in zip(self._graph.arg_names, args, strict=True)}
         out_dtypes = infer(self._graph, {}, dtypes).out_dtypes
         return (
             tuple(

@@ -188,8 +188,7 @@ def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
     """True if the step has a gradient by an integer input, as a function of floating numbers."""
     if STOPS_INTEGER_GRADIENT in step.op.traits:
         return False
-    key = jax.random.key(0) if step.op.key_name else None
-    smooth = _smooth(step, step.params, key, True)
+    smooth = _smooth(step, step.params, jax.random.key(0) if step.op.key_name else None, True)
     floats = [x if _is_floating(x) else jax.ShapeDtypeStruct(x.shape, _CARRIER) for x in avals]
 
     def gradient(cotangents: Sequence[Any], *inputs: Any) -> Any:

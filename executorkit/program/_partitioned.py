@@ -102,9 +102,8 @@ class PartitionedProgram(BaseProgram):
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
                 self._add_gradient(gradients, i, head)
-        for (segment, part), part_residuals in zip(
-            reversed(self.segments), reversed(residuals.segments), strict=True
-        ):
+        parts = zip(reversed(self.segments), reversed(residuals.segments), strict=True)
+        for (segment, part), part_residuals in parts:
             device = segment.context.device
             incoming = tuple(jax.device_put(gradients.get(i), device) for i in segment.outputs)
             computed = part.backward(part_residuals, incoming)
@@ -143,12 +142,9 @@ class PartitionedProgram(BaseProgram):
     def _outputs(
         self, values: Mapping[int, Any], aux: Arrays, new_aux: Mapping[int, Any]
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        outputs = tuple(
-            jax.device_put(values[i], self._context_of[i].device) for i in self.graph.heads
-        )
-        states = tuple(
-            jax.device_put(new_aux[n], aux[n].sharding) for n in self.forward_state_indices
-        )
+        put = jax.device_put
+        outputs = tuple(put(values[i], self._context_of[i].device) for i in self.graph.heads)
+        states = tuple(put(new_aux[n], aux[n].sharding) for n in self.forward_state_indices)
         return outputs, states
 
     def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:

@@ -264,8 +264,7 @@ class PreparedInference:
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, fed)
         with self._lock:
-            gains = fed and layout.n_bytes >= self._min_bytes
-            split = self._split(layout) if gains else None
+            split = self._split(layout) if fed and layout.n_bytes >= self._min_bytes else None
         if split is None:
             return []
         stages, sharding = split.stages, arrays[0].sharding
@@ -281,9 +280,8 @@ class PreparedInference:
         platform = next(iter(arrays[0].sharding.device_set)).platform
         key = fed, platform, tuple([(x.shape, x.dtype) for x in arrays])
         with self._lock:
-            return self._layouts.get(key) or memoize(
-                self._layouts, key, _Layout(arrays, fed, platform)
-            )
+            layouts = self._layouts
+            return layouts.get(key) or memoize(layouts, key, _Layout(arrays, fed, platform))
 
     def _new_entry(
         self, layout: _Layout, staying: list[Any], identities: Identities, fed: FedArguments
@@ -294,8 +292,7 @@ class PreparedInference:
             if calls is None:
                 fed.note_new_set()
                 calls = itertools.count(1)
-            small = layout.n_bytes < self._min_bytes
-            state = State.NOT_WORTH_IT if small else State.COUNTING
+            state = State.NOT_WORTH_IT if layout.n_bytes < self._min_bytes else State.COUNTING
             watch = _Watch(staying, lambda: layout.entries.pop(identities, None))
             return memoize(layout.entries, identities, _Entry(state, calls, watch))
 

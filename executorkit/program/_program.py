@@ -87,17 +87,15 @@ class Program(BaseProgram):
         self.active = active_values(graph, argnums)
         self._active_steps = tuple(s for s in graph.steps if on_active_path(s, self.active))
         in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
-        in_backward = written_states(self._active_steps)
         self.forward_state_indices = tuple(sorted(in_forward))
-        self.backward_state_indices = tuple(sorted(in_backward - in_forward))
+        self.backward_state_indices = tuple(sorted(written_states(self._active_steps) - in_forward))
         self.may_need_head_gradient = may_need_head_gradient(graph, self.active)
         self._needs_head_gradient: dict[Any, tuple[bool, ...]] = {}
         self.constant_inputs = constant_inputs(graph, self._active_steps)
         self._disabled_passes = disabled_passes().intersection(LOWERING_PASSES)
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
-        self.compiler_options = compiler_options(
-            graph, self._evaluator.has_barriers, split_temp_buffers
-        )
+        has_barriers = self._evaluator.has_barriers
+        self.compiler_options = compiler_options(graph, has_barriers, split_temp_buffers)
         self._fingerprint: str | None = None
         self._compiled = partial(
             CompiledFunction,

@@ -141,8 +141,7 @@ def options_from_arguments(
     without one to ``default``, the options of an array holder that is already bound."""
     arguments = {"compute_dtype": compute_dtype, "remat": remat}
     choices = {name: value for name, value in arguments.items() if value is not None}
-    base = _current.get() or default or current_options()
-    with use_options(replace(base, **choices)) as chosen:
+    with use_options(replace(_current.get() or default or current_options(), **choices)) as chosen:
         yield chosen
 
 
@@ -150,9 +149,8 @@ def options_from_arguments(
 def mirrored_steps(graph: Graph) -> frozenset[int]:
     """Indices of the steps that ask to be computed again in backward: ``force_mirroring``."""
     attrs = {step.index: step.node.attrs for step in graph.steps}
-    texts = {
-        i: a.get("__force_mirroring__", a.get("force_mirroring", "")) for i, a in attrs.items()
-    }
+    keys = "__force_mirroring__", "force_mirroring"
+    texts = {i: a.get(keys[0], a.get(keys[1], "")) for i, a in attrs.items()}
     return frozenset(i for i, text in texts.items() if text.lower() in ("true", "1"))
 
 

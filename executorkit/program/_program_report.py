@@ -95,8 +95,7 @@ def _argument_namer(program: BaseProgram, function: str) -> ArgumentNamer:
 
     def argument_name(path: Sequence[Any]) -> str:
         position, inner = path[0].idx, path[1:]
-        is_named = position < len(parameters)
-        parameter = parameters[position] if is_named else f"argument {position}"
+        parameter = parameters[position] if position < len(parameters) else f"argument {position}"
         names = leaf_names.get(parameter, ())
         if len(inner) == 1 and inner[0].idx < len(names):
             return f"{parameter}[{names[inner[0].idx]!r}]"

@@ -23,10 +23,8 @@ def program_parts(program: Program | PartitionedProgram) -> list[Part]:
         scaled(memory.get("temporaries"), "B", 1024),
     ]  # fmt: skip
     header = ["function", "FLOPs by XLA", "bytes moved", "peak memory", "temporaries"]
-    return [
-        Table(header, [row], {1, 2, 3, 4}),
-        Fold("compilations", _history_parts(program.explain())),
-    ]
+    history = Fold("compilations", _history_parts(program.explain()))
+    return [Table(header, [row], {1, 2, 3, 4}), history]
 
 
 @view_of.register

@@ -147,9 +147,8 @@ def _recomputed(
     free = set(sources)
     operations = []
     for operation in program.operations:
-        if operation.name in _FREE and all(
-            v.constant is not None or v in free for v in operation.inputs
-        ):
+        known = (v.constant is not None or v in free for v in operation.inputs)
+        if operation.name in _FREE and all(known):
             free.update(operation.outputs)
             if operation.outputs[0] not in sources:
                 operations.append(operation)

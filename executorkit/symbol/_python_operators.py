@@ -90,8 +90,7 @@ class PythonOperators:
     def _operate(self, other: Any, key: str, *, reflected: bool = False) -> Self:
         kind = BINARY[key]
         if isinstance(other, PythonOperators):
-            pair = (other, self) if reflected else (self, other)
-            return self._call(*kind.both, pair, {})
+            return self._call(*kind.both, (other, self) if reflected else (self, other), {})
         if isinstance(other, Number):
             names = kind.reflected if reflected else kind.scalar
             return self._call(*names, (self,), {"scalar": other})

@@ -49,10 +49,8 @@ class CoverageProblem:
         """The attribute and the reason, in words."""
         if self.attribute is None:
             return self.reason
-        setting = (
-            f"{self.attribute}={shorten(self.text)!r}" if self.text is not None else self.attribute
-        )
-        return f"{setting}: {self.reason}"
+        setting = "" if self.text is None else f"={shorten(self.text)!r}"
+        return f"{self.attribute}{setting}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +135,5 @@ def _problems(op: OpDef, node: str, attrs: dict[str, str]) -> Iterator[CoverageP
             yield CoverageProblem(op.name, node, key, text, f"expected {attr.accepts}")
     for attr in op.attrs.values():
         if attr.required and not attr.tuning and attr.name not in attrs:
-            yield CoverageProblem(
-                op.name, node, attr.name, None, f"missing, expected {attr.accepts}"
-            )
+            reason = f"missing, expected {attr.accepts}"
+            yield CoverageProblem(op.name, node, attr.name, None, reason)

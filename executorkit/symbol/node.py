@@ -94,16 +94,12 @@ class Node:
     @property
     def n_outputs(self) -> int:
         """The number of outputs, hidden ones included."""
-        if self.op is None or self.params is None:
-            return 1
-        return len(self.op.outputs(self.params))
+        return 1 if self.op is None or self.params is None else len(self.op.outputs(self.params))
 
     @property
     def n_visible(self) -> int:
         """The number of outputs that a symbol of this node shows."""
-        if self.op is None or self.params is None:
-            return 1
-        return self.op.visible(self.params)
+        return 1 if self.op is None or self.params is None else self.op.visible(self.params)
 
     @property
     def aux_names(self) -> tuple[str, ...]:

@@ -69,9 +69,8 @@ def multinomial(
     if ``get_prob``."""
     options = {} if shape is None else {"shape": shape}
     keywords = {**options, "get_prob": get_prob, "dtype": dtype, **kwargs}
-    return call_operator(
-        require_operator("_sample_multinomial"), "_sample_multinomial", (data,), keywords
-    )
+    name = "_sample_multinomial"
+    return call_operator(require_operator(name), name, (data,), keywords)
 
 
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:

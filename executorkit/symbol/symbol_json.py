@@ -74,9 +74,8 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
         inputs = [f"[{number[child]}, {index}, {version}]" for (child, index), version in pairs]
         item["inputs"] = _list(inputs, inner + 4)
         if node.subgraphs:
-            bodies = [
-                _dict(_graph(body, inner + 6), inner + 6, broken=True) for body in node.subgraphs
-            ]
+            graphs = (_graph(body, inner + 6) for body in node.subgraphs)
+            bodies = [_dict(graph, inner + 6, broken=True) for graph in graphs]
             item["subgraphs"] = _list(bodies, inner + 4, broken=True)
         nodes.append(_dict(item, inner + 2, broken=True))
     variables = [str(i) for i, node in enumerate(order) if node.op is None]
@@ -130,9 +129,7 @@ def without_casts(heads: Sequence[Entry]) -> list[Entry]:
 
 def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
     """The text of a path or an open file."""
-    if not isinstance(source, str | os.PathLike):
-        return source.read()
-    return read_bytes(source, SYMBOL)
+    return read_bytes(source, SYMBOL) if isinstance(source, str | os.PathLike) else source.read()
 
 
 def stored_version(text: str | bytes) -> int:

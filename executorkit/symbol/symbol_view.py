@@ -55,11 +55,8 @@ def is_parameter(node: Node, reader: Node, position: int) -> bool:
     """True if a variable is a parameter of the operator that reads it, rather than an input."""
     names = reader.input_names
     name = names[position] if position < len(names) else ""
-    return (
-        name in _PARAMETER_INPUTS
-        or name in reader.aux_names
-        or node.name.endswith(_PARAMETER_ENDINGS)
-    )
+    is_named = node.name.endswith(_PARAMETER_ENDINGS)
+    return name in _PARAMETER_INPUTS or name in reader.aux_names or is_named
 
 
 def input_names(symbol: Symbol) -> list[str]:
@@ -97,8 +94,7 @@ class GraphDrawing:
     def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
         """The drawing of a graph; ``parameters`` are left out unless asked for."""
         inputs = _inputs(order, parameters=parameters)
-        is_single = len(order) == 1
-        nodes = [n for n in order if n.op is not None or n in inputs or is_single]
+        nodes = [n for n in order if n.op is not None or n in inputs or len(order) == 1]
         number = {node: i for i, node in enumerate(nodes)}
         reads = [
             list(dict.fromkeys(number[child] for child, _ in node.inputs if child in number))

@@ -60,9 +60,7 @@ def _requests(names: Sequence[str], grad_req: Any) -> dict[str, str]:
 
 
 def _expected(names: Sequence[str], expected: Arrays) -> dict[str, Any]:
-    if isinstance(expected, Mapping):
-        return dict(expected)
-    return dict(zip(names, expected, strict=False))
+    return dict(expected if isinstance(expected, Mapping) else zip(names, expected, strict=False))
 
 
 def simple_forward(

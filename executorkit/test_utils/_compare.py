@@ -240,9 +240,8 @@ def locationError(  # noqa: N802 - MXNet's name
 
     ``maxError`` says that it is the largest.
     """
-    kind = "maximum " if maxError else ""
     first, second = (f"{name}={x[index]:.8f}" for name, x in zip(names, (a, b), strict=True))
-    return f"Location of {kind}error: {index}, {first}, {second}"
+    return f"Location of {'maximum ' if maxError else ''}error: {index}, {first}, {second}"
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:

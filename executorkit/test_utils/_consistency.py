@@ -128,8 +128,7 @@ def _precision(executor: Executor) -> int:
 
 
 def _results(executor: Executor, names: Sequence[str], train: bool) -> dict[str, NDArray]:
-    outputs = executor.forward(is_train=train)
-    results = {n: o.copy() for n, o in zip(names, outputs, strict=True)}
+    results = {n: o.copy() for n, o in zip(names, executor.forward(is_train=train), strict=True)}
     if train:
         executor.backward([results[n] for n in names])
         results.update({n: g.copy() for n, g in executor.grad_dict.items() if g is not None})

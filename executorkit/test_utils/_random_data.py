@@ -13,22 +13,19 @@ from ..ndarray import NDArray, array
 
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
     """``num_dim`` sizes from 1 (or 0) to ``dim``."""
-    low = 0 if allow_zero_size else 1
-    return tuple(int(d) for d in np.random.randint(low, dim + 1, size=num_dim))
+    return tuple(int(d) for d in np.random.randint(not allow_zero_size, dim + 1, size=num_dim))
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
     """Two sizes, up to ``dim0`` and ``dim1``."""
-    low = 0 if allow_zero_size else 1
-    return tuple(int(np.random.randint(low, d + 1)) for d in (dim0, dim1))
+    return tuple(int(np.random.randint(not allow_zero_size, d + 1)) for d in (dim0, dim1))
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
     """Three sizes, up to ``dim0``, ``dim1`` and ``dim2``."""
-    low = 0 if allow_zero_size else 1
-    return tuple(int(np.random.randint(low, d + 1)) for d in (dim0, dim1, dim2))
+    return tuple(int(np.random.randint(not allow_zero_size, d + 1)) for d in (dim0, dim1, dim2))
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:

@@ -70,9 +70,8 @@ class _PlanExecution:
         axis = normal_axis(step.params.axis, data.ndim)
         if data.shape[axis] % step.n_outputs:
             return False
-        squeeze = step.params.squeeze_axis
         compute_parts = partial(self._run, step)
-        stack = StackedArrays(data, step.n_outputs, axis, squeeze, compute_parts)
+        stack = StackedArrays(data, step.n_outputs, axis, step.params.squeeze_axis, compute_parts)
         self.store.put_stack(outputs, stack)
         return True
 

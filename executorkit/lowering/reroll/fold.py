@@ -242,9 +242,7 @@ def _with_outputs(
     return RerolledLoop(*rows, tuple(outputs), tuple(final_only))
 
 
-def _pays(
-    use_def: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]
-) -> bool:
+def _pays(uses: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]) -> bool:
     """True if a loop is worth its overhead: it multiplies matrices, by weights that all iterations
     share.
 
@@ -255,7 +253,7 @@ def _pays(
     """
     products = [i for i, pack in enumerate(packs) if multiplies_matrices(pack[0])]
     reads_stacked_variables = any(
-        operand.is_stacked and _reads_variables(use_def, operand.values)
+        operand.is_stacked and _reads_variables(uses, operand.values)
         for i in products
         for operand in operands[i]
     )

@@ -80,9 +80,7 @@ class LoopBodyTracer:
         """``(carry, ys)`` of one iteration; see :class:`ScanBody`."""
         varying, keys = xs
         results: list[tuple[Any, ...]] = []
-        carried: dict[Any, Any] = {
-            key: values[0] for key, values in zip(self.carries, carry, strict=True)
-        }
+        carried = {key: values[0] for key, values in zip(self.carries, carry, strict=True)}
         rows = zip(self.loop.packs, self.loop.operands, keys, strict=True)
         for p, (pack, row, key) in enumerate(rows):
             inputs = []
@@ -92,10 +90,8 @@ class LoopBodyTracer:
                 elif x.producer is not None:
                     producer, k = x.producer
                     inputs.append(results[producer][k])
-                elif x.is_invariant:
-                    inputs.append(constants[x.values[0]])
                 else:
-                    inputs.append(varying[x.values])
+                    inputs.append(constants[x.values[0]] if x.is_invariant else varying[x.values])
             if p in self._product_of_pack:
                 varying_inputs = {i: x for i, x in enumerate(inputs) if not row[i].is_invariant}
                 results.append((perturb(self._product_of_pack[p], varying_inputs),))

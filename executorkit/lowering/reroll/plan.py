@@ -60,8 +60,7 @@ def _plans_of(graph: Graph) -> tuple[RerollPlan | None, RerollPlan | None]:
     if not folding.loops:
         return None, None
     plan = folding.plan()
-    fuses = jax.default_backend() == "cpu" and fuse_loops(folding)
-    return plan, folding.plan() if fuses else None
+    return plan, folding.plan() if jax.default_backend() == "cpu" and fuse_loops(folding) else None
 
 
 def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:

@@ -48,8 +48,7 @@ class OperationCount:
         """Adds ``times`` the work of one primitive."""
         name = equation.primitive.name
         if name in _UNCOUNTED:
-            is_python = name.endswith("_callback")
-            self.uncounted.add(PYTHON_CODE if is_python else f"no rule for {name}")
+            self.uncounted.add(PYTHON_CODE if name.endswith("_callback") else f"no rule for {name}")
         elif name == "while":
             self.uncounted.add(OPEN_LOOP)
             return

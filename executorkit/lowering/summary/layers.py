@@ -131,5 +131,4 @@ def _traced_work(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]
             return total_work(traced(key, *arrays).jaxpr)
         except Exception as error:
             # An operator whose result depends on values runs, though it cannot be traced.
-            reason = f"{op.name} cannot be traced: {type(error).__name__}"
-            return OperationCount(uncounted={reason})
+            return OperationCount(uncounted={f"{op.name} cannot be traced: {type(error).__name__}"})

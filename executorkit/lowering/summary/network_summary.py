@@ -74,9 +74,7 @@ class Summary(Viewed, Sequence[Layer]):
         self.inputs = dict(inputs)
         self.states = frozenset(states)
         self._layers = tuple(rows)
-        self.blocks = tuple(blocks) or tuple(
-            Block(row.name, i, i + 1) for i, row in enumerate(rows)
-        )
+        self.blocks = tuple(blocks) or tuple(Block(r.name, i, i + 1) for i, r in enumerate(rows))
 
     @classmethod
     def of(
@@ -99,9 +97,7 @@ class Summary(Viewed, Sequence[Layer]):
             }
         graph = graph_of(symbol.heads)
         values = infer(graph, shapes, dtypes).values
-        inputs = {
-            node.name: values[i] for node, i in graph.variables if node.name not in parameters
-        }
+        inputs = {n.name: values[i] for n, i in graph.variables if n.name not in parameters}
         rows = layers(symbol, shapes, parameters, dtypes)
         name = "" if symbol.name is None else f" {clipped(symbol.name, 80)}"
         title = f"Symbol{name}: {many(len(rows), 'operator')}"
@@ -207,8 +203,7 @@ def _fitted(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
     while excess > 0 and max(widths[:3]) > _MIN_COLUMN:
-        longest = max(range(3), key=widths.__getitem__)
-        widths[longest] -= 1
+        widths[max(range(3), key=widths.__getitem__)] -= 1
         excess -= 1
     # `clipped` leaves names that are one character longer than its limit as they are.
     return [
@@ -298,8 +293,7 @@ class _Layers:
     def _fold(self, block: Block) -> Fold:
         """A block under its sums; of equal ones the first, with the names of the others."""
         parameters, flops, size = _sums(self.summary[block.start : block.stop])
-        counted = self.summary.columns[3]
-        sums = f"{parameters} {counted}, {flops} FLOPs, {size}"
+        sums = f"{parameters} {self.summary.columns[3]}, {flops} FLOPs, {size}"
         if not block.is_repeated:
             title = f"{clipped(block.label, 80)}: {block.size} layers, {sums}"
             return Fold(title, list(self._parts(block.parts)))
@@ -350,8 +344,7 @@ def _output_bytes(layer: Layer) -> float | None:
 
 
 def _parameter_bytes(layer: Layer) -> Numbers:
-    types = layer.parameter_dtypes
-    return [_bytes(sizes, types[name]) for name, sizes in layer.parameters.items()]
+    return [_bytes(sizes, layer.parameter_dtypes[name]) for name, sizes in layer.parameters.items()]
 
 
 def _listed(names: Sequence[str]) -> str:

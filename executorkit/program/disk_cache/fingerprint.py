@@ -94,18 +94,6 @@ def _function(function: Callable[..., Any]) -> str:
     return f"function {_qualified(function)} {code.co_firstlineno} {_items(contents)}"
 
 
-def _partial(value: partial[Any]) -> str:
-    return f"partial{_items((value.func, value.args, dict(value.keywords)))}"
-
-
-def _method(value: types.MethodType) -> str:
-    return f"method{_items((value.__func__, value.__self__))}"
-
-
-def _class(value: type) -> str:
-    return f"class {_qualified(value)}"
-
-
 def _qualified(thing: Any) -> str:
     """The qualified name of a class or function, with the version of its package."""
     # A function that wraps another one has taken over the name of its module, too.
@@ -149,9 +137,9 @@ _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (OpDef, _operator),
     (LoweredBody, lambda body: f"body[{structure_fingerprint(body.structure)}]"),
     (types.FunctionType, _function),
-    (types.MethodType, _method),
-    (partial, _partial),
-    (type, _class),
+    (types.MethodType, lambda m: f"method{_items((m.__func__, m.__self__))}"),
+    (partial, lambda p: f"partial{_items((p.func, p.args, dict(p.keywords)))}"),
+    (type, lambda c: f"class {_qualified(c)}"),
 )
 
 # -- the environment -----------------------------------------------------------------------------
