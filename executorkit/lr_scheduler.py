@@ -151,9 +151,8 @@ class FactorScheduler(LRScheduler):
                 self.base_lr = self.stop_factor_lr
             # Programs that read logs look for these lines.
             message = "now learning rate arrived at %0.5e, will not change in the future"
-            logging.info(
-                "Update[%d]: " + (message if stopped else _CHANGED), num_update, self.base_lr
-            )
+            message = "Update[%d]: " + (message if stopped else _CHANGED)
+            logging.info(message, num_update, self.base_lr)
         return self.base_lr
 
     def _rate(self) -> Callable[[Any], Any]:
@@ -191,10 +190,8 @@ class MultiFactorScheduler(LRScheduler):
         if not isinstance(step, list) or not step:
             problem = f"step is {step!r}, expected a list of numbers"
             raise InputTypeError(type(self).__name__, problem)
-        problem = (
-            f"step is {step}, expected numbers of updates, from 1 on, each greater than the last"
-        )
-        _check(self, step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)), problem)
+        text = f"step is {step}, expected numbers of updates, from 1 on, each greater than the last"
+        _check(self, step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)), text)
         _check_factor(self, factor)
         self.step = step
         self.cur_step_ind = 0

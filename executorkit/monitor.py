@@ -130,11 +130,8 @@ class Monitor(Viewed, CheckedKeywords):
             return []
         for exe in self.exes:
             exe.set_monitor_callback(None)
-            symbol = exe.symbol
-            for names, arrays in (
-                (symbol.list_arguments(), exe.arg_arrays),
-                (symbol.list_auxiliary_states(), exe.aux_arrays),
-            ):
+            args, aux = exe.symbol.list_arguments(), exe.symbol.list_auxiliary_states()
+            for names, arrays in ((args, exe.arg_arrays), (aux, exe.aux_arrays)):
                 for name, array in zip(names, arrays, strict=True):
                     self.stat_helper(name, array)
         self.activated = False
@@ -164,9 +161,8 @@ class Monitor(Viewed, CheckedKeywords):
                 device += 1
                 label = f"{name} #{device}"
             single = len(numbers) == 1
-            numbers_by_name.update(
-                (label if single else f"{label}[{i}]", x) for i, x in enumerate(numbers)
-            )
+            labels = [label if single else f"{label}[{i}]" for i in range(len(numbers))]
+            numbers_by_name.update(zip(labels, numbers, strict=True))
         if numbers_by_name:
             self.history.append((self.step, numbers_by_name))
 
@@ -192,9 +188,8 @@ class Monitor(Viewed, CheckedKeywords):
             n_nonfinite = len(present) - len(finite)
             course = Sparkline([abs(v) for v in present[-_MAX_BARS:] if math.isfinite(v)])
             bad: Cell = Emphasis(str(n_nonfinite)) if n_nonfinite else "0"
-            rows.append(
-                [clipped(name, 60), shown(present[0]), shown(present[-1]), *ends, bad, course]
-            )
+            first, last = shown(present[0]), shown(present[-1])
+            rows.append([clipped(name, 60), first, last, *ends, bad, course])
         header = ["name", "first", "last", "least", "greatest", "not finite", "course"]
         table = Table(header, rows[:_MAX_ROWS], range(1, 6), most_lines=_MAX_LINES)
         omitted = [Line(f"... {len(rows) - _MAX_ROWS} more")] if len(rows) > _MAX_ROWS else []

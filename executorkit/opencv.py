@@ -296,6 +296,5 @@ def choose_interpolation(method: int, old: Sequence[int], new: Sequence[int], ra
 
 def with_shorter_edge(height: int, width: int, length: int) -> tuple[int, int]:
     """(height, width) in proportion, with the shorter edge of a length."""
-    if height > width:
-        return length * height // width, length
-    return length, length * width // height
+    tall = height > width
+    return (length * height // width, length) if tall else (length, length * width // height)

@@ -415,10 +415,8 @@ class _ObjectInfo:
     def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
         """Shapes as the operator's ``infer_shape`` answers."""
         ins, outs = self._op.infer_shape([list(shape) for shape in inputs])
-        for kind, shapes, names in (
-            ("arguments", ins, self.arguments),
-            ("outputs", outs, self.outputs),
-        ):
+        kinds = (("arguments", ins, self.arguments), ("outputs", outs, self.outputs))
+        for kind, shapes, names in kinds:
             if len(shapes) != len(names):
                 problem = f"infer_shape answers for {len(shapes)} {kind}, it has {len(names)}"
                 raise MXNetError(self._where, problem)

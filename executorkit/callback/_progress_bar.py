@@ -68,8 +68,7 @@ class ProgressBar:
             self._bar = None
 
     def _log(self, count: int) -> None:
-        done = count / self.total
-        filled = round(self.bar_len * done)
+        filled = round(self.bar_len * (count / self.total))
         bar = "=" * filled + "-" * (self.bar_len - filled)
         logging.info("[%s] %s%s\r", bar, math.ceil(100.0 * count / self.total), "%")
 

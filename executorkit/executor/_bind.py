@@ -211,36 +211,21 @@ def simple_bind(
     reqs = parse_grad_req(grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
     arrays = _ArrayFactory(shared_arg_names or (), shared_exec, shared_buffer)
-    arg_arrays, grad_arrays = [], []
-    for node, shape, dtype, req in zip(
-        graph.args, inferred.arg_shapes, inferred.arg_dtypes, reqs, strict=True
-    ):
+    args, grads = [], []
+    arguments = zip(graph.args, inferred.arg_shapes, inferred.arg_dtypes, reqs, strict=True)
+    for node, shape, dtype, req in arguments:
         assert shape is not None
-        context = contexts.get(node, ctx)
-        arg_arrays.append(arrays.argument(node.name, shape, dtype or "float32", context))
-        grad_arrays.append(
-            arrays.gradient(node.name, shape, dtype or "float32", context)
-            if req != "null"
-            else None
-        )
-    aux_arrays = [
+        form = (node.name, shape, dtype or "float32", contexts.get(node, ctx))
+        args.append(arrays.argument(*form))
+        grads.append(None if req == "null" else arrays.gradient(*form))
+    states = zip(graph.aux, inferred.aux_shapes, inferred.aux_dtypes, strict=True)
+    aux = [
         arrays.auxiliary(node.name, shape or (), dtype or "float32", contexts.get(node, ctx))
-        for node, shape, dtype in zip(
-            graph.aux, inferred.aux_shapes, inferred.aux_dtypes, strict=True
-        )
+        for node, shape, dtype in states
     ]
     arrays.publish()
     with options_from_arguments(compute_dtype, remat) as options:
-        return Executor(
-            symbol,
-            ctx,
-            arg_arrays,
-            grad_arrays,
-            reqs,
-            aux_arrays,
-            group2ctx=group2ctx,
-            options=options,
-        )
+        return Executor(symbol, ctx, args, grads, reqs, aux, group2ctx=group2ctx, options=options)
 
 
 def eval(symbol: Symbol, /, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
@@ -324,11 +309,9 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
 
 def _parse_shapes(values: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], str]:
     """The shapes among keyword arguments; and the others, as a text."""
-    others = [n for n, s in values.items() if not isinstance(s, tuple | list | np.ndarray)]
-    shapes = {
-        n: parse_shape(s, f"simple_bind: {n!r}") for n, s in values.items() if n not in others
-    }
-    return shapes, ", ".join(f"{n}={values[n]!r}" for n in others)
+    rest = [n for n, s in values.items() if not isinstance(s, tuple | list | np.ndarray)]
+    shapes = {n: parse_shape(s, f"simple_bind: {n!r}") for n, s in values.items() if n not in rest}
+    return shapes, ", ".join(f"{n}={values[n]!r}" for n in rest)
 
 
 def _parse_dtype(name: str, dtype: Any) -> str:

@@ -513,9 +513,8 @@ class Executor(Runnable[NDArray], Viewed):
         first.update(zip(graph.args, graph.arg_values, strict=True))
         first.update(zip(graph.aux, graph.aux_values, strict=True))
         heads = tuple(entries[n] for n in requested)
-        inner = dataclasses.replace(
-            graph, heads=tuple(first[node] + k for node, k in heads), head_entries=heads
-        )
+        values = tuple(first[node] + k for node, k in heads)
+        inner = dataclasses.replace(graph, heads=values, head_entries=heads)
         step = self.last_step or PendingStep(self, False)
         with use_options(self.options):
             program = program_for(inner)

@@ -157,11 +157,7 @@ def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ..
     inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)
     first = dict(graph.variables)
     first.update((s.node, s.first_output) for s in graph.steps)
-    return {
-        (node, k): inferred.values[start + k]
-        for node, start in first.items()
-        for k in range(node.n_outputs)
-    }
+    return {(n, k): inferred.values[s + k] for n, s in first.items() for k in range(n.n_outputs)}
 
 
 @view_of.register

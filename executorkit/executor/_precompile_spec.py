@@ -49,18 +49,15 @@ class PrecompileSpec(NamedTuple):
         heads = tuple(o if need else None for o, need in zip(outputs, needed, strict=True))
         accumulated: tuple[Any, ...] = ()
         if True in runnable.accumulate:
+            added = enumerate(zip(program.argnums, runnable.accumulate, strict=True))
             accumulated = tuple(
                 None if target in runnable.duplicate_targets or not add else args[i]
-                for target, (i, add) in enumerate(
-                    zip(program.argnums, runnable.accumulate, strict=True)
-                )
+                for target, (i, add) in added
             )
         step = _last_train_step(program.train_steps(train), args, aux) if with_update else None
         if step is None:
-            yield (
-                program.forward_backward[train],
-                (args, aux, key, heads, *([accumulated] if accumulated else [])),
-            )
+            sums = [accumulated] if accumulated else []
+            yield program.forward_backward[train], (args, aux, key, heads, *sums)
             return
         rest_of_args = _where_present(step.args, args)
         rest_of_aux = _where_present(step.aux, aux)
@@ -132,12 +129,8 @@ def precompile_shapes(
         )
         label = tuple((name, tuple(shape)) for name, shape in by_name.items())
         calls[label] = list(spec.calls(runnable, args, aux, outputs, with_update=True))
-    return Precompilation(
-        {
-            label: [function.precompile(*avals) for function, avals in each]
-            for label, each in calls.items()
-        }
-    )
+    compiled = {label: [f.precompile(*avals) for f, avals in each] for label, each in calls.items()}
+    return Precompilation(compiled)
 
 
 def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:

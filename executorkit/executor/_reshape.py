@@ -39,14 +39,11 @@ class BoundArrays(NamedTuple):
                 assert shape is not None
                 may_change = partial_shaping or name in shapes
                 _check_reshape(name, array, shape, may_change, allow_up_sizing)
-        grads = self.grads or [None] * len(self.args)
+        grads = zip(self.grads or [None] * len(self.args), inferred.arg_shapes, strict=True)
         outputs = [_whole(o) for o in self.outputs]
         return BoundArrays(
             [_in_shape(a, s) for a, s in zip(self.args, inferred.arg_shapes, strict=True)],
-            [
-                None if g is None else _in_shape(g, s)
-                for g, s in zip(grads, inferred.arg_shapes, strict=True)
-            ],
+            [None if g is None else _in_shape(g, s) for g, s in grads],
             [_in_shape(a, s) for a, s in zip(self.aux, inferred.aux_shapes, strict=True)],
             [_in_shape(o, s) for o, s in zip(outputs, inferred.out_shapes, strict=True)],
         )

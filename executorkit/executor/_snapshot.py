@@ -50,13 +50,8 @@ def node_devices(
 def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
     """A note on gradients with ``grad_req='add'`` that are not finite: they stay so."""
     names = [runnable.graph.arg_names[i] for i in runnable.program.argnums]
-    values = {
-        name: target.value
-        for name, target, accumulate in zip(
-            names, runnable.gradient_targets, runnable.accumulate, strict=True
-        )
-        if accumulate and target.pending is None
-    }
+    rows = zip(names, runnable.gradient_targets, runnable.accumulate, strict=True)
+    values = {name: target.value for name, target, add in rows if add and target.pending is None}
     (statistics,) = statistics_of_lists([list(values.values())])
     bad = [n for n, each in zip(values, statistics, strict=True) if each.nans or each.infs]
     if not bad:

@@ -119,14 +119,12 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
 
 def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
     """The text of an error about a missing file, if perhaps a file's name was given as a prefix."""
-    ending = re.search(
-        r"-(symbol(\.json)?|-?\d{3,}(\.(params|states|step))?)$|\.params$", str(prefix)
-    )
+    end = re.search(r"-(symbol(\.json)?|-?\d{3,}(\.(params|states|step))?)$|\.params$", str(prefix))
     return explain(
         path,
         f"cannot be read: {os.strerror(errno.ENOENT)}",
-        because=f"the prefix {str(prefix)!r} is the name of a file" if ending else None,
-        hint=f"the prefix {str(prefix)[: ending.start()]!r}" if ending else hint,
+        because=f"the prefix {str(prefix)!r} is the name of a file" if end else None,
+        hint=f"the prefix {str(prefix)[: end.start()]!r}" if end else hint,
     )
 
 

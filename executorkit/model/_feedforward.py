@@ -150,9 +150,8 @@ class FeedForward:
             self._pred_exec = None
             self._check_symbol(self.symbol)
         symbol = self._symbol("fit")
-        arg_names, param_names, aux_names = self._init_params(
-            [*data.provide_data, *data.provide_label]
-        )
+        inputs = [*data.provide_data, *data.provide_label]
+        arg_names, param_names, aux_names = self._init_params(inputs)
         if not isinstance(eval_metric, metrics.EvalMetric):
             eval_metric = metrics.create(eval_metric)
         assert self.arg_params is not None

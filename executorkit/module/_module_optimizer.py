@@ -170,10 +170,8 @@ class ModuleOptimizer:
         parameters.read(group)
         # All workers begin with the parameters of the first.
         overwritten = mode is not KVStoreMode.STORE_SUMS
-        arg_params, _ = parameters.arrays
-        _initialize_kvstore(
-            self.kvstore, group.param_arrays, arg_params, group.param_names, overwritten
-        )
+        args, _ = parameters.arrays
+        _initialize_kvstore(self.kvstore, group.param_arrays, args, group.param_names, overwritten)
         parameters.stale = parameters.stale or overwritten
 
     @property

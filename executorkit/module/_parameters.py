@@ -46,12 +46,10 @@ class ParameterStore:
         differ."""
         if not self.stale:
             return
-        arg_params, aux_params = self.arrays
-        group.get_params(arg_params, aux_params)
+        args, aux = self.arrays
+        group.get_params(args, aux)
         # The group of a bucket may have fewer parameters than the store.
-        self.stale = len(group.param_names) < len(arg_params) or (
-            len(group.aux_names) < len(aux_params)
-        )
+        self.stale = len(group.param_names) < len(args) or len(group.aux_names) < len(aux)
 
     def write(self, group: DataParallelExecutorGroup) -> None:
         """Copies the arrays to the devices of a group."""
@@ -70,10 +68,8 @@ class ParameterStore:
             the symbol's attributes by the names of its nodes.
         """
         actions: list[Callable[[], Any]] = []
-        for arrays, values in (
-            (self.arg_params or {}, spec.arg_params),
-            (self.aux_params or {}, spec.aux_params),
-        ):
+        args, aux = self.arg_params or {}, self.aux_params or {}
+        for arrays, values in ((args, spec.arg_params), (aux, spec.aux_params)):
             for name, array in sorted(arrays.items()):
                 if values is not None and name in values:
                     if values[name] is not array:
@@ -84,9 +80,8 @@ class ParameterStore:
                     hint = "allow_missing=True initialises such parameters"
                     raise MissingParameterError(f"init_params: {name!r}", problem, hint=hint)
                 if spec.initializer is not None or values is None:
-                    actions.append(
-                        _initialise_action(spec.initializer, name, attributes.get(name), array)
-                    )
+                    attrs = attributes.get(name)
+                    actions.append(_initialise_action(spec.initializer, name, attrs, array))
         self.read(group)
         for action in actions:
             action()

@@ -108,9 +108,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         self._symbol: Any = None
 
     def _not_provided(self, method: str) -> NotSupportedError:
-        return NotSupportedError(
-            method, f"{type(self).__name__} does not have it", hint="define it in a subclass"
-        )
+        problem = f"{type(self).__name__} does not have it"
+        return NotSupportedError(method, problem, hint="define it in a subclass")
 
     # Descriptions
 
@@ -287,11 +286,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     ) -> None:
         """Gets ready for the batch that comes next; ``sparse_row_id_fn`` is not called."""
         if sparse_row_id_fn is not None:
-            warnings.warn(
-                f"sparse_row_id_fn is not called by {type(self).__name__}",
-                UserWarning,
-                stacklevel=2,
-            )
+            message = f"sparse_row_id_fn is not called by {type(self).__name__}"
+            warnings.warn(message, UserWarning, stacklevel=2)
 
     def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
         """Computes the outputs; ``is_train`` None means as the module is bound."""

@@ -129,10 +129,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.state_names = list(state_names or [])
         self.group2ctxs = group2ctxs_per_context(group2ctxs, len(self.contexts))
         attributes = symbol.attr_dict()
-        self.output_layouts: list[int] = [
-            DataDesc.get_batch_axis(attributes.get(node.name, {}).get("__layout__"))
-            for node, _ in symbol.heads
-        ]
+        layouts = [attributes.get(node.name, {}).get("__layout__") for node, _ in symbol.heads]
+        self.output_layouts: list[int] = [DataDesc.get_batch_axis(layout) for layout in layouts]
         data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
         differentiated = {*self.param_names} - {*self.fixed_param_names} | {*data_names}
         self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
@@ -384,9 +382,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of each output for the whole batch."""
         shapes = []
-        for name, output, axis in zip(
-            self.output_names, self.core.outputs, self.output_layouts, strict=True
-        ):
+        rows = zip(self.output_names, self.core.outputs, self.output_layouts, strict=True)
+        for name, output, axis in rows:
             shape = self.core.whole_shape(output, -1)
             if axis >= 0:
                 shape = (*shape[:axis], self.batch_size, *shape[axis + 1 :])

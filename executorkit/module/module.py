@@ -498,24 +498,19 @@ def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
         if len(set(shapes)) > 1:
             raise ModuleUsageError("forward", f"batches of a list have different shapes: {shapes}")
     labels = [batch.label for batch in batches]
-    return DataBatch(
-        _concatenated([b.data for b in batches]), _concatenated(labels) if all(labels) else None
-    )
+    data = _concatenated([b.data for b in batches])
+    return DataBatch(data, _concatenated(labels) if all(labels) else None)
 
 
 def _concatenated(lists: Sequence[Sequence[NDArray]]) -> list[NDArray]:
-    return [
-        nd.concatenate([a.as_in_context(arrays[0].context) for a in arrays])
-        for arrays in zip(*lists, strict=True)
-    ]
+    rows = zip(*lists, strict=True)
+    return [nd.concatenate([a.as_in_context(row[0].context) for a in row]) for row in rows]
 
 
 def _reshaped(descs: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc]:
     """Descriptions with the shapes of arrays."""
-    return [
-        DataDesc(d.name, tuple(array.shape), d.dtype, d.layout)
-        for d, array in zip(descs, arrays, strict=False)
-    ]
+    pairs = zip(descs, arrays, strict=False)
+    return [DataDesc(d.name, tuple(array.shape), d.dtype, d.layout) for d, array in pairs]
 
 
 def _check_shared(module: Any, count: int) -> None:

@@ -26,9 +26,7 @@ from ..display import Curve, Curves, Live, View, Viewed, view_of
 from ..errors import MissingDependencyError, UnknownNameError
 
 #: The last reading of each metric: (epoch, batch) and the values.
-_LAST_READING: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = (
-    WeakKeyDictionary()
-)
+_LAST_READ: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = WeakKeyDictionary()
 
 
 def read_training(param: Any) -> dict[str, float]:
@@ -38,11 +36,11 @@ def read_training(param: Any) -> dict[str, float]:
     """
     batch = (param.epoch, param.nbatch)
     values = dict(param.eval_metric.get_name_value())
-    last = _LAST_READING.get(param.eval_metric)
+    last = _LAST_READ.get(param.eval_metric)
     if last is not None and last[0] == batch and all(map(isnan, values.values())):
         return dict(last[1])
     param.eval_metric.reset()
-    _LAST_READING[param.eval_metric] = (batch, values)
+    _LAST_READ[param.eval_metric] = (batch, values)
     return dict(values)
 
 

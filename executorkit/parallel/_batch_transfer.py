@@ -131,11 +131,8 @@ def _is_whole(
 
 
 def _no_array(value: Any, where: str) -> BatchTypeError:
-    return BatchTypeError(
-        where,
-        f"{type(value).__name__}, expected an NDArray or a NumPy array",
-        hint="mx.nd.array(value)",
-    )
+    problem = f"{type(value).__name__}, expected an NDArray or a NumPy array"
+    return BatchTypeError(where, problem, hint="mx.nd.array(value)")
 
 
 def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
@@ -158,10 +155,8 @@ def _cut(
         return _cut_on_device(value, slices, axis, dtype, contexts)
     before = (slice(None),) * axis
     parts = [host if axis < 0 else host[(*before, rows)] for rows in slices]
-    return [
-        to_device(np.ascontiguousarray(part), c.device)
-        for part, c in zip(parts, contexts, strict=True)
-    ]
+    pairs = zip(parts, contexts, strict=True)
+    return [to_device(np.ascontiguousarray(part), c.device) for part, c in pairs]
 
 
 def _cut_on_device(

@@ -145,9 +145,8 @@ class DataParallelCore:
         inferred = infer(graph, shapes, {i.name: i.dtype for i in self.inputs if i.dtype})
         names = (*graph.arg_names, *graph.aux_names, *graph.output_names)
         all_shapes = (*inferred.arg_shapes, *inferred.aux_shapes, *inferred.out_shapes)
-        unknown = [
-            f"{n}: {s}" for n, s in zip(names, all_shapes, strict=True) if not is_fully_known(s)
-        ]
+        pairs = zip(names, all_shapes, strict=True)
+        unknown = [f"{n}: {s}" for n, s in pairs if not is_fully_known(s)]
         if unknown:
             problem = f"these shapes cannot be inferred: {', '.join(unknown)}"
             given_by = ", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs"
@@ -254,8 +253,7 @@ class DataParallelCore:
         for batch_input, value in zip(inputs, values, strict=False):
             target = self.arg_arrays[self.arg_names.index(batch_input.name)]
             where = f"{what} {batch_input.name!r}"
-            parts = scatter(value, batch_input, self.slices, target, where)
-            assignments.append((target, parts))
+            assignments.append((target, scatter(value, batch_input, self.slices, target, where)))
         return assignments
 
     def forward(self, is_train: bool) -> None:
@@ -292,9 +290,8 @@ class DataParallelCore:
         """Head gradients of a whole batch, cut for the devices; all are checked first. One of
         another shape, but enough rows, is ignored at an output that needs none."""
         heads: list[PerDevice | None] = []
-        for value, output, axis, name in zip(
-            values, self.outputs, axes, self.output_names, strict=False
-        ):
+        rows = zip(values, self.outputs, axes, self.output_names, strict=False)
+        for value, output, axis, name in rows:
             if value is None:
                 heads.append(None)
                 continue

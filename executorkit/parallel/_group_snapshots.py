@@ -45,10 +45,8 @@ def check_group_finite(
     notes = [note for _, notes in devices for note in notes]
     snapshots = {label: snapshot for label, (snapshot, _) in zip(labels, devices, strict=True)}
     if any(core.group2ctxs):
-        device_of = {
-            label: node_devices(core.graph, executor.context, executor.group2ctx)
-            for label, executor in zip(labels, core.execs, strict=True)
-        }
+        executors = zip(labels, core.execs, strict=True)
+        device_of = {k: node_devices(core.graph, e.context, e.group2ctx) for k, e in executors}
         report = check_snapshots(
             core.graph, argnums, snapshots, lambda label, step: device_of[label](step), notes
         )

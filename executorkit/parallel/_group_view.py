@@ -103,11 +103,8 @@ def _sections(core: DataParallelCore) -> list[Section]:
     arguments = list(zip(core.arg_names, core.arg_arrays, core.grad_req, strict=True))
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
     parameters = [(n, a, r) for n, a, r in arguments if n not in inputs]
-    gradients = [
-        _entry(core, n, a)
-        for n, a in zip(core.arg_names, core.grad_arrays, strict=True)
-        if a is not None
-    ]
+    targets = zip(core.arg_names, core.grad_arrays, strict=True)
+    gradients = [_entry(core, n, a) for n, a in targets if a is not None]
     if core.steps_taken:
         gradients = [entry._replace(contents=NOT_STORED) for entry in gradients]
     states = zip(core.aux_names, core.aux_arrays, strict=True)
@@ -134,10 +131,8 @@ def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -
 
 def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:
     """The contents on all devices (stacked, or one by one), or why they are not there."""
-    producers = (
-        [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
-    )
-    status = next((text for text in map(pending_status, producers) if text is not None), None)
+    sources = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
+    status = next((text for text in map(pending_status, sources) if text is not None), None)
     if status is not None:
         return status
     if isinstance(array, ReplicatedArray) and core.is_pmapped:
@@ -156,21 +151,15 @@ class _GroupStatisticsReader:
 
     def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
         parts = (self._stacked if self._core.is_pmapped else self._one_by_one)(lists)
-        self.differing = [
-            name
-            for name, each in zip(self._names, parts[_PARAMETER_SECTION], strict=True)
-            if len(set(each)) > 1
-        ]
+        parameters = zip(self._names, parts[_PARAMETER_SECTION], strict=True)
+        self.differing = [name for name, each in parameters if len(set(each)) > 1]
         return [[pool_statistics(each) for each in section] for section in parts]
 
     def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         replicas = Replicas.on([c.device for c in self._core.contexts])
         with jax.enable_x64(True):
-            matrices = iter(
-                fetch_rows(
-                    [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
-                )
-            )
+            stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
+            matrices = iter(fetch_rows(stacked))
         sections: list[list[list[Statistics]]] = []
         for stacks in lists:
             rows = [parse_row(row) for row in next(matrices)] if stacks else []
@@ -179,13 +168,10 @@ class _GroupStatisticsReader:
 
     def _one_by_one(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         devices = range(len(self._core.contexts))
-        flat = statistics_of_lists(
-            self._on_one_device([[x[k] for x in xs] for xs in lists for k in devices])
-        )
-        starts = range(0, len(flat), len(devices))
-        return [
-            [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts
-        ]
+        by_device = [[x[k] for x in xs] for xs in lists for k in devices]
+        flat = statistics_of_lists(self._on_one_device(by_device))
+        groups = [flat[s : s + len(devices)] for s in range(0, len(flat), len(devices))]
+        return [[list(each) for each in zip(*group, strict=True)] for group in groups]
 
     def _on_one_device(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
         """The same arrays; those of CPUs, which have one memory, on the first of them, so that

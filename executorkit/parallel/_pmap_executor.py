@@ -198,6 +198,5 @@ def replicated_outputs(
 ) -> list[ReplicatedArray]:
     """Replicated arrays for outputs of the shapes that were inferred for one device."""
     assert all(is_fully_known(s) for s in shapes)
-    return [
-        ReplicatedArray(contexts, s, d or "float32") for s, d in zip(shapes, dtypes, strict=True)
-    ]
+    forms = zip(shapes, dtypes, strict=True)
+    return [ReplicatedArray(contexts, s, d or "float32") for s, d in forms]

@@ -70,15 +70,12 @@ class PmapFunction(CompiledFunction):
             return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), traced(*parts))
 
         def mapped(*args: Any) -> Any:
-            specs = tuple(
-                PartitionSpec() if i in self.replicated else PartitionSpec(DEVICE_AXIS)
-                for i in range(len(args))
-            )
+            whole, split = PartitionSpec(), PartitionSpec(DEVICE_AXIS)
+            specs = tuple(whole if i in self.replicated else split for i in range(len(args)))
             mesh = Mesh(np.array(self.devices), (DEVICE_AXIS,))
             return jax.shard_map(
-                shard, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(DEVICE_AXIS),
-                check_vma=False,
-            )(*args)  # fmt: skip
+                shard, mesh=mesh, in_specs=specs, out_specs=split, check_vma=False
+            )(*args)
 
         mapped.__name__ = mapped.__qualname__ = self.name
         return jax.jit(mapped, donate_argnums=0, compiler_options=self.compiler_options)
@@ -175,9 +172,8 @@ class PmapProgram(BaseProgram):
 
 @lru_cache(maxsize=64)
 def _statistics_function(devices: tuple[Device, ...]) -> PmapFunction:
-    return PmapFunction(
-        partial(statistics_rows, platform=devices[0].platform), "statistics", devices
-    )
+    function = partial(statistics_rows, platform=devices[0].platform)
+    return PmapFunction(function, "statistics", devices)
 
 
 def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:

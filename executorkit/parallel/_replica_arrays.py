@@ -62,10 +62,8 @@ class ReplicaArrayFactory:
         self._loaded = loaded
         self._shared = shared
         self._replicates = can_replicate(contexts, group2ctxs)
-        self._placements = [
-            placements(graph, c, g) if g else None
-            for c, g in zip(contexts, group2ctxs, strict=True)
-        ]
+        groups = zip(contexts, group2ctxs, strict=True)
+        self._placements = [placements(graph, c, g) if g else None for c, g in groups]
 
     def make(
         self, grad_req: Sequence[str]
@@ -73,10 +71,8 @@ class ReplicaArrayFactory:
         """For each argument, gradient and state the arrays of all devices; gradients of the
         arguments whose request is not 'null'."""
         args = [self._argument(i) for i in range(len(self._graph.args))]
-        grads = [
-            None if request == "null" else self._gradient(i, args[i])
-            for i, request in enumerate(grad_req)
-        ]
+        requests = enumerate(grad_req)
+        grads = [None if req == "null" else self._gradient(i, args[i]) for i, req in requests]
         return args, grads, [self._state(i) for i in range(len(self._graph.aux))]
 
     def _argument(self, i: int) -> PerDevice:
@@ -118,10 +114,8 @@ class ReplicaArrayFactory:
     def _new(self, shapes: Sequence[Any], dtype: str, node: Any) -> PerDevice:
         if self._replicates and len(set(shapes)) == 1:
             return ReplicatedArray(self._contexts, shapes[0], dtype)
-        contexts = [
-            placed[node] if placed else context
-            for placed, context in zip(self._placements, self._contexts, strict=True)
-        ]
+        places = zip(self._placements, self._contexts, strict=True)
+        contexts = [placed[node] if placed else context for placed, context in places]
         return [lazy_zeros(s, dtype, c) for s, c in zip(shapes, contexts, strict=True)]
 
     def _checked_shared(
@@ -135,20 +129,16 @@ class ReplicaArrayFactory:
         if not _has_shapes(arrays, shapes, dtype):
             first = first_of(arrays)
             actual = f"{first.shape} {jax.numpy.dtype(first.dtype).name}"
-            names, sizes = self._graph.arg_names, self._inferred[0].arg_shapes
+            sizes = zip(self._graph.arg_names, self._inferred[0].arg_shapes, strict=True)
             raise ShapeError(
                 where,
                 f"{actual}, expected {shapes[0]} {dtype}",
                 because="that is what this group's symbol infers for its inputs",
-                given_by=", ".join(
-                    f"{n}={s}" for n, s in zip(names, sizes, strict=True) if n in self._loaded
-                ),
+                given_by=", ".join(f"{n}={s}" for n, s in sizes if n in self._loaded),
                 hint=f"label_names=[{name!r}], if it is a label" if is_input_name(name) else None,
             )
         return arrays
 
 
-def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
-    return shapes_of(arrays) == list(shapes) and (
-        jax.numpy.dtype(first_of(arrays).dtype).name == dtype
-    )
+def _has_shapes(array: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
+    return shapes_of(array) == list(shapes) and jax.numpy.dtype(first_of(array).dtype).name == dtype

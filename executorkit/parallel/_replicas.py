@@ -106,12 +106,9 @@ class Replicas:
         """A stacked array with other entries for some of the devices."""
         traffic.assembled += 1
         with jax.enable_x64(True):
-            return self._joined(
-                [
-                    _leading_axis(parts[k]) if k in parts else stacked.addressable_data(k)
-                    for k in range(len(self))
-                ]
-            )
+            ks = range(len(self))
+            data = stacked.addressable_data
+            return self._joined([_leading_axis(parts[k]) if k in parts else data(k) for k in ks])
 
     def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
         """As :meth:`assemble`, for the parts of one array that was cut up for the devices."""

@@ -25,10 +25,8 @@ Pairs = list[list[tuple[slice, NDArray]]]
 
 def check_arguments(symbol: Symbol) -> None:
     """ValueError if arguments or auxiliary states of the symbol share a name."""
-    for names, what in (
-        (symbol.list_arguments(), "argument"),
-        (symbol.list_auxiliary_states(), "auxiliary state"),
-    ):
+    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    for names, what in ((arguments, "argument"), (states, "auxiliary state")):
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
             problem = f"{names.count(repeated[0])} of them have this name"

@@ -150,10 +150,8 @@ class GroupBackend(Backend):
         self._core = core
         self._axes = axes
         training = Training(compiles_at_once=True)
-        runnables: list[Runnable[Any]] = [
-            _GradientExecutor(executor, argnums, training)
-            for executor in (() if core.is_pmapped else core.execs)
-        ]
+        execs = () if core.is_pmapped else core.execs
+        runnables: list[Runnable[Any]] = [_GradientExecutor(e, argnums, training) for e in execs]
         pmapped = core.pmapped
         if pmapped is not None:
             n_args = len(pmapped.arg_arrays)
@@ -192,9 +190,8 @@ class GroupBackend(Backend):
             return
         for step, context, step_heads in zip(steps, self._core.contexts, heads, strict=True):
             scale = jax.device_put(loss_scale, context.device)
-            step.backward(
-                [None if h is None else h * scale.astype(h.dtype) for h in step_heads], scale
-            )
+            scaled = [None if h is None else h * scale.astype(h.dtype) for h in step_heads]
+            step.backward(scaled, scale)
 
     def update(self, updater: StepUpdater) -> bool:
         if self._core.is_pmapped or not updater.is_pure:

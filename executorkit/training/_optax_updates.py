@@ -47,9 +47,8 @@ class OptaxUpdate:
         with jax.enable_x64(_needs_x64(weights)):
             if self.rescale != 1.0:
                 grads = [g * self.rescale for g in grads]
-            updates, new_state = self.transformation.update(
-                dict(zip(self.names, grads, strict=True)), state, params
-            )
+            by_name = dict(zip(self.names, grads, strict=True))
+            updates, new_state = self.transformation.update(by_name, state, params)
             new: Any = optax.apply_updates(params, updates)
             new_state = jax.tree.map(lambda x, old: x.astype(old.dtype), new_state, state)
         return tuple(new[n] for n in self.names), new_state
@@ -102,9 +101,7 @@ class LossScaledUpdate:
         finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(g)) for g in grads]))
         new, new_inner = self.update(weights, grads, inner, hyperparams, key_data)
         new, new_inner = jax.tree.map(
-            lambda x, old: jnp.where(finite, x, old),
-            (tuple(new), new_inner),
-            (tuple(weights), inner),
+            lambda x, y: jnp.where(finite, x, y), (tuple(new), new_inner), (tuple(weights), inner)
         )
         good = jnp.where(finite, good + 1, 0).astype(jnp.int32)
         if self.scale.period is not None:

@@ -289,11 +289,8 @@ def step_view(step: Step) -> View:
     ]
     # On the first device.
     leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
-    states = [(path, x.value) for path, x in leaves]
-    state = [
-        SectionEntry(jax.tree_util.keystr(path), [shape(x.shape), x.dtype.name], x)
-        for path, x in states
-    ]
+    states = [(jax.tree_util.keystr(path), x.value) for path, x in leaves]
+    state = [SectionEntry(name, [shape(x.shape), x.dtype.name], x) for name, x in states]
     parts += section_views([Section("optimizer state", ["shape", "dtype"], state, open=False)])
     target: list[Part] = []
     if feeder.core is not None:
