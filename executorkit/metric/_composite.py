@@ -26,10 +26,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, list):
-        composite = CompositeEvalMetric()
-        for member in metric:
-            composite.add(create(member, *args, **kwargs))
-        return composite
+        return CompositeEvalMetric([create(member, *args, **kwargs) for member in metric])
     return create_registered(metric, *args, **kwargs)
 
 

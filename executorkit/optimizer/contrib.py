@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from jax import Array
-
 from ..errors import ArgumentValueError, ParameterShapeError
 from ..ndarray import NDArray, zeros
 from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
@@ -18,18 +16,10 @@ class _GroupAdaGradRule(StepRule):
     epsilon: float
     limit: float
 
-    def step(
-        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
-    ) -> tuple[Array, State]:
-        return group_adagrad_update(
-            weight,
-            grad,
-            state,
-            lr=lr,  # type: ignore[arg-type]
-            rescale_grad=rescale_grad,  # type: ignore[arg-type]
-            clip_gradient=self.limit,
-            epsilon=self.epsilon,
-        )
+    def step(self, weight, grad, state, lr, wd, rescale_grad):
+        limits = {"clip_gradient": self.limit, "epsilon": self.epsilon}
+        rates = {"lr": lr, "rescale_grad": rescale_grad}
+        return group_adagrad_update(weight, grad, state, **rates, **limits)
 
 
 @register

@@ -165,9 +165,8 @@ def sample_multinomial(
     sample_shape = (*rows, *shape) or (1,)
     logits = jnp.log(lax.stop_gradient(data).astype(sampling_dtype(data.dtype)))
     count = (1,) * (len(sample_shape) - len(rows))
-    drawn = jax.random.categorical(
-        key, logits.reshape(*rows, *count, data.shape[-1]), shape=sample_shape
-    )
+    logits = logits.reshape(*rows, *count, data.shape[-1])
+    drawn = jax.random.categorical(key, logits, shape=sample_shape)
     if not get_prob:
         return drawn.astype(dtype)
     probability = jnp.take_along_axis(data, drawn.reshape(*rows, -1), -1).reshape(sample_shape)
@@ -195,9 +194,8 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
     Returns int64 (rows, numbers) and int64 (rows,).
     """
     if shape is None or len(shape) != 2 or shape[1] > range_max:
-        raise AttributeValueError(
-            f"shape={shape}, expected (rows, numbers) with up to range_max={range_max} numbers"
-        )
+        expected = f"(rows, numbers) with up to range_max={range_max} numbers"
+        raise AttributeValueError(f"shape={shape}, expected {expected}")
     rows, numbers = shape
 
     def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -58,7 +58,6 @@ def _broadcast(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
-    _fn = _broadcast_op(_name, _rule)
     register(
         _name,
         *_ALIASES.get(_stem, ()),
@@ -66,7 +65,7 @@ for _stem, _rule in BINARY.items():
         output_shapes=_broadcast,
         layout_rule=layout_elementwise,
         traits=_rule.traits,
-    )(_fn)
+    )(_broadcast_op(_name, _rule))
 
 
 def _stretch(where: str, data: Array, shape: tuple[int, ...]) -> Array:

@@ -53,10 +53,8 @@ def dot(
     i = 0 if transpose_a else lhs.ndim - 1
     j = rhs.ndim - 1 if transpose_b else 0
     if lhs.shape[i] != rhs.shape[j]:
-        raise ShapeError(
-            f"axis {i} of lhs {lhs.shape} and axis {j} of rhs {rhs.shape} are summed over, "
-            "expected one size"
-        )
+        axes = f"axis {i} of lhs {lhs.shape} and axis {j} of rhs {rhs.shape}"
+        raise ShapeError(f"{axes} are summed over, expected one size")
     if lhs.ndim == rhs.ndim == 2 and _runs_at_once(lhs, rhs, lhs.shape[i]):
         return _sum_of_products(lhs.T if transpose_a else lhs, rhs.T if transpose_b else rhs)
     out = lax.dot_general(lhs, rhs, (((i,), (j,)), ((), ())))

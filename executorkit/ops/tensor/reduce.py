@@ -115,12 +115,8 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
     "_square_sum": ((), lambda x, axes: _sum(x * x, axes), "Sum of squares",
                     "MXNet has it for row_sparse arrays only."),
-    "mean": (
-        (),
-        _mean,
-        "Arithmetic mean",
-        "For integers the sum wraps and is then divided towards zero.",
-    ),
+    "mean": ((), _mean, "Arithmetic mean",
+             "For integers the sum wraps and is then divided towards zero."),
     "prod": ((), _with_tangent(_prod, lambda t, out, x: t * (out / x)), "Product",
              "The gradient is out / x, so NaN where x is 0."),
     "nansum": (
@@ -141,18 +137,10 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
         "Product of all that is not NaN",
         "The gradient is out / x, so NaN where x is 0.",
     ),
-    "max": (
-        ("max_axis",),
-        _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties),
-        "Maximum",
-        _TIES,
-    ),
-    "min": (
-        ("min_axis",),
-        _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties),
-        "Minimum",
-        _TIES,
-    ),
+    "max": (("max_axis",), _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties),
+            "Maximum", _TIES),
+    "min": (("min_axis",), _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties),
+            "Minimum", _TIES),
 }  # fmt: skip
 
 

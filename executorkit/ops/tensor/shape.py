@@ -116,11 +116,8 @@ def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
         size = math.prod(p.shape)
     partial_size = math.prod(d for d in data if d)
     if size and data.count(0) == 1 and size % partial_size == 0:
-        s.set(
-            "data",
-            (d or size // partial_size for d in data),
-            because=f"the output has {size} elements",
-        )
+        because = f"the output has {size} elements"
+        s.set("data", (d or size // partial_size for d in data), because=because)
 
 
 def _reshaped(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
@@ -308,11 +305,9 @@ def depth_to_space(data: Array, *, block_size: int):
     """
     b = block_size
     if data.ndim != 4 or b < 1 or 0 in data.shape or data.shape[1] % (b * b):
-        raise ShapeError(
-            f"data is {data.shape}, expected (N, C, H, W), none of them 0, with C divisible by "
-            f"{b * b}",
-            because=f"block_size={b}",
-        )
+        expected = f"(N, C, H, W), none of them 0, with C divisible by {b * b}"
+        problem = f"data is {data.shape}, expected {expected}"
+        raise ShapeError(problem, because=f"block_size={b}")
     n, c, h, w = data.shape
     blocks = data.reshape(n, b, b, c // (b * b), h, w)
     return blocks.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
@@ -326,10 +321,8 @@ def space_to_depth(data: Array, *, block_size: int):
     """
     b = block_size
     if data.ndim != 4 or b < 1 or 0 in data.shape or data.shape[2] % b or data.shape[3] % b:
-        raise ShapeError(
-            f"data is {data.shape}, expected (N, C, H, W), none of them 0, with H and W divisible "
-            f"by block_size={b}"
-        )
+        expected = f"(N, C, H, W), none of them 0, with H and W divisible by block_size={b}"
+        raise ShapeError(f"data is {data.shape}, expected {expected}")
     n, c, h, w = data.shape
     blocks = data.reshape(n, c, h // b, b, w // b, b)
     return blocks.transpose(0, 3, 5, 1, 2, 4).reshape(n, c * b * b, h // b, w // b)
