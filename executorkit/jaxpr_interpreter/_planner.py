@@ -42,7 +42,8 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     if not flattened.faults:
         equations, results = simplified(flattened, results)
     live = needed(equations, results)
-    shared = _shared(live)
+    # Values whose memory other values may share: what an equation that makes views reads.
+    shared = {i for e in live if e.rule is None or not e.rule.fresh for i in e.inputs}
     steps: list[PlanStep] = []
     uncovered = _faults(flattened, live, arguments, results)
     seconds, large_products, overwrites = 0.0, False, False
@@ -106,11 +107,6 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
         last_uses.append(tuple(dead))
         read.update(dead)
     return last_uses[::-1]
-
-
-def _shared(equations: list[Equation]) -> set[int]:
-    """Values whose memory other values may share: what an equation that makes views reads."""
-    return {i for e in equations if e.rule is None or not e.rule.fresh for i in e.inputs}
 
 
 def _faults(

@@ -60,16 +60,11 @@ def _slice(call: Call) -> Kernel:
     return itemgetter(tuple(map(slice, params["start_indices"], params["limit_indices"], strides)))
 
 
-@rule("concatenate", fresh=True)
-def _concatenate(call: Call) -> Kernel:
-    axis = call.params["dimension"]
-    return lambda *operands: np.concatenate(operands, axis)
-
-
-@rule("stack", fresh=True)
-def _stack(call: Call) -> Kernel:
-    axis = call.params["axis"]
-    return lambda *operands: np.stack(operands, axis)
+@rule("concatenate", "stack", fresh=True)
+def _joined(call: Call) -> Kernel:
+    join, key = (np.stack, "axis") if call.name == "stack" else (np.concatenate, "dimension")
+    axis = call.params[key]
+    return lambda *operands: join(operands, axis)
 
 
 @rule("unstack", weight=0)
@@ -128,7 +123,4 @@ def padded(x: Any, value: Any, config: Any) -> Any:
     return result
 
 
-@rule("pad", fresh=True)
-def _pad(call: Call) -> Kernel:
-    config = call.params["padding_config"]
-    return lambda x, value: padded(x, value, config)
+rule("pad", fresh=True)(lambda call: partial(padded, config=call.params["padding_config"]))

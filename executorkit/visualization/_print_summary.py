@@ -55,7 +55,10 @@ def print_summary(
     if positions[-1] <= 1:
         ends = [int(line_length * position) for position in positions]
     order = topological_order(symbol.heads)
-    shown_variables = _shown_variables(order, symbol.heads[0])
+    # The variables that MXNet shows as layers: those whose number in the file equals one of the
+    # three numbers that describe the first output there (its node, its index, and a version, 0).
+    first, index = symbol.heads[0]
+    shown_variables = {order[i] for i in (order.index(first), index, 0) if i < len(order)}
     print("_" * line_length)
     print(_row(_HEADER, ends))
     print("=" * line_length)
@@ -77,12 +80,6 @@ def print_summary(
         print(("=" if node is order[-1] else "_") * line_length)
     print(f"Total params: {total}")
     print("_" * line_length)
-
-
-def _shown_variables(order: Sequence[Node], head: tuple[Node, int]) -> set[Node]:
-    """The variables that MXNet shows as layers: those whose number in the file equals one of the
-    three numbers that describe the first output there (its node, its index, and a version, 0)."""
-    return {order[i] for i in (order.index(head[0]), head[1], 0) if i < len(order)}
 
 
 def _row(fields: Sequence[Any], ends: Sequence[int]) -> str:

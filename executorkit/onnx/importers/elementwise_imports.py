@@ -90,12 +90,8 @@ def _where(r: NodeReader) -> Symbol:
     if shape is None or None in shape:
         return _where_by_sum(r)
     lengths = tuple(n for n in shape if n is not None)
-    return sym.where(*(_expanded(r, i, lengths) for i in range(3)), name=r.name)
-
-
-def _expanded(r: NodeReader, position: int, shape: tuple[int, ...]) -> Symbol:
-    wide = with_leading_axes(r[position], len(shape) - r.rank(position))
-    return sym.broadcast_to(wide, shape=shape)
+    wide = (with_leading_axes(r[i], len(lengths) - r.rank(i)) for i in range(3))
+    return sym.where(*(sym.broadcast_to(x, shape=lengths) for x in wide), name=r.name)
 
 
 def _where_by_sum(r: NodeReader) -> Symbol:
