@@ -10,13 +10,8 @@ from ..errors import ArgumentValueError
 from ..ndarray.comparison import Comparison
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
+from . import _parameter_files as files
 from ._inference_graph import FREE_BATCH, BatchSize, InferenceNetwork
-from ._parameter_files import (
-    open_parameters,
-    read_parameters,
-    require_safetensors,
-    write_parameters,
-)
 from ._stablehlo import PLATFORMS, check_platforms, export_network
 
 #: Endings of the files, by format.
@@ -74,17 +69,17 @@ def export_checkpoint(
     if form == "onnx":
         require_onnx()
     if "safetensors" in (form, os.fspath(params).rpartition(".")[2]):
-        require_safetensors()
+        files.require_safetensors()
     check_platforms(platforms)
     if batch != "free" and batch < 1:
         raise ArgumentValueError("export", f"batch={batch}, expected 'free' or a number")
     stem = re.sub(r"\.(params|safetensors|npz)$", "", os.fspath(params))
     path = os.fspath(output) if output is not None else stem + ENDINGS[form]
     _check_output(path, symbol, params)
-    arrays = read_parameters(params)
+    arrays = files.read_parameters(params)
     if form not in NETWORK_FORMS:
-        write_parameters(path, arrays, form)
-        with open_parameters(path) as written:
+        files.write_parameters(path, arrays, form)
+        with files.open_parameters(path) as written:
             comparison = Comparison.of("array", arrays, written)
     elif symbol is None:
         problem = "a network is exported, and no symbol file is given"

@@ -17,15 +17,8 @@ from .._support.keyword_arguments import CheckedKeywords
 from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
+from . import _image_functions as images
 from ._host_images import check_colours, host_view, to_ndarray, update_in_place
-from ._image_functions import (
-    center_crop,
-    color_normalize,
-    get_interp_method,
-    random_crop,
-    random_size_crop,
-    resize_short,
-)
 from ._image_operators import imresize
 
 
@@ -95,7 +88,7 @@ class ResizeAug(_Sized):
     """The shorter side resized to ``size``, by :func:`resize_short`."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        return resize_short(src, self.size, self.interp)
+        return images.resize_short(src, self.size, self.interp)
 
 
 class ForceResizeAug(_Sized):
@@ -103,7 +96,7 @@ class ForceResizeAug(_Sized):
 
     def __call__(self, src: NDArray) -> NDArray:
         width, height = self.size
-        method = get_interp_method(self.interp, (src.shape[0], src.shape[1], height, width))
+        method = images.get_interp_method(self.interp, (src.shape[0], src.shape[1], height, width))
         return imresize(src, width, height, interp=method)
 
 
@@ -111,7 +104,7 @@ class RandomCropAug(_Sized):
     """A part of ``size``, (width, height), at a random place, by :func:`random_crop`."""
 
     def __call__(self, src: Any) -> Any:
-        return random_crop(src, self.size, self.interp)[0]
+        return images.random_crop(src, self.size, self.interp)[0]
 
 
 class RandomSizedCropAug(Augmenter):
@@ -140,14 +133,14 @@ class RandomSizedCropAug(Augmenter):
         self.interp = interp
 
     def __call__(self, src: Any) -> Any:
-        return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
+        return images.random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
 class CenterCropAug(_Sized):
     """The part of ``size``, (width, height), in the middle, by :func:`center_crop`."""
 
     def __call__(self, src: Any) -> Any:
-        return center_crop(src, self.size, self.interp)[0]
+        return images.center_crop(src, self.size, self.interp)[0]
 
 
 class HorizontalFlipAug(Augmenter):
@@ -290,7 +283,7 @@ class ColorNormalizeAug(Augmenter):
         self.std = std if std is None or isinstance(std, NDArray) else nd.array(std)
 
     def __call__(self, src: Any) -> Any:
-        return color_normalize(src, self.mean, self.std)
+        return images.color_normalize(src, self.mean, self.std)
 
 
 class RandomGrayAug(Augmenter):

@@ -23,6 +23,7 @@ from ._image_operators import copy_make_border
 #: A part of an image, and the labels in it: (x, y, width, height, labels).
 Proposal = tuple[int, int, int, int, np.ndarray]
 _Size = tuple[int, int]
+_Range = tuple[float, float]
 
 
 class DetAugmenter(Described):
@@ -141,9 +142,7 @@ class _RandomFrame(DetAugmenter):
         size = self._draw_size((least, most), ratio, height, width) if ratio > 0 else None
         return None if size is None else self._placed(label, size, height, width)
 
-    def _draw_size(
-        self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> _Size | None:
+    def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         """A random width and height between two areas, in proportion; None if they do not fit."""
         raise NotImplementedError
 
@@ -200,9 +199,7 @@ class DetRandomCropAug(_RandomFrame):
         new_label = self._labels_in(label, box, height, width)
         return None if new_label is None else (*box, new_label)
 
-    def _draw_size(
-        self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> _Size | None:
+    def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         least, most = limits
         new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(highest * ratio) > width:
@@ -309,9 +306,7 @@ class DetRandomPadAug(_RandomFrame):
         out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / new_height
         return x, y, new_width, new_height, out
 
-    def _draw_size(
-        self, limits: tuple[float, float], ratio: float, height: int, width: int
-    ) -> _Size | None:
+    def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         new_height, highest = (round(sqrt(area / ratio)) for area in limits)
         if round(new_height * ratio) < width:
             new_height = int((width + 0.499999) / ratio)

@@ -12,13 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._support.record_format import (
-    RecordFile,
-    decode_record,
-    next_record,
-    read_index,
-    record_offsets,
-)
+from .._support import record_format as records
 from ..errors import DataArgumentError, FileFormatError
 
 #: Length in bytes of the parts of a file that are shuffled by themselves without an index file.
@@ -36,7 +30,7 @@ class RecordFiles:
     """
 
     def __init__(self, path: str) -> None:
-        self._files = [RecordFile(p) for entry in path.split(";") for p in _files(entry)]
+        self._files = [records.RecordFile(p) for entry in path.split(";") for p in _files(entry)]
         self._begins = [0]
         for file in self._files:
             self._begins.append(self._begins[-1] + file.size)
@@ -47,7 +41,7 @@ class RecordFiles:
     def read(self, offset: int) -> bytes:
         """The record at an offset. Raises RecordError if there is none."""
         number = self._file(offset)
-        record = decode_record(self._files[number], offset - self._begins[number])
+        record = records.decode_record(self._files[number], offset - self._begins[number])
         return record.content if record is not None else b""
 
     def name(self, offset: int) -> str:
@@ -64,7 +58,7 @@ class RecordFiles:
             last = self._begins[number + 1]
             if begin < last and end > first:
                 low, high = max(begin, first) - first, min(end, last) - first
-                for offset in record_offsets(self._files[number], low, high):
+                for offset in records.record_offsets(self._files[number], low, high):
                     yield first + offset
 
     def partition(self, parts: int, index: int) -> tuple[int, int]:
@@ -80,7 +74,7 @@ class RecordFiles:
             return offset
         number = self._file(offset)
         begin = self._begins[number]
-        return begin + next_record(self._files[number], offset - begin)
+        return begin + records.next_record(self._files[number], offset - begin)
 
 
 def _files(path: str) -> list[str]:
@@ -154,7 +148,7 @@ def _chunk_parts(files: RecordFiles, order: Order) -> int:
 
 
 def _indexed(files: RecordFiles, order: Order) -> list[int]:
-    offsets = sorted(offset for _, offset in read_index(order.index))
+    offsets = sorted(offset for _, offset in records.read_index(order.index))
     if not offsets or offsets[-1] >= files.size:
         problem = "it has no entries" if not offsets else f"offset {offsets[-1]} of a record"
         because = f"the records end at offset {files.size}" if offsets else None
