@@ -1,5 +1,7 @@
 """Checkpoints: a symbol in JSON beside its parameters in a ``.params`` file."""
 
+from __future__ import annotations
+
 import errno
 import logging
 import os
