@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import (
     attribute as attribute,
+    autograd as autograd,
     base as base,
     callback as callback,
     context as context,

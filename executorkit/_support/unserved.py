@@ -27,7 +27,6 @@ _GLUON = (
 #: MXNet's modules that are not here, by name below ``mx``, with what to use instead.
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
-    "autograd": _GRADIENTS,
     "contrib.amp": "compute_dtype='bfloat16' of Module and simple_bind",
     "contrib.autograd": _GRADIENTS,
     "cython": "nothing: there is no extension to build",

@@ -16,7 +16,11 @@ from ._backward import (
     needs_head_gradients as needs_head_gradients,
 )
 from ._bind import bind as bind, simple_bind as simple_bind
-from ._buffers import lazy_zeros as lazy_zeros
+from ._buffers import (
+    Buffers as Buffers,
+    lazy_zeros as lazy_zeros,
+    read_buffers as read_buffers,
+)
 from ._executor import Executor as Executor
 from ._executor_view import (
     NOT_STORED as NOT_STORED,
@@ -28,7 +32,7 @@ from ._executor_view import (
     section_views as section_views,
     value_shapes as value_shapes,
 )
-from ._pending_step import PendingStep as PendingStep
+from ._pending_step import Computed as Computed, PendingStep as PendingStep
 from ._precompile_spec import PrecompileSpec as PrecompileSpec, bound_avals as bound_avals
 from ._snapshot import (
     last_snapshot as last_snapshot,

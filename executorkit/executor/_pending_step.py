@@ -134,7 +134,7 @@ class PendingStep(UpdatableStep):
     runnable, train
         the arrays and the program that it runs on, and the mode.
     args, aux, key
-        the snapshot; after an update in the same program the parameters and states after it.
+        the snapshot, of the runnable's arrays or taken earlier (``inputs``); after an update in the same program the parameters and states after it.
     state
         what is computed, and what waits.
     """
@@ -151,7 +151,9 @@ class PendingStep(UpdatableStep):
         "train",
     )
 
-    def __init__(self, runnable: Runnable[Any], train: bool, key: Any = None) -> None:
+    def __init__(
+        self, runnable: Runnable[Any], train: bool, key: Any = None, inputs: Any = None
+    ) -> None:
         self.runnable = runnable
         self.train = train
         training = runnable.training
@@ -159,8 +161,7 @@ class PendingStep(UpdatableStep):
         #: Its number among the training steps since the last update.
         self._number = training.steps + 1
         buffers = runnable.buffers
-        self.args = read_buffers(buffers.args)
-        self.aux = read_buffers(buffers.aux)
+        self.args, self.aux = inputs or (read_buffers(buffers.args), read_buffers(buffers.aux))
         self.state: Waiting | Computed | Backward | Storing = _WAITING
         self.key = runnable.next_key() if key is None and runnable.uses_rng[train] else key
         with runnable.lock:

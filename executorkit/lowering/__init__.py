@@ -17,6 +17,7 @@ from ._graph import (
 from ._infer import (
     InferenceCache as InferenceCache,
     InferenceResult as InferenceResult,
+    call_results as call_results,
     infer as infer,
     reported_output_shapes as reported_output_shapes,
     resolved_params as resolved_params,

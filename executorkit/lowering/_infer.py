@@ -359,6 +359,24 @@ def output_shapes(
     return tuple(r.shape for r in _results(op, p, shapes, dtypes))
 
 
+def call_results(
+    op: OpDef, p: Params, inputs: Sequence[tuple[Shape, Any]]
+) -> list[tuple[Shape, Any]]:
+    """Shapes and dtypes of the results of a call: outputs, perhaps followed by those of new
+    auxiliary states; of inputs with these shapes and dtypes. An error is the operator's own."""
+    shapes, dtypes = tuple([s for s, _ in inputs]), tuple([d.name for _, d in inputs])
+    if op.output_shapes is not None and all(d in _FLOATING for d in dtypes):
+        stated = op.output_shapes(p, shapes) if all(0 not in s for s in shapes) else None
+        if stated is not None:
+            facts = TypeFacts(op.name, dict(zip(op.inputs(p), dtypes, strict=True)))
+            facts.update({f"out{k}": None for k in range(len(stated))})
+            op.infer_type(facts, p)
+            types = [facts[f"out{k}"] for k in range(len(stated))]
+            if None not in types:
+                return [(s, jax.numpy.dtype(t)) for s, t in zip(stated, types, strict=True)]
+    return [(r.shape, r.dtype) for r in _results(op, p, shapes, dtypes)]
+
+
 def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]) -> Any:
     key = (op, p.key, shapes, dtypes)
     cached = _OUTPUTS.get(key)

@@ -195,10 +195,20 @@ class StepRunner:
 
 
 def node_key(step: GraphStep, key: Any, train: bool) -> Any:
-    """The step's own PRNG key, or None if it draws nothing in this mode."""
+    """The step's own PRNG key, or None if it draws nothing in this mode.
+
+    ``key`` is one for the run, or has a row of key data for each of the graph's random operators.
+    """
     if not step.op.uses_rng(step.params, train):
         return None
-    return jax.random.fold_in(require_key(step, key), step.random_number)
+    return node_keys(require_key(step, key), step.random_number)
+
+
+def node_keys(key: Any, random_number: Any) -> Any:
+    """The PRNG key of the random operator of a number; see :func:`node_key`."""
+    if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+        return jax.random.fold_in(key, random_number)
+    return jax.random.wrap_key_data(key[random_number], impl="threefry2x32")
 
 
 def require_key(step: GraphStep, key: Any) -> Any:

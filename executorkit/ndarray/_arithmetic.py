@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import InputTypeError
 from ..ops import lookup
-from ._eager import ResolvedCall, invoke, is_floating, run_plain, run_scalar
+from ._eager import invoke, run_plain, run_scalar
+from .calls import ResolvedCall, is_floating
 from .handle import Handle
 
 

@@ -9,7 +9,8 @@ from ..errors import InputTypeError, MXNetError, shorten
 from ..ops import OpDef
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
-from ._eager import ResolvedCall, invoke, parse_attrs, resolved_call, run_plain
+from ._eager import invoke, run_plain
+from .calls import ResolvedCall, parse_attrs, resolved_call
 from .handle import Handle
 
 _METHODS = (*OPERATOR_METHODS, "diag")

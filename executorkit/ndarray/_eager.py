@@ -10,28 +10,15 @@ serves other shapes too, so that ever-new shapes are not traced.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache, partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context, Device, current_context
-from ..errors import (
-    AttributeValueError,
-    DTypeError,
-    DynamicShapeError,
-    InputTypeError,
-    MXNetError,
-    ShapeError,
-    explain,
-)
+from ..errors import AttributeValueError, DTypeError, InputTypeError, MXNetError, ShapeError
 from ..ops import OpDef, Params, lookup
-from ..ops.schema.attrs import to_text
-from ..ops.schema.channels_last import layout_elementwise
-from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ..ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
+from ..ops.schema.traits import CALLS_PYTHON
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
@@ -41,53 +28,20 @@ from ..program import (
     deferred_errors,
     host_plans_allowed,
 )
+from .calls import (
+    NEEDS_VALUES_ERRORS,
+    ResolvedCall,
+    call_errors,
+    check_inputs,
+    resolve,
+    split_numbers,
+    with_constants,
+)
 from .handle import Handle
 from .random_state import next_key
+from .recording import modes, recorder
 from .storage import Storage
 from .values import HostContents, check_known_shape, filled, to_device
-
-
-def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
-    """Applies the operator's own rules to the inputs; their errors name the input that is wrong."""
-    names = op.inputs(p)
-    if len(names) != len(arrays):
-        raise MXNetError(
-            f"operator {op.name}",
-            f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
-            f"got {len(arrays)}",
-        )
-    outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
-    try:
-        op.infer_type(TypeFacts(op.name, _dtypes(names, arrays) | outputs), p)
-        if op.infer_shape is not None:
-            op.infer_shape(ShapeFacts(op.name, _shapes(names, arrays) | outputs), p)
-    except (ShapeError, DTypeError) as error:
-        problem, because, *_ = (*error.args, None)
-        raise type(error)(
-            explain(
-                f"operator {op.name}",
-                str(problem),
-                because=because,
-                given_by=describe_inputs(op, p, arrays),
-            )
-        ) from None
-
-
-def _dtypes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
-    return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
-
-
-def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
-    return {n: a.shape for n, a in zip(names, arrays, strict=True)}
-
-
-def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
-    """Names, dtypes and shapes of the inputs, for messages."""
-    names = op.inputs(p)
-    names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
-    return ", ".join(
-        f"{n} {a.dtype.name}{tuple(a.shape)}" for n, a in zip(names, arrays, strict=True)
-    )
 
 
 def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
@@ -110,13 +64,6 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
         target.assign(value if value.devices() == {device} else jax.device_put(value, device))
 
 
-#: Attributes that are passed as values to operators on floating arrays.
-_DYNAMIC = frozenset(
-    {"scalar", "lr", "wd", "rescale_grad", "t"}
-    | {"lrs", "wds", "etas", "learning_rates", "step_count"}
-)
-#: Errors raised when Python code asks for a value that is only traced.
-_NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 _counts = CompilationCounts()
 #: The jitted function of each operator with its attributes. It has an executable for each shape.
 _functions: CodeCache[CompiledFunction] = CodeCache("eager", 2048, 0.18)
@@ -132,70 +79,17 @@ def clear_eager_cache() -> None:
     _functions.clear()
 
 
-class ResolvedCall:
-    """An operator with its attributes, and all that a call of it has to know about them.
-
-    key
-        of its jitted function in the cache, but for the device of a call without arrays.
-    n_visible
-        number of outputs that a call returns.
-    is_plain
-        whether a call has no effect but its results, and draws no random numbers.
-    is_compiled
-        whether it runs compiled: False for an operator that needs the values of its inputs, and
-        for one of a user's that was found to need a value which a trace does not have.
-    output_shapes
-        of a plain call that computes each element for itself: the shapes of its results for those
-        of arrays that are not empty, None where they do not fit. None for other calls.
-    """
-
-    __slots__ = (
-        "aux", "constant_inputs", "is_compiled", "is_plain", "key", "n_visible", "op",
-        "output_shapes", "params",
-    )  # fmt: skip
-
-    def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
-        self.op = op
-        self.params = _parsed(op, texts)
-        self.key = op, self.params.key, dynamic, None
-        self.n_visible = op.visible(self.params)
-        self.aux = op.aux_of(self.params)
-        self.constant_inputs = op.constant_inputs(self.params)
-        self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
-        self.is_compiled = NEEDS_VALUES not in op.traits
-        self.output_shapes = None
-        if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
-            self.output_shapes = partial(op.output_shapes, self.params)
-
-
-#: Calls with equal texts share what follows from them.
-_resolved = lru_cache(maxsize=4096)(ResolvedCall)
-
-
-def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
-    """The call of an operator on arrays, if :func:`run_plain` can run it: None if it has other
-    effects, or attributes that are passed as values."""
-    if not attrs.keys().isdisjoint(_DYNAMIC):
-        return None
-    resolved = _with_constants(op, attrs)
-    return resolved if resolved.is_plain and resolved.is_compiled else None
-
-
-def _with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:
-    """The call with all attributes as constants."""
-    return _resolved(op, _as_texts(attrs), ())
-
-
-def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    return tuple([(k, to_text(v)) for k, v in attrs.items()])
-
-
 def _entry(key: tuple[Any, ...]) -> CompiledFunction:
     return _functions.get_or_make(key, lambda: _jitted(*key))
 
 
 def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
     """:func:`invoke` of a resolved call on one array or more."""
+    if modes.active:
+        if modes.recording and recorder().takes(arrays, None):
+            return recorder().record(resolved, cls, arrays, None)
+        if resolved.op.train_name is not None:
+            return invoke(resolved.op, cls, arrays, dict(resolved.texts))
     entry = _functions.get(resolved.key) or _entry(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
@@ -204,7 +98,7 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
     values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
     try:
         results = entry(None, (), *values)
-    except _NEEDS_VALUES:
+    except NEEDS_VALUES_ERRORS:
         return invoke(resolved.op, cls, arrays, resolved.params)
     if resolved.n_visible == 1:
         return cls.from_jax(results[0], context, shared=False)
@@ -217,6 +111,8 @@ def run_scalar(
 ) -> Any:
     """:func:`invoke` of a call with an array and a number that is passed as a value; None where
     that has to do it."""
+    if modes.recording:
+        return None
     entry = _functions.get(resolved.key)
     if entry is None or not entry.host_plans:
         return None
@@ -328,12 +224,14 @@ def invoke(
     """
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
-    texts, dynamic = _texts(op, attrs, arrays)
-    resolved = _resolved(op, texts, tuple([k for k, _ in dynamic]))
+    if modes.recording and recorder().takes(arrays, out):
+        return recorder().record(with_constants(op, attrs), cls, arrays, out)
+    texts, dynamic = split_numbers(op, attrs, arrays)
+    resolved = resolve(op, texts, tuple([k for k, _ in dynamic]))
     if dynamic and not resolved.is_compiled:
-        resolved, dynamic = _with_constants(op, attrs), ()
+        resolved, dynamic = with_constants(op, attrs), ()
     if arrays and resolved.is_plain:
-        entry = _functions.get(resolved.key)
+        entry = _functions.get(resolved.train_key if modes.training else resolved.key)
         if entry is not None and entry.host_plans:
             host = _host_results(entry, resolved, arrays, [v for _, v in dynamic])
             if host is not None:
@@ -349,9 +247,9 @@ def invoke(
     device = None if arrays else context.device
     try:
         results = _run(resolved, dynamic, key, values, device)
-    except _NEEDS_VALUES:
+    except NEEDS_VALUES_ERRORS:
         resolved.is_compiled = False
-        resolved = _with_constants(op, attrs)
+        resolved = with_constants(op, attrs)
         results = _run(resolved, (), key, values, device)
     visible = results[: resolved.n_visible]
     if out is not None:
@@ -367,10 +265,15 @@ def invoke(
 def _assign_states(
     resolved: ResolvedCall, arrays: Sequence[Handle], results: Sequence[jax.Array]
 ) -> None:
-    """Writes the new auxiliary states and the constants that an operator fixes."""
-    aux, constant_inputs = resolved.aux, resolved.constant_inputs
+    """Writes the new auxiliary states and the constants that an operator fixes.
+
+    As in MXNet, training changes the states of its operators in backward alone.
+    """
+    op, aux, constant_inputs = resolved.op, resolved.aux, resolved.constant_inputs
+    if modes.training and op.train_name is not None and CALLS_PYTHON not in op.traits:
+        aux = ()
     if aux or constant_inputs:
-        inputs = dict(zip(resolved.op.inputs(resolved.params), arrays, strict=True))
+        inputs = dict(zip(op.inputs(resolved.params), arrays, strict=True))
         for name, value in zip(aux, results[len(results) - len(aux) :], strict=True):
             inputs[name].assign(value)
         for name, number in constant_inputs.items():
@@ -394,46 +297,6 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
         problem = f"its inputs are in {context} and in {array._context}"
         raise MXNetError(f"operator {op.name}", problem, hint=f"x.as_in_context(mx.{context})")
     return jax.device_put(array.value, device)
-
-
-def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
-    """The parsed attributes of a call; calls with equal texts share them."""
-    return _parsed(op, _as_texts(attrs))
-
-
-def _texts(
-    op: OpDef, attrs: Mapping[str, Any], arrays: Sequence[Handle]
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
-    """Attributes as texts (the key under which they are parsed once), and the dynamic ones as
-    values."""
-    if (
-        attrs.keys().isdisjoint(_DYNAMIC)
-        or NEEDS_NUMBERS in op.traits
-        or not all(is_floating(a.storage.dtype) for a in arrays)
-    ):
-        return _as_texts(attrs), ()
-    texts, dynamic = [], []
-    for k, v in attrs.items():
-        if k in _DYNAMIC and k in op.attrs and isinstance(v, int | float):
-            dynamic.append((k, float(v) if op.attrs[k].annotation is float else v))
-            texts.append((k, "1"))
-        elif k in _DYNAMIC and k in op.attrs and isinstance(v, list | tuple):
-            dynamic.append((k, tuple(v)))
-            texts.append((k, to_text([1] * len(v))))
-        else:
-            texts.append((k, to_text(v)))
-    return tuple(texts), tuple(dynamic)
-
-
-@lru_cache(maxsize=64)
-def is_floating(dtype: Any) -> bool:
-    """True for dtypes of real and complex numbers."""
-    return jnp.issubdtype(dtype, jnp.floating)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(op: OpDef, texts: tuple[tuple[str, str], ...]) -> Params:
-    return op.parse(dict(texts))
 
 
 def _context(ctx: Any) -> Context:
@@ -460,32 +323,26 @@ def _run(
 ) -> tuple[jax.Array, ...]:
     if not resolved.is_compiled:
         with jax.enable_x64(True):
-            results = resolved.op.apply(resolved.params, values, key=key)
+            results = resolved.op.apply(resolved.params, values, key=key, train=modes.training)
         if deferred_errors.open:
             deferred_errors.follow(values, results)
         return results
-    cache_key = resolved.key if device is None else (*resolved.key[:-1], device)
+    cache_key = resolved.train_key if modes.training else resolved.key
+    if device is not None:
+        cache_key = (*cache_key[:-1], device)
     return _entry(cache_key)(key, tuple([v for _, v in dynamic]), *values)
 
 
 def _jitted(
-    op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], device: Any
+    op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], train: bool, device: Any
 ) -> CompiledFunction:
     params = Params(key)
 
     def run(prng_key: Any, numbers: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
         check_inputs(op, params, arrays)
-        try:
-            return op.apply(p, arrays, key=prng_key, train=False)
-        except _NEEDS_VALUES:
-            raise
-        except MXNetError as error:
-            error.add_note(f"in operator {op.name}: {describe_inputs(op, params, arrays)}")
-            raise
-        except (TypeError, ValueError) as error:
-            given_by = describe_inputs(op, params, arrays)
-            raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error
+        with call_errors(op, params, arrays):
+            return op.apply(p, arrays, key=prng_key, train=train)
 
     run.__name__ = op.name
     checks = op.checks_values(params)

@@ -18,7 +18,10 @@ from jax import lax
 
 from ..errors import ValueRangeError, explain
 from ..program import small_jit
+from ._eager import call
+from .calls import call_of
 from .handle import Handle
+from .recording import check_unrecorded, modes, recorder
 from .storage import Shape
 from .values import fit, to_device
 
@@ -160,6 +163,8 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 def read_part(array: Array, key: Any) -> Array:
     """``array[key]``: a view if the part is contiguous, else a copy."""
     part = parse_index(key, array.shape)
+    if modes.recording and array._entry is not None and math.prod(part.shape):
+        return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
         value = _gather(array.value, arrays, layout)
@@ -174,8 +179,37 @@ def read_part(array: Array, key: Any) -> Array:
     return array.from_jax(value, array.context, shared=False)
 
 
+def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
+    """:func:`read_part` of an array that belongs to a graph, as calls that are recorded."""
+    if isinstance(part, AdvancedIndex):
+        places = np.arange(math.prod(array.shape)).reshape(array.shape)[part.key]
+        indices = array.from_jax(to_device(places, array.context.device), array.context)
+        flat = call("Reshape", array, shape=(-1,))
+        return call("take", flat, indices, axis=0, mode="clip")
+    bounds = zip(part.starts, part.lengths, part.steps, strict=True)
+    ends = [start + (n - 1) * step + (1 if step > 0 else -1) for start, n, step in bounds]
+    attrs = {
+        "begin": part.starts,
+        "end": tuple([None if end < 0 else end for end in ends]),
+        "step": part.steps,
+    }
+    offset = contiguous_offset(part, array.shape)
+    if offset is None:
+        return call("Reshape", call("slice", array, **attrs), shape=part.shape)
+    view = array.flat_view(part.shape, offset)
+    recorder().record_view(
+        view, array, [call_of("slice", attrs), call_of("Reshape", {"shape": part.shape})]
+    )
+    return view
+
+
 def write_part(array: Handle, key: Any, value: Any) -> None:
     """``array[key] = value``."""
+    if modes.recording and isinstance(value, Handle | bool | int | float):
+        check_unrecorded(array)
+        if isinstance(value, Handle) and recorder().takes((value,), None):
+            recorder().record_write(array, value, covers=key == slice(None))
+            return
     device, dtype, shape = array.context.device, array.storage.dtype, array.shape
     if isinstance(key, slice) and key.start is key.stop is key.step is None and shape:
         array.assign(*fit(value, shape, dtype, device, "assignment to NDArray"))

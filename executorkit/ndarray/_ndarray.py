@@ -11,6 +11,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import jax
@@ -34,9 +35,11 @@ from ._arithmetic import binary
 from ._array_operators import operator_methods
 from ._eager import call
 from ._indexing import read_part, write_part
+from .calls import call_of
 from .handle import Handle
-from .storage import Shape
-from .values import fit, to_device
+from .recording import Variable, check_unrecorded, mark, modes, recorder
+from .storage import Shape, Storage
+from .values import filled, fit, to_device
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
@@ -145,6 +148,8 @@ class NDArray(Viewed, Handle):
 
     def copy(self) -> Self:
         """A new array of the same contents on the same device."""
+        if modes.recording and self._entry is not None:
+            return call("_copy", self)
         return self.from_jax(self.jax, self._context)
 
     def copyto(self, other: NDArray | Context) -> Any:
@@ -153,7 +158,10 @@ class NDArray(Viewed, Handle):
         Elements are converted to the other array's dtype. Returns the array written to; False,
         with a warning, if it is this one.
         """
+        recorded = modes.recording and self._entry is not None
         if isinstance(other, Context):
+            if recorded:
+                return recorder().record_copy(type(self), self, other)
             value = fit(self, self._shape, self.storage.dtype, other.device, "copyto").value
             return self.from_jax(value, other)
         if not isinstance(other, NDArray):
@@ -163,6 +171,11 @@ class NDArray(Viewed, Handle):
             return False
         if other._shape != self._shape:
             raise ShapeError("copyto", f"the target is {other._shape}, expected {self._shape}")
+        if modes.recording:
+            check_unrecorded(other)
+        if recorded:
+            recorder().record_write(other, self, covers=True)
+            return other
         other.assign(*fit(self, self._shape, other.storage.dtype, other._context.device, "copyto"))
         return other
 
@@ -177,11 +190,13 @@ class NDArray(Viewed, Handle):
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
             return self
+        if modes.recording and self._entry is not None:
+            return call("Cast", self, dtype=target.name)
         new = fit(self, self._shape, target, self._context.device, "astype")
         return self.from_jax(new.value, self._context, shared=new.shared)
 
     def detach(self) -> Self:
-        """Another handle on the same elements."""
+        """Another handle on the same elements, which belongs to no graph."""
         return self.flat_view(self._shape)
 
     def wait_to_read(self) -> None:
@@ -211,14 +226,14 @@ class NDArray(Viewed, Handle):
         spec = tuple(operator.index(d) for d in spec)
         order = -1 if reverse else 1
         try:
-            return self.flat_view(resolve_shape(self._shape[::order], spec[::order])[::order])
+            return self._viewed(resolve_shape(self._shape[::order], spec[::order])[::order])
         except MXNetError as error:
             raise type(error)(explain("reshape", str(error))) from None
 
     def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
         """The array as (rows, all other axes): a view if ``inplace``, else ``mx.nd.flatten``."""
         if inplace and self._shape:
-            return self.flat_view((self._shape[0], math.prod(self._shape[1:])))
+            return self._viewed((self._shape[0], math.prod(self._shape[1:])))
         return call("Flatten", self, **kwargs)
 
     def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
@@ -227,7 +242,7 @@ class NDArray(Viewed, Handle):
         if not inplace:
             return call("expand_dims", self, axis=axis, **kwargs)
         (place,) = self._axes(axis, self.ndim + 1)
-        return self.flat_view((*self._shape[:place], 1, *self._shape[place:]))
+        return self._viewed((*self._shape[:place], 1, *self._shape[place:]))
 
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
         """The array without axes of length 1, all or those named: a view if ``inplace``, else
@@ -244,7 +259,14 @@ class NDArray(Viewed, Handle):
             if self._shape[a] != 1:
                 raise ArgumentValueError("squeeze", f"axis {a} of {self._shape} is not of length 1")
         kept = tuple(d for a, d in enumerate(self._shape) if a not in dropped)
-        return self.flat_view(kept or (1,))
+        return self._viewed(kept or (1,))
+
+    def _viewed(self, shape: Shape) -> Self:
+        """All elements in another shape: a view, which is recorded as a reshape."""
+        view = self.flat_view(shape)
+        if modes.recording and self._entry is not None and view.size:
+            recorder().record_view(view, self, [call_of("Reshape", {"shape": shape})])
+        return view
 
     def _axes(self, axis: Any, ndim: int) -> list[int]:
         """Axes counted from 0, of an axis or a sequence of them, for an array of ``ndim`` axes."""
@@ -263,6 +285,8 @@ class NDArray(Viewed, Handle):
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """The array repeated along axes of length 1, and new leading axes, to ``shape``."""
+        if modes.recording and self._entry is not None:
+            return call("broadcast_to", self, shape=tuple(shape))
         new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
         return self.from_jax(new.value, self._context, shared=new.shared)
 
@@ -280,22 +304,50 @@ class NDArray(Viewed, Handle):
         """``mx.nd.split_v2`` of this array."""
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
-    # Gradients: not here
+    # Gradients
 
     @property
-    def grad(self) -> None:
-        """None: arrays carry no gradients here."""
-        return None
+    def grad(self) -> Self | None:
+        """The array that ``backward`` writes the gradient to; None before ``attach_grad``."""
+        entry: Any = self._entry
+        return entry.grad if entry.__class__ is Variable else None
+
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether ``backward`` has reached the array since this was last set to False."""
+        entry: Any = self._entry
+        return entry.__class__ is Variable and entry.is_fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, state: bool) -> None:
+        entry: Any = self._entry
+        if entry.__class__ is Variable:
+            entry.is_fresh = bool(state)
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Not served: imperative gradients are not part of this package."""
-        raise _no_autograd("attach_grad")
+        """Has gradients of this array computed: ``backward`` of what is recorded from now on writes
+        them to ``grad``, a new array of zeros.
+
+        grad_req
+            'write', 'add' (to what ``grad`` holds) or 'null' (none is computed).
+        stype
+            'default': gradients are dense.
+
+        The array is a variable from then on: gradients do not go on to what it was computed from.
+        """
+        if stype not in (None, "default"):
+            problem = f"storage type {stype!r} is not served"
+            raise NotSupportedError("attach_grad", problem, hint="'default'")
+        dtype, device = self.storage.dtype, self._context.device
+        storage = Storage.lazy(self._shape, dtype, partial(filled, 0, self._shape, dtype, device))
+        mark(self, self.from_storage(storage, 0, self._shape, self._context), grad_req)
 
     def backward(
         self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
     ) -> None:
-        """Not served: imperative gradients are not part of this package."""
-        raise _no_autograd("backward")
+        """Computes the gradients of the variables that this array was computed from, under
+        ``autograd.record()``; see :func:`executorkit.autograd.backward`."""
+        recorder().backward([self], [out_grad], retain_graph, train_mode)
 
     # Numbers, NumPy, JAX and DLPack
 
@@ -440,11 +492,6 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
         context = cpu()
         device = context.device
     return cls.from_jax(to_device(host, device), context, shared=False)
-
-
-def _no_autograd(method: str) -> NotSupportedError:
-    hint = "bind a symbol with grad_req, or use jax.grad on symbol.to_jax()"
-    return NotSupportedError(method, "imperative gradients are not served", hint=hint)
 
 
 def split_v2(

@@ -34,11 +34,14 @@ class Handle:
     covers_storage
         whether this handle shows the whole storage in the storage's own shape, so that reading it
         is reading an attribute.
+
+    ``_entry`` is what the handle is in recorded graphs (:mod:`.recording`): None for nothing.
     """
 
     __slots__ = (
         "__weakref__",
         "_context",
+        "_entry",
         "_offset",
         "_seen",
         "_seen_version",
@@ -52,6 +55,7 @@ class Handle:
     _offset: int
     _shape: Shape
     _context: Context
+    _entry: Any
     _seen: jax.Array | None
     _seen_version: int
 
@@ -66,6 +70,7 @@ class Handle:
         self.covers_storage = shape == storage.shape
         self._seen = None
         self._seen_version = -1
+        self._entry = None
         return self
 
     @classmethod
@@ -84,6 +89,7 @@ class Handle:
         self.covers_storage = True
         self._seen = None
         self._seen_version = -1
+        self._entry = None
         return self
 
     def show(self, other: Handle) -> None:

@@ -12,7 +12,15 @@ from ...ops.recurrence.scan import scan_with_vjp
 from ...ops.schema.inference import normal_axis
 from ...ops.schema.traits import CONCAT, SPLIT, STACK
 from .._graph import Graph, GraphStep
-from .._interpreter import BodyWrapper, StepRunner, apply_step, require_key, scope_name, walk
+from .._interpreter import (
+    BodyWrapper,
+    StepRunner,
+    apply_step,
+    node_keys,
+    require_key,
+    scope_name,
+    walk,
+)
 from .ir import PackedOperand, RerolledLoop, RerollPlan, VectorizedOp
 from .loop_body import LoopBodyTracer
 from .stacked_values import StackedArrays, StackedValueStore
@@ -112,7 +120,7 @@ class _PlanExecution:
         if not first.op.uses_rng(first.params, self.runner.train):
             return None
         numbers = np.array([s.random_number for s in steps], np.uint32)
-        return jax.vmap(partial(jax.random.fold_in, require_key(first, self.runner.key)))(numbers)
+        return jax.vmap(partial(node_keys, require_key(first, self.runner.key)))(numbers)
 
     def _put_rows(self, steps: Sequence[GraphStep], result: int, array: Any) -> None:
         """Stores one result of all repetitions, given as the rows of an array."""

@@ -1,0 +1,25 @@
+"""``mx.autograd``: gradients of what array calls compute under ``record()``.
+
+    x = mx.nd.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        y = x * x
+    y.backward()
+    x.grad  # [2, 4]
+"""
+
+from ..ndarray.recording import install_recorder as _install_recorder
+from ._functions import backward as backward, mark_variables as mark_variables
+from ._scopes import (
+    is_recording as is_recording,
+    is_training as is_training,
+    pause as pause,
+    predict_mode as predict_mode,
+    record as record,
+    set_recording as set_recording,
+    set_training as set_training,
+    train_mode as train_mode,
+)
+from ._tape import TapeRecorder as _TapeRecorder
+
+_install_recorder(_TapeRecorder())

@@ -1,0 +1,214 @@
+"""Backward: from heads through pieces to the gradients of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..errors import InputTypeError, MXNetError, ShapeError
+from ..ndarray import NDArray
+from ..ndarray.handle import Handle
+from ..ndarray.recording import Variable
+from ..ndarray.rollback import complete
+from ..program import small_jit
+from ._immediate_piece import takes_gradient
+from ._piece import Piece, RecordedValue, Status
+from ._recorded_piece import RecordedPiece, ones
+
+#: A value that gradients start from, and its head gradient, None for ones.
+Head = tuple[RecordedValue, Any]
+
+
+@small_jit
+def _sum(x: jax.Array, y: jax.Array) -> jax.Array:
+    return x + y
+
+
+def backward(
+    heads: Sequence[Handle],
+    head_grads: Sequence[Any],
+    retain_graph: bool,
+    train_mode: bool = True,
+) -> None:
+    """Writes the gradients of variables for these heads; see the package's function."""
+    values = checked_heads(heads, head_grads)
+    pieces = {id(value.piece): value.piece for value, _ in values}
+    if len(pieces) == 1:
+        (piece,) = pieces.values()
+        if isinstance(piece, RecordedPiece) and _deferred(piece, values, retain_graph, None):
+            return
+    grads, states, used = gradients(values)
+
+    def store() -> None:
+        for array, contents in states:
+            array.assign(contents)
+        written: dict[int, Any] = {}
+        for variable, (grad, new) in stored.items():
+            written[id(grad)] = new
+            grad.assign(new)
+            variable.is_fresh = True
+
+    stored: dict[Variable, tuple[Any, Any]] = {}
+    for variable, value in grads.items():
+        target: Any = variable.grad
+        new = _on(value, target)
+        stored[variable] = target, _sum(target.value, new) if variable.request == "add" else new
+    complete(store)
+    if not retain_graph:
+        for piece, numbers in used:
+            piece.use_up(numbers)
+
+
+def _on(value: Any, target: Handle) -> Any:
+    """A gradient on the device of the array that it goes to, in its dtype."""
+    device = target._context.device
+    if value.devices() != {device}:
+        value = jax.device_put(value, device)
+    return value if value.dtype == target.storage.dtype else value.astype(target.storage.dtype)
+
+
+def _deferred(
+    piece: RecordedPiece, values: Sequence[Head], retain: bool, wanted: Any
+) -> bool:
+    """Defers the gradients to the program of the one piece that they need, if that can be."""
+    numbers = [value.number for value, _ in values]
+    if len({*numbers}) != len(numbers):
+        return False
+    with piece.lock:
+        found = piece.reached(numbers)
+        variables = [piece.leaf_entries[i] for i in found.leaves]
+        if piece.used and not piece.used.isdisjoint(found.values):
+            raise _not_in_graph()
+        if not piece.backward(numbers, [head for _, head in values], retain, wanted):
+            return False
+        for variable in variables:
+            if isinstance(variable, Variable):
+                variable.is_fresh = True
+        if not retain:
+            piece.use_up(numbers)
+        return True
+
+
+def checked_heads(heads: Sequence[Handle], head_grads: Sequence[Any]) -> list[Head]:
+    """The values that heads are, with their head gradients.
+
+    MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
+    """
+    values: list[Head] = []
+    requires = False
+    for head, grad in zip(heads, head_grads, strict=True):
+        if not isinstance(head, Handle):
+            problem = f"{type(head).__name__} is no NDArray"
+            raise InputTypeError("autograd.backward: heads", problem)
+        entry: Any = head._entry
+        if entry.__class__ is Variable:
+            _write_leaf(entry, head, grad)
+            requires = requires or entry.request != "null"
+            continue
+        if entry is None or not entry.piece.can_differentiate(entry.number):
+            raise _not_in_graph()
+        values.append((entry, _head_gradient(head, grad)))
+        piece = entry.piece
+        with piece.lock:
+            leaves = piece.reached((entry.number,)).leaves
+            requires = requires or any(takes_gradient(piece.leaf_entries[i]) for i in leaves)
+    if not requires:
+        raise MXNetError(
+            "autograd.backward",
+            "there are no inputs in computation graph that require gradients.",
+            hint="x.attach_grad() before autograd.record()",
+        )
+    return values
+
+
+def _write_leaf(variable: Variable, array: Handle, grad: Any) -> None:
+    """The gradient of a variable that is a head itself is its head gradient."""
+    if variable.request == "null":
+        return
+    target: Any = variable.grad
+    head = _head_gradient(array, grad)
+    if head is None:
+        head = ones(array._shape, array.storage.dtype, array._context)
+    new = _sum(target.value, head) if variable.request == "add" else head
+    target.assign(new, shared=True)
+    variable.is_fresh = True
+
+
+def _not_in_graph() -> MXNetError:
+    return MXNetError(
+        "autograd.backward",
+        "Cannot differentiate node because it is not in a computational graph. You need to set "
+        "is_recording to true or use autograd.record() to save computational graphs for backward. "
+        "If you want to differentiate the same graph twice, you need to pass retain_graph=True to "
+        "backward.",
+    )
+
+
+def _head_gradient(head: Handle, grad: Any) -> Any:
+    """A head gradient's contents; ShapeError for one of another shape."""
+    if grad is None:
+        return None
+    if not isinstance(grad, Handle):
+        problem = f"{type(grad).__name__} is no NDArray"
+        raise InputTypeError("autograd.backward: head gradient", problem, hint="mx.nd.array(...)")
+    if grad._shape != head._shape:
+        problem = f"it is {grad._shape}, expected {head._shape}"
+        raise ShapeError("autograd.backward: head gradient", problem)
+    value = grad.value
+    grad.storage.shared = True
+    device = head._context.device
+    value = value if value.devices() == {device} else jax.device_put(value, device)
+    dtype = head.storage.dtype
+    return value if value.dtype == dtype else value.astype(dtype)
+
+
+def gradients(
+    values: Sequence[Head],
+) -> tuple[dict[Variable, Any], list[tuple[NDArray, Any]], list[tuple[Piece, list[int]]]]:
+    """The gradients of all variables for head gradients, the auxiliary states that change, and the
+    values of pieces that were passed. Stores nothing.
+
+    Goes from later pieces to earlier ones.
+    """
+    waiting: dict[Piece, dict[int, Any]] = {}
+    sums: dict[Variable, Any] = {}
+    states: list[tuple[NDArray, Any]] = []
+    passed: list[tuple[Piece, list[int]]] = []
+
+    def add(to: dict[Any, Any], key: Any, value: Any) -> None:
+        to[key] = _sum(to[key], value) if key in to else value
+
+    for value, head in values:
+        if isinstance(value.piece, RecordedPiece):
+            with value.piece.lock:
+                value.piece.close([v.number for v, _ in values if v.piece is value.piece])
+        if head is None:
+            storage = value.storage
+            device = next(iter(storage.value.devices()))
+            with jax.enable_x64(True):
+                head = jax.device_put(np.ones(storage.shape, storage.dtype), device)
+        add(waiting.setdefault(value.piece, {}), value.number, head)
+    while waiting:
+        piece = max(waiting, key=lambda p: p.number)
+        heads = waiting.pop(piece)
+        with piece.lock:
+            found = piece.reached(sorted(heads))
+            if piece.status is Status.USED_UP or not piece.used.isdisjoint(found.values):
+                raise _not_in_graph()
+            entries = piece.leaf_entries
+            computed = piece.gradients(heads)
+        passed.append((piece, sorted(heads)))
+        states += computed.states
+        for i, grad in computed.leaves:
+            entry = entries[i]
+            if isinstance(entry, Variable):
+                if entry.request != "null":
+                    add(sums, entry, grad)
+            elif entry is not None:
+                add(waiting.setdefault(entry.piece, {}), entry.number, grad)
+    return sums, states, passed
+
+

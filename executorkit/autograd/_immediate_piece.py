@@ -1,0 +1,70 @@
+"""Pieces that are computed when they are recorded: a user's functions, operators whose results have
+shapes that depend on values, copies between devices."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..ndarray.handle import Handle
+from ..ndarray.recording import Variable
+from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
+
+#: The gradients of the inputs, in their order and None for zero, for those of the outputs.
+Backward = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+class ImmediatePiece(Piece):
+    """One call that has been computed; its outputs are its values, by number."""
+
+    __slots__ = ("_backward", "_n_outputs")
+
+    def __init__(
+        self, inputs: Sequence[Handle], outputs: Sequence[Handle], backward: Backward
+    ) -> None:
+        super().__init__(threading.RLock())
+        self._backward: Backward | None = backward
+        self._n_outputs = len(outputs)
+        self.leaf_entries = [differentiable(x) for x in inputs]
+        self.status = Status.CLOSED
+        for number, array in enumerate(outputs):
+            self.versions[number] = array.storage.version
+            array._entry = RecordedValue(self, number, array.storage)
+
+    def reached(self, heads: Sequence[int]) -> Reached:
+        leaves = [i for i, entry in enumerate(self.leaf_entries) if takes_gradient(entry)]
+        return Reached(frozenset(range(self._n_outputs)), tuple(leaves))
+
+    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
+        assert self._backward is not None
+        grads = self._backward([heads.get(n) for n in range(self._n_outputs)])
+        return Gradients(
+            [
+                (i, grads[i])
+                for i, entry in enumerate(self.leaf_entries)
+                if takes_gradient(entry) and grads[i] is not None
+            ]
+        )
+
+    def use_up(self, heads: Sequence[int]) -> None:
+        self.status = Status.USED_UP
+        self._backward = None
+        self.leaf_entries = []
+
+
+def differentiable(array: Handle) -> LeafEntry:
+    """What an array that was read is as a leaf: None for a constant."""
+    entry: Any = array._entry
+    if entry.__class__ is RecordedValue:
+        piece = entry.piece
+        is_left = piece.can_differentiate(entry.number) and piece.is_intact(entry)
+        return entry if is_left else None
+    return entry
+
+
+def takes_gradient(entry: LeafEntry) -> bool:
+    """True for a leaf whose gradient is computed."""
+    if isinstance(entry, Variable):
+        return entry.request != "null"
+    return entry is not None

@@ -1,0 +1,130 @@
+"""Pieces: parts of what was recorded through which gradients flow together.
+
+A piece has leaves, values that it starts from, and values that its calls compute. An array that
+belongs to a recorded graph has a :class:`RecordedValue` as its entry. Gradients go from piece to
+piece: a leaf may be a value of an earlier one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ..ndarray import NDArray
+from ..ndarray.recording import Variable
+from ..ndarray.storage import Storage
+
+
+class Status(Enum):
+    """The stages of a piece."""
+
+    RECORDING = "calls are added"
+    CLOSED = "its values are computed, or wait for one program"
+    USED_UP = "nothing can be differentiated any more"
+
+
+class RecordedValue:
+    """The entry of an array that a recorded call computes.
+
+    piece, number
+        the piece that the call belongs to, and the number of the value in it.
+    storage
+        the contents as they were recorded.
+    base_version
+        of a view of elements that are not recorded themselves, the version of its storage then.
+    """
+
+    __slots__ = ("base_version", "number", "piece", "storage")
+
+    def __init__(
+        self, piece: Piece, number: int, storage: Storage, base_version: int | None = None
+    ) -> None:
+        self.piece = piece
+        self.number = number
+        self.storage = storage
+        self.base_version = base_version
+
+
+#: What a leaf is: a variable, a value of an earlier piece, or a constant.
+LeafEntry = Variable | RecordedValue | None
+
+
+class Gradients(NamedTuple):
+    """Results of one piece's backward.
+
+    leaves
+        pairs of a leaf, by its position among the piece's leaves, and its gradient.
+    states
+        auxiliary states, and their new contents.
+    """
+
+    leaves: Sequence[tuple[int, Any]]
+    states: Sequence[tuple[NDArray, Any]] = ()
+
+
+_numbers = itertools.count()
+
+
+class Piece(ABC):
+    """A part of what was recorded.
+
+    number
+        later pieces have larger ones.
+    status
+        see :class:`Status`.
+    leaf_entries
+        what each leaf is.
+    used
+        numbers of values that a backward has used up, while others can be differentiated.
+    versions
+        of the storages of its values, once they are computed: other ones have been written to.
+    lock
+        held by the thread that changes it.
+    """
+
+    __slots__ = ("__weakref__", "leaf_entries", "lock", "number", "status", "used", "versions")
+
+    def __init__(self, lock: threading.RLock) -> None:
+        self.number = next(_numbers)
+        self.status = Status.RECORDING
+        self.leaf_entries: list[LeafEntry] = []
+        self.used: set[int] = set()
+        self.versions: dict[int, int] = {}
+        self.lock = lock
+
+    def can_differentiate(self, number: int) -> bool:
+        """True if gradients can still flow from a value."""
+        return self.status is not Status.USED_UP and number not in self.used
+
+    def is_intact(self, entry: RecordedValue) -> bool:
+        """True if the contents of a computed value are those that were recorded."""
+        return entry.storage.version == self.versions.get(entry.number)
+
+    @abstractmethod
+    def reached(self, heads: Sequence[int]) -> Reached:
+        """What the gradients of some values flow through."""
+
+    @abstractmethod
+    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
+        """The gradients of the leaves for head gradients of some values; stores nothing."""
+
+    @abstractmethod
+    def use_up(self, heads: Sequence[int]) -> None:
+        """Lets go of what gradients of these values need."""
+
+
+class Reached(NamedTuple):
+    """What the gradients of some values flow through.
+
+    values
+        the numbers of values, those of the heads included.
+    leaves
+        the positions of leaves whose gradients are computed.
+    """
+
+    values: frozenset[int]
+    leaves: tuple[int, ...]

@@ -1,0 +1,192 @@
+"""Plans: how a trace runs as one program, or as two where a part of it stays differentiable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..lowering import graph_of, memoize, optimized
+from ..ops import lookup
+from ..program import Program, program_for
+from ..symbol.node import Entry, Node
+from ._piece import Reached
+from ._trace import DIFFERENTIATED, Role, Trace
+
+#: Maximum number of plans of a trace.
+_MAX_PLANS = 64
+
+
+class Plan(NamedTuple):
+    """A program for calls of a trace.
+
+    outputs
+        the numbers of the values that it returns.
+    sources, state_sources
+        for each argument and each auxiliary state where it comes from: the position of a leaf, or
+        ``~n`` for value n of another part of the trace.
+    leaves
+        the positions of the leaves whose gradients are computed, in the program's order.
+    accumulate
+        for each of them, whether its gradient is added.
+    key_rows
+        for each random operator of the program the position of its draw among those of the piece,
+        None for one that draws nothing.
+    """
+
+    program: Program
+    outputs: tuple[int, ...]
+    sources: tuple[int, ...]
+    state_sources: tuple[int, ...]
+    leaves: tuple[int, ...]
+    accumulate: tuple[bool, ...]
+    key_rows: tuple[int | None, ...]
+
+
+class Split(NamedTuple):
+    """A backward in two parts: the first can still be differentiated, the second is used up."""
+
+    first: Plan
+    second: Plan
+
+
+class GraphNodes:
+    """Nodes of a symbol's graph for calls of a trace."""
+
+    def __init__(self, trace: Trace, calls: Iterable[Trace]) -> None:
+        self.sources: dict[Node, int] = {}
+        #: The draws that nodes stand for.
+        self.draws: dict[Node, int] = {}
+        self._positions = {number: i for i, number in enumerate(trace.leaf_numbers)}
+        self._entries: dict[int, Entry] = {}
+        for call in calls:
+            inputs = tuple([self.entry(n) for n in call.inputs])
+            texts = dict(call.resolved.texts)
+            node = Node(call.op, f"node{call.n_calls}", texts, call.resolved.params, inputs)
+            self._entries.update((n, (node, k)) for k, n in enumerate(call.outputs))
+            if call.draws:
+                self.draws[node] = call.n_draws - 1
+
+    def entry(self, number: int) -> Entry:
+        """The entry of a value, or of a variable that stands for it; ``~n`` without a gradient."""
+        known = self._entries.get(number)
+        if known is not None:
+            return known
+        if number < 0:
+            block = lookup("BlockGrad")
+            assert block is not None
+            node = Node(block, f"constant{~number}", {}, block.parse({}), (self.entry(~number),))
+        else:
+            position = self._positions.get(number)
+            node = Node(None, f"value{number}", {})
+            self.sources[node] = ~number if position is None else position
+        self._entries[number] = node, 0
+        return node, 0
+
+
+def reached(trace: Trace, heads: Sequence[int]) -> Reached:
+    """What the gradients of some values of a trace flow through."""
+    key = "reached", heads
+    known = trace.plans.get(key)
+    if known is None:
+        known = memoize(trace.plans, key, _reached(trace, heads), _MAX_PLANS)
+    return known
+
+
+def _reached(trace: Trace, heads: Sequence[int]) -> Reached:
+    values = set(heads)
+    for call in reversed(trace.calls):
+        if not values.isdisjoint(call.outputs):
+            values.update(call.outputs)
+            states = call.op.aux_of(call.resolved.params)
+            names = call.op.inputs(call.resolved.params) if states else ()
+            values.update(
+                n for k, n in enumerate(call.inputs) if n >= 0 and not (states and names[k] in states)
+            )
+    kinds = zip(trace.leaf_numbers, trace.all_leaves, strict=True)
+    leaves = [i for i, (n, k) in enumerate(kinds) if n in values and k.role in DIFFERENTIATED]
+    return Reached(frozenset(values), tuple(leaves))
+
+
+def plan_of(
+    trace: Trace, calls: Sequence[Trace], outputs: Sequence[int], leaves: Collection[int]
+) -> Plan:
+    """The plan of calls that returns these values and differentiates these leaves."""
+    nodes = GraphNodes(trace, calls)
+    graph = graph_of(optimized(tuple([nodes.entry(n) for n in outputs])))
+    sources = {node.name: source for node, source in nodes.sources.items()}
+    args = tuple([sources[name] for name in graph.arg_names])
+    argnums = tuple([i for i, source in enumerate(args) if source in leaves])
+    kinds = trace.all_leaves
+    draws = {node.name: row for node, row in nodes.draws.items()}
+    return Plan(
+        program_for(graph, argnums),
+        tuple(outputs),
+        args,
+        tuple([sources[name] for name in graph.aux_names]),
+        tuple([args[i] for i in argnums]),
+        tuple([kinds[args[i]].role is Role.ADD for i in argnums]),
+        tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
+    )
+
+
+def reading_plan(trace: Trace, outputs: tuple[int, ...]) -> Plan:
+    """The plan of a whole trace whose values are read before backward."""
+    key = "read", outputs
+    plan = trace.plans.get(key)
+    if plan is None:
+        leaves = reached(trace, outputs).leaves
+        plan = plan_of(trace, trace.calls, outputs, leaves)
+        memoize(trace.plans, key, plan, _MAX_PLANS)
+    return plan
+
+
+def backward_plan(
+    trace: Trace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
+) -> Plan | Split:
+    """The plan of a backward from ``heads`` that uses the trace up, where ``alive`` values have
+    arrays. ``leaves`` are those whose gradients are wanted; None for all that are reached."""
+    key = "backward", alive, heads, leaves
+    plan = trace.plans.get(key)
+    if plan is None:
+        plan = memoize(trace.plans, key, _backward_plan(*key[1:], trace), _MAX_PLANS)
+    return plan
+
+
+def _backward_plan(
+    alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: Trace
+) -> Plan | Split:
+    used = reached(trace, heads)
+    numbers = trace.leaf_numbers
+    own = {n for n in used.values if n not in numbers}
+    stays_open = [
+        n
+        for n in alive
+        if n not in own
+        and (upstream := reached(trace, (n,))).leaves
+        and own.isdisjoint(upstream.values)
+    ]
+    outputs = tuple(dict.fromkeys((*alive, *heads)))
+    wanted = used.leaves if leaves is None else leaves
+    if not stays_open:
+        return plan_of(trace, trace.calls, outputs, wanted)
+    first = _ancestors(trace, stays_open)
+    others = [call for call in trace.calls if call not in first]
+    computed = {n for call in first for n in call.outputs}
+    read = {n if n >= 0 else ~n for call in others for n in call.inputs}
+    first_outputs = [n for n in outputs if n in computed]
+    first_outputs += sorted((computed & read).difference(first_outputs))
+    differentiated = reached(trace, tuple(stays_open)).leaves
+    return Split(
+        plan_of(trace, [c for c in trace.calls if c in first], first_outputs, differentiated),
+        plan_of(trace, others, [n for n in outputs if n not in computed], wanted),
+    )
+
+
+def _ancestors(trace: Trace, values: Iterable[int]) -> set[Trace]:
+    """The calls that values are computed by, directly or not."""
+    needed, calls = set(values), set()
+    for call in reversed(trace.calls):
+        if not needed.isdisjoint(call.outputs):
+            calls.add(call)
+            needed.update(n if n >= 0 else ~n for n in call.inputs)
+    return calls

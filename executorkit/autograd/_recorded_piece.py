@@ -1,0 +1,406 @@
+"""Pieces of calls that are recorded first, and computed later: as one program where possible."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..context import Context
+from ..ndarray import NDArray
+from ..ndarray.calls import ResolvedCall
+from ..ndarray.handle import Handle
+from ..ndarray.pending import register_pending_owner, unregister_pending_owner
+from ..ndarray.protocol import Producer
+from ..ndarray.random_state import next_key_data
+from ..ndarray.recording import Variable
+from ..ndarray.storage import Storage
+from ..ndarray.values import filled
+from ..program import Training
+from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
+from ._plan import Plan, Split, backward_plan, reached, reading_plan
+from ._run import Run
+from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, Role, empty_trace, leaf_kind
+
+_dead: Any = weakref.ref(Storage((), np.dtype("float32")))
+
+
+class NewLeaf:
+    """An array that a call reads and that its piece has not read before."""
+
+    __slots__ = ("array", "entry", "kind", "value", "version")
+
+    def __init__(
+        self, array: Handle, entry: LeafEntry, kind: LeafKind, value: Any, version: int
+    ) -> None:
+        self.array = array
+        self.entry = entry
+        self.kind = kind
+        self.value = value
+        self.version = version
+
+
+class RecordedPiece(Piece):
+    """Calls on one context that were recorded one after the other.
+
+    It is what its values wait for: called when one of them is read, it closes, and one program
+    computes all that have arrays. ``backward`` closes it too.
+    """
+
+    __slots__ = (
+        "_draws",
+        "_known",
+        "_leaf_arrays",
+        "_leaf_values",
+        "_storages",
+        "context",
+        "run",
+        "trace",
+    )  # fmt: skip
+
+    def __init__(self, context: Context, lock: threading.RLock) -> None:
+        super().__init__(lock)
+        self.context = context
+        self.trace = empty_trace()
+        self.run: Run | None = None
+        self._draws: list[np.ndarray] = []
+        self._leaf_arrays: list[Any] = []
+        self._leaf_values: list[Any] = []
+        #: For every value a reference to its storage; a dead one for leaves.
+        self._storages: list[weakref.ref[Storage]] = []
+        #: By the identity of an array its number, its version and its entry.
+        self._known: dict[int, tuple[int, int, Any]] = {}
+        register_pending_owner(self)
+
+    # -- recording -------------------------------------------------------------------------------
+
+    def reference(self, array: Handle, new: list[NewLeaf], is_state: bool) -> int | NewLeaf:
+        """The number of an array among the values; ``~n`` if it has no entry, or a new leaf, which
+        is added to the list."""
+        storage, entry = array.storage, array._entry
+        if entry.__class__ is RecordedValue and entry.piece is self:
+            base_version = entry.base_version
+            intact = base_version is None or storage.version == base_version
+            if entry.storage.producer is self and intact:
+                return entry.number
+        known = self._known.get(id(array))
+        if known is not None and known[1] == storage.version and known[2] is entry:
+            return known[0]
+        if storage.producer is self and array.covers_storage:
+            return ~self._number_of(storage)
+        for i, leaf in enumerate(new):
+            if leaf.array is array:
+                return self.trace.n_values + i
+        leaf = self._new_leaf(array, entry, is_state)
+        new.append(leaf)
+        return leaf
+
+    def _number_of(self, storage: Storage) -> int:
+        for number in range(len(self._storages) - 1, -1, -1):
+            if self._storages[number]() is storage:
+                return number
+        raise AssertionError("a recorded value has no number")
+
+    def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
+        role, link = Role.CONSTANT, None
+        value = None
+        if is_state:
+            role = Role.STATE
+        elif entry.__class__ is Variable:
+            role, link = ROLE_OF_REQUEST[entry.request], entry
+        elif entry is not None and entry.piece is not self:
+            recorded = entry.storage.value
+            if entry.piece.can_differentiate(entry.number) and entry.piece.is_intact(entry):
+                role, link, value = Role.EARLIER, entry, recorded
+        if value is None:
+            value = array.value
+        device = self.context.device
+        if array._context is not self.context and value.devices() != {device}:
+            value = jax.device_put(value, device)
+        kind = leaf_kind(value.shape, value.dtype, role)
+        return NewLeaf(array, link, kind, value, array.storage.version)
+
+    def add(
+        self,
+        resolved: ResolvedCall,
+        train: bool,
+        references: Sequence[int | NewLeaf],
+        new: Sequence[NewLeaf],
+        targets: Sequence[Storage] = (),
+    ) -> list[RecordedValue]:
+        """Adds a call; callers hold the lock. Returns its outputs, in new storages or, where they
+        are given, in these.
+
+        The last assignment makes the call a part of the piece: what an interrupted one has left is
+        dropped first.
+        """
+        before = self.trace
+        key = tuple([r.kind if r.__class__ is NewLeaf else r for r in references])
+        trace = before.after(resolved, train, key)
+        if len(self._storages) != before.n_values or len(self._draws) != before.n_draws:
+            self._drop_interrupted()
+        storages = self._storages
+        for leaf in new:
+            storages.append(_dead)
+            self._leaf_arrays.append(leaf.array)
+            self._leaf_values.append(leaf.value)
+            self.leaf_entries.append(leaf.entry)
+        outputs = []
+        for i, (number, (shape, dtype)) in enumerate(
+            zip(trace.outputs, trace.output_types, strict=True)
+        ):
+            storage = targets[i] if targets else Storage(shape, dtype, producer=self)
+            storages.append(weakref.ref(storage))
+            outputs.append(RecordedValue(self, number, storage))
+        if trace.draws:
+            self._draws.append(next_key_data(self.context))
+        for i, leaf in enumerate(new):
+            self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array._entry
+        self.trace = trace
+        for storage in targets:
+            storage.defer(self)
+        return outputs
+
+    def _drop_interrupted(self) -> None:
+        trace = self.trace
+        del self._storages[trace.n_values :], self._draws[trace.n_draws :]
+        for leaves in (self._leaf_arrays, self._leaf_values, self.leaf_entries):
+            del leaves[trace.n_leaves :]
+        known = self._known.items()
+        self._known = {i: fact for i, fact in known if fact[0] < trace.n_values}
+
+    @property
+    def is_full(self) -> bool:
+        """True if no more calls should be added."""
+        return self.trace.n_calls >= MAX_CALLS
+
+    @property
+    def has_living_values(self) -> bool:
+        """True if any value has an array still."""
+        return any(reference() is not None for reference in self._storages)
+
+    # -- a pending value's producer ----------------------------------------------------------------
+
+    @property
+    def source(self) -> Producer:
+        """The piece itself: it computes."""
+        return self
+
+    def __call__(self) -> None:
+        """Computes all values that have arrays."""
+        with self.lock:
+            self.close()
+            if self.run is not None:
+                self.run.step()
+
+    def force(self) -> None:
+        """Computes all values that have arrays, and gradients that wait."""
+        with self.lock:
+            self.close()
+            if self.run is not None:
+                self.run.step.force()
+
+    # -- closing -----------------------------------------------------------------------------------
+
+    def _alive(self) -> dict[int, Storage]:
+        """The storages that wait for values, by number."""
+        alive: dict[int, Storage] = {}
+        for number, reference in enumerate(self._storages[: self.trace.n_values]):
+            storage = reference()
+            if storage is not None and storage.producer is self:
+                alive[number] = storage
+        return alive
+
+    def close(self, heads: Sequence[int] = ()) -> None:
+        """Ends recording: the values wait for one program, and can be differentiated still.
+
+        ``heads`` are values that have to be among the program's outputs.
+        """
+        if self.status is not Status.RECORDING:
+            return
+        alive = self._alive()
+        outputs = tuple(dict.fromkeys((*alive, *heads)))
+        if not outputs:
+            self._end()
+            return
+        plan = reading_plan(self.trace, outputs)
+        self.run = self._run(plan, self._output_storages(plan, alive), self._targets(plan))
+        self._note_versions(self.run)
+        self.status = Status.CLOSED
+        unregister_pending_owner(self)
+        self._let_go()
+
+    def _output_storages(self, plan: Plan, alive: Mapping[int, Storage]) -> list[Storage]:
+        """A storage for each of a program's outputs: new ones for those that nobody waits for."""
+        return [alive.get(n) or Storage(*self.trace.type_of(n)) for n in plan.outputs]
+
+    def _targets(self, plan: Plan) -> list[Any]:
+        """The arrays that gradients go to: placeholders for values of earlier pieces."""
+        entries = [self.leaf_entries[i] for i in plan.leaves]
+        return [e.grad if e.__class__ is Variable else _NOWHERE for e in entries]
+
+    def _run(
+        self, plan: Plan, outputs: list[Storage], targets: list[Any], first: Run | None = None
+    ) -> Run:
+        values, arrays = self._leaf_values, self._leaf_arrays
+        computed: dict[int, Any] = {}
+        if first is not None:
+            computed = dict(zip(first.plan.outputs, [o.value for o in first.outputs], strict=True))
+
+        def read(sources: Sequence[int], leaves: list[Any], others: Any) -> tuple[Any, ...]:
+            return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
+
+        nothing = dict.fromkeys(computed)
+        return Run(
+            plan,
+            self.context,
+            (read(plan.sources, values, computed), read(plan.state_sources, values, computed)),
+            (read(plan.sources, arrays, nothing), read(plan.state_sources, arrays, nothing)),
+            outputs,
+            targets,
+            self._draws,
+            self.lock,
+            self._training(),
+        )
+
+    def _training(self) -> Training:
+        for entry in self.leaf_entries:
+            if entry.__class__ is Variable:
+                return entry.training
+        return Training()
+
+    def _note_versions(self, run: Run) -> None:
+        """Notes the versions that the storages of values will have once they are computed."""
+        for number, storage in zip(run.plan.outputs, run.outputs, strict=True):
+            self.versions[number] = storage.version + 1
+
+    def _let_go(self) -> None:
+        """Lets go of what only recording needs, and of the leaves' contents: the run has them."""
+        self._known = {}
+        self._leaf_values = []
+        self._storages = []
+
+    def _end(self) -> None:
+        self.status = Status.USED_UP
+        unregister_pending_owner(self)
+        self._let_go()
+        self._leaf_arrays = []
+        self.leaf_entries = []
+        self.run = None
+
+    # -- gradients ---------------------------------------------------------------------------------
+
+    def reached(self, heads: Sequence[int]) -> Reached:
+        return reached(self.trace, tuple(heads))
+
+    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
+        assert self.run is not None
+        leaves = {*self.reached(sorted(heads)).leaves}
+        grads, states = self.run.vjp(heads)
+        pairs = zip(self.run.plan.leaves, grads, strict=False)
+        return Gradients([(i, grad) for i, grad in pairs if i in leaves], states)
+
+    def backward(
+        self, heads: Sequence[int], head_grads: Sequence[Any], retain: bool,
+        wanted: Mapping[Variable, Any] | None = None,
+    ) -> bool:  # fmt: skip
+        """Defers the gradients of variables for these values to the piece's program, to their
+        arrays or to those of ``wanted``; False, with nothing changed, if that cannot be: where
+        gradients go on to earlier pieces, or where it runs already."""
+        heads = tuple(heads)
+        found = reached(self.trace, heads)
+        entries = [self.leaf_entries[i] for i in found.leaves]
+        if len({*map(id, entries)}) != len(entries):
+            return False
+        if any(e.__class__ is not Variable for e in entries):
+            return False
+        chosen = found.leaves
+        if wanted is not None:
+            pairs = zip(found.leaves, entries, strict=True)
+            chosen = tuple([i for i, e in pairs if e in wanted])
+        if not retain and self.status is Status.RECORDING:
+            run = self._close_for_backward(heads, chosen, wanted)
+        else:
+            if wanted is not None:
+                return False
+            self.close(heads)
+            run = self.run
+            if run is None or {*run.plan.leaves} != {*chosen}:
+                return False
+        if any(n not in run.plan.outputs for n in heads):
+            return False
+        given = dict(zip(heads, head_grads, strict=True))
+        types = [self.trace.type_of(n) for n in run.plan.outputs]
+        pairs = zip(run.plan.outputs, types, strict=True)
+        run.step.backward(
+            [self._head(given[n], *t) if n in given else None for n, t in pairs]
+        )
+        return True
+
+    def _head(self, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """A head gradient: ones where none is given."""
+        return ones(shape, dtype, self.context) if given is None else given
+
+    def _close_for_backward(
+        self, heads: tuple[int, ...], chosen: tuple[int, ...], wanted: Any
+    ) -> Run:
+        """Ends recording: what the gradients of ``heads`` flow through is used up after them."""
+        alive = self._alive()
+        plan = backward_plan(self.trace, tuple(alive), heads, chosen)
+        first: Run | None = None
+        if isinstance(plan, Split):
+            first_plan, plan = plan
+            outputs = self._output_storages(first_plan, alive)
+            first = self._run(first_plan, outputs, self._targets(first_plan))
+        targets = self._targets(plan)
+        if wanted is not None:
+            entries = [self.leaf_entries[i] for i in plan.leaves]
+            targets = [wanted[e] for e in entries if isinstance(e, Variable)]
+        run = self._run(plan, self._output_storages(plan, alive), targets, first)
+        if first is None:
+            self._end()
+        else:
+            self.run = first
+            self._note_versions(first)
+            self.used.update(reached(self.trace, heads).values)
+            self.used.update(run.plan.outputs)
+            self.status = Status.CLOSED
+            unregister_pending_owner(self)
+            self._let_go()
+        return run
+
+    def use_up(self, heads: Sequence[int]) -> None:
+        if self.status is Status.USED_UP or self.run is None:
+            return
+        used = self.used | reached(self.trace, tuple(heads)).values
+        self.used = used
+        if used.issuperset(self.run.plan.outputs):
+            step = self.run.step
+            self._end()
+            del step
+
+
+
+_NOWHERE: Any = NDArray.from_storage(
+    Storage((), np.dtype("float32"), producer=None), 0, (), Context("cpu", 0)
+)
+
+_ones: dict[Any, Any] = {}
+_MAX_ONES = 64
+
+
+def ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
+    """An array of ones on a context's device; small ones are made once."""
+    key = shape, dtype, context.device
+    known = _ones.get(key)
+    if known is None:
+        known = filled(1, shape, dtype, context.device)
+        if known.size <= 4096:
+            if len(_ones) >= _MAX_ONES:
+                _ones.clear()
+            _ones[key] = known
+    return known

@@ -1,0 +1,81 @@
+"""Modes of a thread: recording or not, training or not, as scopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ndarray.recording import modes
+from ._tape import tape
+
+
+def is_recording() -> bool:
+    """True if calls of this thread are recorded."""
+    return modes.recording
+
+
+def is_training() -> bool:
+    """True if calls of this thread compute as in training."""
+    return modes.training
+
+
+def set_recording(is_recording: bool) -> bool:
+    """Begins or ends recording in this thread; returns whether it was recording."""
+    before = modes.recording
+    if is_recording and not before:
+        tape.forget_dead()
+    modes.set(bool(is_recording), modes.training)
+    return before
+
+
+def set_training(train_mode: bool) -> bool:
+    """Has calls of this thread compute as in training, or as in inference; returns what it was."""
+    before = modes.training
+    modes.set(modes.recording, bool(train_mode))
+    return before
+
+
+class _Scope:
+    """A context in which a thread is in other modes; it returns to those before after any
+    exception, and may be entered again while it is entered."""
+
+    def __init__(self, recording: bool | None, training: bool | None) -> None:
+        self._recording = recording
+        self._training = training
+        self._before: list[tuple[bool, bool]] = []
+
+    def __enter__(self) -> None:
+        recording, training = modes.recording, modes.training
+        self._before.append((recording, training))
+        if self._recording and not recording:
+            tape.forget_dead()
+        modes.set(
+            recording if self._recording is None else self._recording,
+            training if self._training is None else self._training,
+        )
+
+    def __exit__(self, *_: Any) -> None:
+        modes.set(*self._before.pop())
+
+
+def record(train_mode: bool = True) -> _Scope:
+    """A scope in which calls on arrays that belong to a graph are recorded, for ``backward``.
+
+    train_mode
+        whether they compute as in training.
+    """
+    return _Scope(True, bool(train_mode))
+
+
+def pause(train_mode: bool = False) -> _Scope:
+    """A scope in which nothing is recorded."""
+    return _Scope(False, bool(train_mode))
+
+
+def train_mode() -> _Scope:
+    """A scope in which calls compute as in training; recording goes on, or not, as before."""
+    return _Scope(None, True)
+
+
+def predict_mode() -> _Scope:
+    """A scope in which calls compute as in inference; recording goes on, or not, as before."""
+    return _Scope(None, False)

@@ -1,0 +1,256 @@
+"""The tape: what a thread records, on each context, and the recorder that array calls go to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..context import Context
+from ..errors import MXNetError
+from ..ndarray import NDArray
+from ..ndarray.calls import ResolvedCall, call_errors, call_of, check_inputs
+from ..ndarray.handle import Handle
+from ..ndarray.random_state import next_key, rewound_on_error
+from ..ndarray.recording import check_unrecorded, modes
+from ..ndarray.values import filled
+from ..ops.schema.traits import CALLS_PYTHON, MUTATES
+from ._immediate_piece import ImmediatePiece
+from ._piece import RecordedValue, Status
+from ._recorded_piece import NewLeaf, RecordedPiece
+
+
+class _Tape(threading.local):
+    """The pieces of a thread that calls are added to, by context."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.pieces: dict[Context, RecordedPiece] = {}
+
+    def piece(self, context: Context) -> RecordedPiece:
+        """The piece that calls on a context are added to."""
+        piece = self.pieces.get(context)
+        if piece is None or piece.status is not Status.RECORDING:
+            piece = self.pieces[context] = RecordedPiece(context, self.lock)
+        return piece
+
+    def forget_dead(self) -> None:
+        """Begins anew where no array waits for what was recorded."""
+        for context, piece in list(self.pieces.items()):
+            if piece.status is not Status.RECORDING or not piece.has_living_values:
+                del self.pieces[context]
+
+
+tape = _Tape()
+
+
+def takes(arrays: Sequence[Handle], out: Any) -> bool:
+    """True if a call is to be recorded, since one of its arrays belongs to a graph."""
+    for array in arrays:
+        if array._entry is not None:
+            return True
+    if out is None:
+        return False
+    targets = [out] if isinstance(out, Handle) else out
+    return any(isinstance(t, Handle) and t._entry is not None for t in targets)
+
+
+def record(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
+    """Records a call and returns its outputs, whose contents are pending.
+
+    MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
+    """
+    targets = _targets(resolved, arrays, out)
+    op = resolved.op
+    if not resolved.is_compiled or not op.traits.isdisjoint((CALLS_PYTHON, MUTATES)):
+        results = _compute_at_once(resolved, cls, arrays)
+        _assign(targets, results)
+    else:
+        results = _record(resolved, cls, arrays, targets)
+    if out is not None:
+        return out
+    return results[0] if len(results) == 1 else results
+
+
+def _targets(resolved: ResolvedCall, arrays: Sequence[Handle], out: Any) -> list[Handle]:
+    """The arrays that results are written to; MXNetError if one belongs to a graph."""
+    if out is None:
+        return []
+    targets = [out] if isinstance(out, Handle) else list(out)
+    for target in targets:
+        check_unrecorded(target)
+        if any(target is array for array in arrays):
+            raise _in_place()
+    return targets
+
+
+def _in_place() -> MXNetError:
+    return MXNetError(
+        "autograd",
+        "Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd",
+        hint="z = z + x",
+    )
+
+
+def _record(
+    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], targets: list[Handle]
+) -> list[Any]:
+    op, context = resolved.op, arrays[0]._context
+    train = op.train_name is None or modes.training
+    if resolved.constant_inputs:
+        _overwrite_constants(resolved, arrays)
+    if any(a._context is not context and a._entry is not None for a in arrays):
+        arrays = [a if a._context == context else record_copy(cls, a, context) for a in arrays]
+    names = op.inputs(resolved.params) if resolved.aux else ()
+    with rewound_on_error(op.key_name is not None):
+        while True:
+            piece = tape.piece(context)
+            new: list[NewLeaf] = []
+            references = [
+                piece.reference(a, new, bool(names) and train and names[k] in resolved.aux)
+                for k, a in enumerate(arrays)
+            ]
+            with piece.lock:
+                if piece.status is not Status.RECORDING:  # somebody has read one of its values
+                    continue
+                covered = all(t.covers_storage for t in targets)
+                storages = [t.storage for t in targets] if covered else ()
+                outputs = piece.add(resolved, train, references, new, storages)
+            break
+    if piece.is_full:
+        with piece.lock:
+            piece.close()
+    if targets and covered:
+        for target, entry in zip(targets, outputs, strict=True):
+            target._entry = entry
+        return targets
+    results = []
+    for entry in outputs:
+        array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
+        array._entry = entry
+        results.append(array)
+    _assign(targets, results)
+    return results
+
+
+def _assign(targets: Sequence[Handle], results: Sequence[Handle]) -> None:
+    """Writes results into parts of other arrays, which do not become a part of the graph."""
+    for target, result in zip(targets, results, strict=bool(targets)):
+        target.assign(result.value, shared=True)
+
+
+def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> None:
+    """Overwrites the inputs that MXNet overwrites when the operator runs (gamma, fix_gamma)."""
+    names = resolved.op.inputs(resolved.params)
+    for name, number in resolved.constant_inputs.items():
+        array = arrays[names.index(name)]
+        entry: Any = array._entry
+        known = _constants.get(id(array.storage))
+        if known is None or array.storage.current is not known:
+            value = filled(number, array._shape, array.storage.dtype, array._context.device)
+            if entry.__class__ is not RecordedValue:
+                array.assign(value, shared=True)
+
+
+_constants: dict[int, Any] = {}
+
+
+def _compute_at_once(
+    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]
+) -> list[Any]:
+    """Computes a call now, and records it as a piece of its own."""
+    op, p = resolved.op, resolved.params
+    context = arrays[0]._context
+    values = [jax.device_put(a.value, context.device) for a in arrays]
+    check_inputs(op, p, arrays)
+    key = next_key(context) if op.key_name is not None else None
+    floating = [i for i, x in enumerate(values) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    train = modes.training
+    kinds: list[Any] = []
+
+    def function(*differentiated: Any) -> tuple[Any, ...]:
+        inputs = list(values)
+        for i, x in zip(floating, differentiated, strict=True):
+            inputs[i] = x
+        results = op.apply(p, inputs, key=key, train=train)
+        kinds[:] = [jnp.issubdtype(r.dtype, jnp.inexact) for r in results]
+        exact = tuple(r for r, inexact in zip(results, kinds, strict=True) if not inexact)
+        return tuple(r for r, inexact in zip(results, kinds, strict=True) if inexact), exact
+
+    with jax.enable_x64(True), call_errors(op, p, arrays):
+        inexact, vjp, exact = jax.vjp(function, *[values[i] for i in floating], has_aux=True)
+    parts = iter(inexact), iter(exact)
+    results = [next(parts[0] if is_inexact else parts[1]) for is_inexact in kinds]
+    inputs = dict(zip(op.inputs(p), arrays, strict=False))
+    for name, value in zip(resolved.aux, results[len(results) - len(resolved.aux) :], strict=True):
+        inputs[name].assign(value)
+    visible = results[: resolved.n_visible]
+    outputs = [cls.from_jax(value, context, shared=True) for value in visible]
+
+    def backward(heads: Sequence[Any]) -> Sequence[Any]:
+        given = [*heads, *[None] * (len(results) - len(heads))]
+        with jax.enable_x64(True):
+            cotangents = tuple(
+                jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)
+                for r, head, is_inexact in zip(results, given, kinds, strict=True)
+                if is_inexact
+            )
+            grads = dict(zip(floating, vjp(cotangents), strict=True))
+        return [
+            grads[i] if i in grads else jnp.zeros(x.shape, x.dtype) for i, x in enumerate(values)
+        ]
+
+    ImmediatePiece(arrays, outputs, backward)
+    return outputs
+
+
+def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
+    """A copy of an array on another context; its gradient is copied back."""
+    source = array._context.device
+    copy = cls.from_jax(
+        jax.device_put(array.value, context.device, may_alias=False), context, shared=False
+    )
+    ImmediatePiece([array], [copy], lambda heads: [jax.device_put(heads[0], source)])
+    return copy
+
+
+class TapeRecorder:
+    """The recorder of array calls."""
+
+    takes = staticmethod(takes)
+    record = staticmethod(record)
+    record_copy = staticmethod(record_copy)
+
+    @staticmethod
+    def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:
+        """Lets a view belong to the graph as the result of calls."""
+        result = array
+        for resolved in calls:
+            (result,) = _record(resolved, NDArray, [result], [])
+        entry: Any = result._entry
+        base = array.storage
+        version = None if isinstance(base.producer, RecordedPiece) else base.version
+        view._entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
+
+    @staticmethod
+    def record_write(array: Handle, value: Handle, covers: bool) -> None:
+        """Records that an array's contents become those of a value: MXNetError for a part."""
+        if not covers:
+            raise _in_place()
+        if value._shape != array._shape:
+            value = record(call_of("broadcast_to", {"shape": array._shape}), NDArray, [value], None)
+        if value.storage.dtype != array.storage.dtype:
+            value = record(call_of("Cast", {"dtype": array.dtype_name}), NDArray, [value], None)
+        record(call_of("_copy", {}), NDArray, [value], array)
+
+    @staticmethod
+    def backward(
+        heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
+    ) -> None:
+        """See :func:`executorkit.autograd.backward`."""
+        from ._backward import backward
+
+        backward(heads, head_grads, retain_graph, train_mode)

@@ -1,0 +1,228 @@
+"""Traces: sequences of recorded calls, in a tree in which equal sequences are one state.
+
+A loop records the same calls at every step. So recording does not build a graph: each call moves
+from one state of the tree to the next by one look-up, and shapes, graphs and programs are found at
+the states. The key of a call holds what it computes and where its inputs come from: values of the
+same trace by their numbers, or new leaves by shape, dtype and role.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from ..lowering import call_results
+from ..ndarray.calls import ResolvedCall, call_errors, check_inputs
+from ..ops import OpDef
+
+#: Shape and dtype.
+ArrayType = tuple[tuple[int, ...], np.dtype]
+
+#: Maximum number of calls of a trace. A longer one is cut.
+MAX_CALLS = 4096
+#: Maximum number of states; one more and the tree begins anew.
+_MAX_STATES = 65_536
+
+
+class Role(Enum):
+    """The part that a leaf plays in gradients."""
+
+    CONSTANT = "no gradient"
+    WRITE = "a variable whose gradient is written"
+    ADD = "a variable whose gradient is added"
+    NULL = "a variable without a gradient"
+    STATE = "an auxiliary state"
+    EARLIER = "a value of an earlier piece that can be differentiated"
+
+
+#: Roles of the leaves that gradients are computed for.
+DIFFERENTIATED = frozenset({Role.WRITE, Role.ADD, Role.EARLIER})
+ROLE_OF_REQUEST = {"write": Role.WRITE, "add": Role.ADD, "null": Role.NULL}
+
+
+class LeafKind:
+    """Shape, dtype and role of a leaf; there is one object for each."""
+
+    __slots__ = ("dtype", "role", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype, role: Role) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.role = role
+
+
+#: Held where traces in a row share a list.
+_lock = threading.Lock()
+#: The kind of a leaf.
+leaf_kind = lru_cache(maxsize=None)(LeafKind)
+
+
+class Trace:
+    """A sequence of recorded calls: a state of the tree. Values are numbered, leaves too.
+
+    parent
+        the trace without its last call; None for that without calls.
+    resolved
+        the last call; None for the trace without calls.
+    op
+        its operator, in the mode in which it was recorded.
+    leaves
+        the kinds of its new leaves, whose numbers come first.
+    inputs
+        the numbers of its inputs. ``~n`` is value n as a constant: an array without an entry.
+    outputs, output_types
+        the numbers of its visible outputs, and their shapes and dtypes.
+    draws
+        whether it draws random numbers.
+    n_values, n_leaves, n_calls, n_draws
+        numbers of values, of leaves, of calls, and of those that draw.
+    plans
+        what is known about how to run it; see ``_plan``.
+    """
+
+    __slots__ = (
+        "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves", "n_values", "next",
+        "op", "output_types", "outputs", "parent", "plans", "resolved",
+    )  # fmt: skip
+
+    op: OpDef
+    resolved: ResolvedCall
+    inputs: tuple[int, ...]
+    outputs: range
+    output_types: tuple[ArrayType, ...]
+
+    def __init__(self) -> None:
+        self.parent: Trace | None = None
+        self.next: dict[Any, Trace] = {}
+        self.plans: dict[Any, Any] = {}
+        self.leaves: tuple[LeafKind, ...] = ()
+        self.draws = False
+        self.n_values = self.n_leaves = self.n_calls = self.n_draws = 0
+        #: Shapes and dtypes of all values, perhaps followed by others: traces in a row share it.
+        self._types: list[ArrayType] = []
+
+    def _extended(
+        self, resolved: ResolvedCall, train: bool, references: Sequence[int | LeafKind]
+    ) -> Trace:
+        """The trace with a call that was not recorded here before."""
+        trace, p = Trace(), resolved.params
+        trace.parent, trace.resolved = self, resolved
+        trace.op = op = resolved.op if train else in_inference(resolved.op)
+        leaves = [r for r in references if r.__class__ is LeafKind]
+        numbers = iter(range(self.n_values, self.n_values + len(leaves)))
+        trace.leaves = tuple(leaves)
+        trace.inputs = tuple([next(numbers) if r in leaves else r for r in references])
+        new_types = [(leaf.shape, leaf.dtype) for leaf in leaves]
+        types = [*self._types[: self.n_values], *new_types]
+        inputs = [types[n if n >= 0 else ~n] for n in trace.inputs]
+        described = [jax.ShapeDtypeStruct(*t) for t in inputs]
+        check_inputs(op, p, described)
+        with call_errors(op, p, described):
+            results = call_results(op, p, inputs)
+        trace.output_types = tuple(results[: resolved.n_visible])
+        first = self.n_values + len(leaves)
+        trace.outputs = range(first, first + resolved.n_visible)
+        trace.n_values = trace.outputs.stop
+        trace.n_leaves = self.n_leaves + len(leaves)
+        trace.n_calls = self.n_calls + 1
+        trace.draws = op.uses_rng(p, train)
+        trace.n_draws = self.n_draws + trace.draws
+        with _lock:
+            shared = len(self._types) == self.n_values
+            trace._types = self._types if shared else self._types[: self.n_values]
+            trace._types += [*new_types, *trace.output_types]
+        return trace
+
+    @property
+    def calls(self) -> list[Trace]:
+        """The calls, each as the trace that it ends, in the order in which they were recorded."""
+        calls: list[Trace] = []
+        trace: Trace = self
+        while trace.parent is not None:
+            calls.append(trace)
+            trace = trace.parent
+        return calls[::-1]
+
+    @property
+    def leaf_numbers(self) -> list[int]:
+        """The numbers of all leaves."""
+        numbers: list[int] = []
+        for call in self.calls:
+            numbers += range(call.outputs.start - len(call.leaves), call.outputs.start)
+        return numbers
+
+    @property
+    def all_leaves(self) -> list[LeafKind]:
+        """The kinds of all leaves."""
+        return [leaf for call in self.calls for leaf in call.leaves]
+
+    def type_of(self, number: int) -> ArrayType:
+        """Shape and dtype of a value."""
+        return self._types[number]
+
+    def after(
+        self, resolved: ResolvedCall, train: bool, references: tuple[int | LeafKind, ...]
+    ) -> Trace:
+        """The trace with one more call: one look-up if it has been recorded before.
+
+        MXNetError for inputs that do not fit.
+        """
+        key = (resolved, train, *references)
+        trace = self.next.get(key)
+        if trace is None:
+            trace = self._extended(resolved, train, references)
+            _count_state()
+            self.next[key] = trace
+        return trace
+
+
+class _Tree(NamedTuple):
+    """All traces: the one without calls, and the number of the others, in a list."""
+
+    root: Trace
+    count: list[int]
+
+
+_trees = [_Tree(Trace(), [0])]
+
+
+def empty_trace() -> Trace:
+    """The trace without calls."""
+    return _trees[0].root
+
+
+def _count_state() -> None:
+    count = _trees[0].count
+    count[0] += 1
+    if count[0] > _MAX_STATES:
+        forget_traces()
+
+
+def forget_traces() -> None:
+    """Begins with an empty tree; traces that are being recorded go on."""
+    _trees[0] = _Tree(Trace(), [0])
+
+
+@lru_cache(maxsize=512)
+def in_inference(op: OpDef) -> OpDef:
+    """An operator that computes as in inference, in programs of training too: its states are
+    arguments like others."""
+    name = op.train_name
+    if name is None:
+        return op
+
+    def fn(*arrays: Any, **keywords: Any) -> Any:
+        results = op.fn(*arrays, **keywords, **{name: False})
+        return results
+
+    return replace(
+        op, fn=fn, train_name=None, aux=(), _aux=None,
+        _uses_rng=lambda p, train: op.uses_rng(p, False),
+    )  # fmt: skip

@@ -1,0 +1,199 @@
+"""Calls of operators on arrays: their attributes, and all that follows from these.
+
+Numbers that change from call to call (a scalar operand, a learning rate) are passed as values where
+the operator allows it, so that a decaying rate compiles nothing.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
+from ..ops import OpDef, Params, lookup
+from ..ops.schema.attrs import to_text
+from ..ops.schema.channels_last import layout_elementwise
+from ..ops.schema.inference import ShapeFacts, TypeFacts
+from ..ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
+from .handle import Handle
+
+#: Errors raised when Python code asks for a value that is only traced.
+NEEDS_VALUES_ERRORS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
+#: Attributes that are passed as values to operators on floating arrays.
+DYNAMIC = frozenset(
+    {"scalar", "lr", "wd", "rescale_grad", "t"}
+    | {"lrs", "wds", "etas", "learning_rates", "step_count"}
+)
+
+
+class ResolvedCall:
+    """An operator with its attributes, and all that a call of it has to know about them.
+
+    key, train_key
+        of its jitted functions in the cache, for inference and for training, but for the device of
+        a call without arrays.
+    n_visible
+        number of outputs that a call returns.
+    is_plain
+        whether a call has no effect but its results, and draws no random numbers.
+    is_compiled
+        whether it runs compiled: False for an operator that needs the values of its inputs, and
+        for one of a user's that was found to need a value which a trace does not have.
+    texts
+        the attributes as they were given.
+    output_shapes
+        of a plain call that computes each element for itself: the shapes of its results for those
+        of arrays that are not empty, None where they do not fit. None for other calls.
+    """
+
+    __slots__ = (
+        "aux", "constant_inputs", "is_compiled", "is_plain", "key", "n_visible", "op",
+        "output_shapes", "params", "texts", "train_key",
+    )  # fmt: skip
+
+    def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
+        self.op = op
+        self.params = _parsed(op, texts)
+        self.texts = texts
+        self.key = op, self.params.key, dynamic, False, None
+        self.train_key = self.key
+        if op.train_name is not None:
+            self.train_key = op, self.params.key, dynamic, True, None
+        self.n_visible = op.visible(self.params)
+        self.aux = op.aux_of(self.params)
+        self.constant_inputs = op.constant_inputs(self.params)
+        self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
+        self.is_compiled = NEEDS_VALUES not in op.traits
+        self.output_shapes = None
+        if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
+            self.output_shapes = partial(op.output_shapes, self.params)
+
+
+#: Calls with equal texts share what follows from them.
+resolve = lru_cache(maxsize=4096)(ResolvedCall)
+
+
+def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
+    """The call of an operator on arrays, if :func:`run_plain` can run it: None if it has other
+    effects, or attributes that are passed as values."""
+    if not attrs.keys().isdisjoint(DYNAMIC):
+        return None
+    resolved = with_constants(op, attrs)
+    return resolved if resolved.is_plain and resolved.is_compiled else None
+
+
+def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:
+    """The call with all attributes as constants."""
+    return resolve(op, _as_texts(attrs), ())
+
+
+def call_of(name: str, attrs: Mapping[str, Any]) -> ResolvedCall:
+    """The call of the operator that MXNet calls ``name``, with all attributes as constants."""
+    op = lookup(name)
+    assert op is not None, name
+    return with_constants(op, attrs)
+
+
+def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple([(k, to_text(v)) for k, v in attrs.items()])
+
+
+def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
+    """Applies the operator's own rules to the inputs; their errors name the input that is wrong."""
+    names = op.inputs(p)
+    if len(names) != len(arrays):
+        raise MXNetError(
+            f"operator {op.name}",
+            f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
+            f"got {len(arrays)}",
+        )
+    outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
+    try:
+        op.infer_type(TypeFacts(op.name, _dtypes(names, arrays) | outputs), p)
+        if op.infer_shape is not None:
+            op.infer_shape(ShapeFacts(op.name, _shapes(names, arrays) | outputs), p)
+    except (ShapeError, DTypeError) as error:
+        problem, because, *_ = (*error.args, None)
+        raise type(error)(
+            explain(
+                f"operator {op.name}",
+                str(problem),
+                because=because,
+                given_by=describe_inputs(op, p, arrays),
+            )
+        ) from None
+
+
+@contextmanager
+def call_errors(op: OpDef, p: Params, arrays: Sequence[Any]) -> Iterator[None]:
+    """Errors of an operator's function name the operator and its inputs."""
+    try:
+        yield
+    except NEEDS_VALUES_ERRORS:
+        raise
+    except MXNetError as error:
+        error.add_note(f"in operator {op.name}: {describe_inputs(op, p, arrays)}")
+        raise
+    except (TypeError, ValueError) as error:
+        given_by = describe_inputs(op, p, arrays)
+        raise ShapeError(f"operator {op.name}", str(error), given_by=given_by) from error
+
+
+def _dtypes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
+
+
+def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    return {n: a.shape for n, a in zip(names, arrays, strict=True)}
+
+
+def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
+    """Names, dtypes and shapes of the inputs, for messages."""
+    names = op.inputs(p)
+    names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
+    return ", ".join(
+        f"{n} {a.dtype.name}{tuple(a.shape)}" for n, a in zip(names, arrays, strict=True)
+    )
+
+
+def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
+    """The parsed attributes of a call; calls with equal texts share them."""
+    return _parsed(op, _as_texts(attrs))
+
+
+def split_numbers(
+    op: OpDef, attrs: Mapping[str, Any], arrays: Sequence[Handle]
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
+    """Attributes as texts (the key under which they are parsed once), and the dynamic ones as
+    values."""
+    if (
+        attrs.keys().isdisjoint(DYNAMIC)
+        or NEEDS_NUMBERS in op.traits
+        or not all(is_floating(a.storage.dtype) for a in arrays)
+    ):
+        return _as_texts(attrs), ()
+    texts, dynamic = [], []
+    for k, v in attrs.items():
+        if k in DYNAMIC and k in op.attrs and isinstance(v, int | float):
+            dynamic.append((k, float(v) if op.attrs[k].annotation is float else v))
+            texts.append((k, "1"))
+        elif k in DYNAMIC and k in op.attrs and isinstance(v, list | tuple):
+            dynamic.append((k, tuple(v)))
+            texts.append((k, to_text([1] * len(v))))
+        else:
+            texts.append((k, to_text(v)))
+    return tuple(texts), tuple(dynamic)
+
+
+@lru_cache(maxsize=64)
+def is_floating(dtype: Any) -> bool:
+    """True for dtypes of real and complex numbers."""
+    return jnp.issubdtype(dtype, jnp.floating)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(op: OpDef, texts: tuple[tuple[str, str], ...]) -> Params:
+    return op.parse(dict(texts))

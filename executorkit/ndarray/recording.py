@@ -1,0 +1,133 @@
+"""The modes of imperative calls, and what arrays know of recorded graphs.
+
+A thread records, or does not, and computes as in training, or as in inference. Under ``record()``
+calls on arrays that belong to a graph go to a :class:`Recorder`, which a layer above installs. An
+array belongs to a graph by its *entry*: a :class:`Variable` that gradients are computed for, or a
+value of a recorded call. Entries belong to handles: another handle on the same elements has none.
+"""
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ..context import Context
+from ..errors import MXNetError, UnknownNameError
+from ..program import Training
+from .handle import Handle
+
+
+class Modes(threading.local):
+    """The modes of the present thread.
+
+    active
+        whether it is in any other mode than the usual one: eager calls look at this alone.
+    recording, training
+        whether calls are recorded, and whether they compute as in training.
+    """
+
+    active = False
+    recording = False
+    training = False
+
+    def set(self, recording: bool, training: bool) -> None:
+        """Enters modes."""
+        self.active = True  # an exception between these leaves only a slower thread
+        self.recording = recording
+        self.training = training
+        self.active = recording or training
+
+
+modes = Modes()
+
+
+class Variable:
+    """An array that gradients are computed for.
+
+    grad
+        the array that gradients are written to.
+    request
+        'write', 'add' or 'null'.
+    is_fresh
+        whether a backward has reached it since somebody has set that to False.
+    training
+        the training that it belongs to, by which first steps are interpreted.
+    """
+
+    __slots__ = ("__weakref__", "grad", "is_fresh", "request", "training")
+
+    def __init__(self, grad: Handle, request: str) -> None:
+        self.grad = grad
+        self.request = request
+        self.is_fresh = False
+        self.training = Training()
+
+
+#: What a gradient may do to the array that it goes to.
+REQUESTS = ("write", "add", "null")
+
+
+def mark(array: Handle, grad: Handle, request: str) -> None:
+    """Makes an array a variable."""
+    if request not in REQUESTS:
+        problem = f"grad_req is {request!r}, expected {', '.join(map(repr, REQUESTS))}"
+        raise UnknownNameError("attach_grad", problem)
+    array._entry = Variable(grad, request)
+
+
+class Recorder(Protocol):
+    """The layer that records calls."""
+
+    def takes(self, arrays: Sequence[Handle], out: Any) -> bool:
+        """True if a call on these arrays is to be recorded, since one belongs to a graph."""
+        ...
+
+    def record(self, resolved: Any, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
+        """Records a resolved call, and returns its outputs, whose contents are pending."""
+        ...
+
+    def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
+        """Lets ``view``, which shows elements of ``array``, belong to the graph as the result of
+        resolved calls, one after the other."""
+        ...
+
+    def record_copy(self, cls: type[Handle], array: Handle, context: Context) -> Any:
+        """Records the copy of an array to another context, and returns it."""
+        ...
+
+    def record_write(self, array: Handle, value: Handle, covers: bool) -> None:
+        """Records that the contents of an array, or of a part of it, become those of a value."""
+        ...
+
+    def backward(
+        self,
+        heads: Sequence[Handle],
+        head_grads: Sequence[Any],
+        retain_graph: bool,
+        train_mode: bool,
+    ) -> None:
+        """Computes the gradients of the variables that heads were computed from."""
+        ...
+
+
+def check_unrecorded(array: Handle) -> None:
+    """MXNetError if an array belongs to a graph, so that nothing may be written to it now."""
+    if array._entry is not None:
+        raise MXNetError(
+            "autograd",
+            "Assigning to NDArrays that are already in a computational graph will cause undefined "
+            "behavior when evaluating gradients",
+            hint="write outside autograd.record(), inside autograd.pause(), or to a copy",
+        )
+
+
+_recorders: list[Recorder] = []
+
+
+def install_recorder(recorder: Recorder) -> None:
+    """Has calls recorded by ``recorder`` from now on."""
+    _recorders[:] = [recorder]
+
+
+def recorder() -> Recorder:
+    """The installed recorder."""
+    return _recorders[0]
