@@ -28,7 +28,6 @@ _GLUON = (
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
     "contrib.amp": "compute_dtype='bfloat16' of Module and simple_bind",
-    "contrib.autograd": _GRADIENTS,
     "cython": "nothing: there is no extension to build",
     **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
     **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),

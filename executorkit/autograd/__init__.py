@@ -1,15 +1,22 @@
 """``mx.autograd``: gradients of what array calls compute under ``record()``.
 
-    x = mx.nd.array([1.0, 2.0])
-    x.attach_grad()
-    with mx.autograd.record():
-        y = x * x
-    y.backward()
-    x.grad  # [2, 4]
+x = mx.nd.array([1.0, 2.0])
+x.attach_grad()
+with mx.autograd.record():
+    y = x * x
+y.backward()
+x.grad  # [2, 4]
 """
 
 from ..ndarray.recording import install_recorder as _install_recorder
-from ._functions import backward as backward, mark_variables as mark_variables
+from ._function import Function as Function
+from ._function import Function as Function
+from ._functions import (
+    backward as backward,
+    get_symbol as get_symbol,
+    grad as grad,
+    mark_variables as mark_variables,
+)
 from ._scopes import (
     is_recording as is_recording,
     is_training as is_training,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from ..errors import InputTypeError, MXNetError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
-from ..ndarray.recording import Variable
+from ..ndarray.recording import Variable, modes
 from ..ndarray.rollback import complete
+from ..ndarray.storage import Storage
 from ..program import small_jit
 from ._immediate_piece import takes_gradient
 from ._piece import Piece, RecordedValue, Status
@@ -28,10 +28,7 @@ def _sum(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def backward(
-    heads: Sequence[Handle],
-    head_grads: Sequence[Any],
-    retain_graph: bool,
-    train_mode: bool = True,
+    heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool = True
 ) -> None:
     """Writes the gradients of variables for these heads; see the package's function."""
     values = checked_heads(heads, head_grads)
@@ -70,9 +67,7 @@ def _on(value: Any, target: Handle) -> Any:
     return value if value.dtype == target.storage.dtype else value.astype(target.storage.dtype)
 
 
-def _deferred(
-    piece: RecordedPiece, values: Sequence[Head], retain: bool, wanted: Any
-) -> bool:
+def _deferred(piece: RecordedPiece, values: Sequence[Head], retain: bool, wanted: Any) -> bool:
     """Defers the gradients to the program of the one piece that they need, if that can be."""
     numbers = [value.number for value, _ in values]
     if len({*numbers}) != len(numbers):
@@ -84,7 +79,7 @@ def _deferred(
             raise _not_in_graph()
         if not piece.backward(numbers, [head for _, head in values], retain, wanted):
             return False
-        for variable in variables:
+        for variable in variables if wanted is None else ():
             if isinstance(variable, Variable):
                 variable.is_fresh = True
         if not retain:
@@ -92,7 +87,9 @@ def _deferred(
         return True
 
 
-def checked_heads(heads: Sequence[Handle], head_grads: Sequence[Any]) -> list[Head]:
+def checked_heads(
+    heads: Sequence[Handle], head_grads: Sequence[Any], write_leaves: bool = True
+) -> list[Head]:
     """The values that heads are, with their head gradients.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
@@ -105,7 +102,8 @@ def checked_heads(heads: Sequence[Handle], head_grads: Sequence[Any]) -> list[He
             raise InputTypeError("autograd.backward: heads", problem)
         entry: Any = head._entry
         if entry.__class__ is Variable:
-            _write_leaf(entry, head, grad)
+            if write_leaves:
+                _write_leaf(entry, head, grad)
             requires = requires or entry.request != "null"
             continue
         if entry is None or not entry.piece.can_differentiate(entry.number):
@@ -169,27 +167,70 @@ def gradients(
     values: Sequence[Head],
 ) -> tuple[dict[Variable, Any], list[tuple[NDArray, Any]], list[tuple[Piece, list[int]]]]:
     """The gradients of all variables for head gradients, the auxiliary states that change, and the
-    values of pieces that were passed. Stores nothing.
-
-    Goes from later pieces to earlier ones.
-    """
-    waiting: dict[Piece, dict[int, Any]] = {}
-    sums: dict[Variable, Any] = {}
+    values of pieces that were passed. Stores nothing."""
     states: list[tuple[NDArray, Any]] = []
-    passed: list[tuple[Piece, list[int]]] = []
 
-    def add(to: dict[Any, Any], key: Any, value: Any) -> None:
-        to[key] = _sum(to[key], value) if key in to else value
+    def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+        computed = piece.gradients(heads)
+        states.extend(computed.states)
+        return computed.leaves
 
-    for value, head in values:
+    given = [(v, _head_of(v) if head is None else head) for v, head in _closed(values)]
+    sums, passed = _reverse(given, of_piece, _sum)
+    return sums, states, passed
+
+
+def recorded_gradients(values: Sequence[Head]) -> dict[Variable, NDArray]:
+    """:func:`gradients` as recorded values, which can be differentiated again."""
+
+    def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+        return piece.recorded_gradients(heads)
+
+    def add(x: NDArray, y: NDArray) -> NDArray:
+        return x + y
+
+    given = []
+    for value, head in _closed(values):
+        context = value.piece.context
+        head = NDArray.from_jax(_head_of(value) if head is None else head, context)
+        given.append((value, head))
+    before = modes.recording, modes.training
+    modes.set(True, before[1])
+    try:
+        return _reverse(given, of_piece, add)[0]
+    finally:
+        modes.set(*before)
+
+
+def _closed(values: Sequence[Head]) -> Sequence[Head]:
+    """Closes the pieces of values: nothing is added to them any more."""
+    for value, _ in values:
         if isinstance(value.piece, RecordedPiece):
             with value.piece.lock:
                 value.piece.close([v.number for v, _ in values if v.piece is value.piece])
-        if head is None:
-            storage = value.storage
-            device = next(iter(storage.value.devices()))
-            with jax.enable_x64(True):
-                head = jax.device_put(np.ones(storage.shape, storage.dtype), device)
+    return values
+
+
+def _head_of(value: RecordedValue) -> Any:
+    """The head gradient where none is given: ones."""
+    return ones(value.storage.shape, value.storage.dtype, value.piece.context)
+
+
+def _reverse(
+    values: Sequence[tuple[RecordedValue, Any]],
+    of_piece: Callable[[Piece, dict[int, Any]], Sequence[tuple[int, Any]]],
+    add_up: Callable[[Any, Any], Any],
+) -> tuple[dict[Variable, Any], list[tuple[Piece, list[int]]]]:
+    """The sums of gradients by variable, and the values of pieces that were passed, from later
+    pieces to earlier ones."""
+    waiting: dict[Piece, dict[int, Any]] = {}
+    sums: dict[Variable, Any] = {}
+    passed: list[tuple[Piece, list[int]]] = []
+
+    def add(to: dict[Any, Any], key: Any, value: Any) -> None:
+        to[key] = add_up(to[key], value) if key in to else value
+
+    for value, head in values:
         add(waiting.setdefault(value.piece, {}), value.number, head)
     while waiting:
         piece = max(waiting, key=lambda p: p.number)
@@ -199,16 +240,82 @@ def gradients(
             if piece.status is Status.USED_UP or not piece.used.isdisjoint(found.values):
                 raise _not_in_graph()
             entries = piece.leaf_entries
-            computed = piece.gradients(heads)
+            computed = of_piece(piece, heads)
         passed.append((piece, sorted(heads)))
-        states += computed.states
-        for i, grad in computed.leaves:
+        for i, grad in computed:
             entry = entries[i]
             if isinstance(entry, Variable):
                 if entry.request != "null":
                     add(sums, entry, grad)
             elif entry is not None:
                 add(waiting.setdefault(entry.piece, {}), entry.number, grad)
-    return sums, states, passed
+    return sums, passed
 
 
+def grad(
+    heads: Sequence[Handle],
+    variables: Sequence[Handle],
+    head_grads: Sequence[Any],
+    retain_graph: bool,
+    create_graph: bool,
+) -> list[Any]:
+    """See the package's function."""
+    wanted = [_wanted(i, x) for i, x in enumerate(variables, 1)]
+    values = checked_heads(heads, head_grads, write_leaves=False)
+    if create_graph:
+        sums = recorded_gradients(values)
+        _check_reached(wanted, sums)
+        return [sums[variable] for variable in wanted]
+    pieces = {id(value.piece): value.piece for value, _ in values}
+    targets = {v: _empty_like(x) for v, x in zip(wanted, variables, strict=True)}
+    if len(pieces) == 1 and not retain_graph:
+        (piece,) = pieces.values()
+        if isinstance(piece, RecordedPiece):
+            numbers = tuple([v.number for v, _ in values])
+            with piece.lock:
+                entries = [piece.leaf_entries[i] for i in piece.reached(numbers).leaves]
+            if all(isinstance(e, Variable) for e in entries):
+                _check_reached(wanted, entries)
+                if _deferred(piece, values, retain_graph, targets):
+                    return [targets[variable] for variable in wanted]
+    sums, states, used = gradients(values)
+    _check_reached(wanted, sums)
+
+    def store() -> None:
+        for array, contents in states:
+            array.assign(contents)
+        for variable, target in targets.items():
+            target.assign(_on(sums[variable], target))
+
+    complete(store)
+    if not retain_graph:
+        for piece, numbers in used:
+            piece.use_up(numbers)
+    return [targets[variable] for variable in wanted]
+
+
+def _empty_like(array: Handle) -> Any:
+    storage = Storage(array._shape, array.storage.dtype)
+    return array.from_storage(storage, 0, array._shape, array._context)
+
+
+def _wanted(position: int, array: Handle) -> Variable:
+    entry: Any = array._entry
+    if entry.__class__ is not Variable or entry.request == "null":
+        raise MXNetError(
+            "autograd.grad",
+            f"Cannot differentiate with respect to the {position}-th variable because it does not "
+            "require gradient.",
+            hint="attach_grad() before autograd.record()",
+        )
+    return entry
+
+
+def _check_reached(wanted: Sequence[Variable], found: Collection[Any]) -> None:
+    for position, variable in enumerate(wanted, 1):
+        if variable not in found:
+            raise MXNetError(
+                "autograd.grad",
+                f"Cannot differentiate with respect to the {position}-th variable because it is "
+                "unreachable from the outputs.",
+            )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, MXNetError
 from ..ndarray import NDArray
-from ..ndarray.recording import mark, recorder
+from ..ndarray.recording import Variable, mark, recorder
+from ..symbol import Symbol
+from ._backward import grad as gradients_by
+from ._recorded_symbol import Names, recorded_entry
 
 
 def _listed(arrays: Any) -> list[Any]:
@@ -47,3 +50,47 @@ def backward(
         problem = f"{len(grads)} head gradients for {len(heads)} heads"
         raise ArgumentValueError("autograd.backward", problem)
     recorder().backward(heads, grads, retain_graph, train_mode)
+
+
+def grad(
+    heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None,
+    create_graph: bool = False, train_mode: bool = True,
+) -> list[NDArray]:  # fmt: skip
+    """The gradients of heads by variables, as new arrays; ``variables``' own are not touched.
+
+    heads, head_grads, train_mode
+        as for :func:`backward`.
+    variables
+        NDArrays with ``attach_grad``, one or a list of them.
+    retain_graph
+        whether the graph can be differentiated again; by default as ``create_graph``.
+    create_graph
+        whether the gradients are recorded, to be differentiated themselves, any number of times.
+        (MXNet serves a few dozen operators; here there is no limit.)
+
+    Returns a list, also for one variable. MXNetError for one that heads do not depend on.
+    """
+    heads, variables = _listed(heads), _listed(variables)
+    grads = [None] * len(heads) if head_grads is None else _listed(head_grads)
+    if len(grads) != len(heads):
+        problem = f"{len(grads)} head gradients for {len(heads)} heads"
+        raise ArgumentValueError("autograd.grad", problem)
+    retains = create_graph if retain_graph is None else retain_graph
+    return gradients_by(heads, variables, grads, bool(retains), bool(create_graph))
+
+
+def get_symbol(x: NDArray) -> Symbol:
+    """The recorded calls that an array was computed by, as a symbol.
+
+    Its arguments are called ``var0`` where they are variables, ``null1`` where they are constants,
+    its nodes ``node_0``: MXNet's numbers count all that a process has recorded.
+    MXNetError for an array that belongs to no graph.
+    """
+    entry: Any = x._entry
+    names = Names()
+    if isinstance(entry, Variable):
+        return Symbol([(names.variable(entry), 0)])
+    if entry is None or not entry.piece.can_differentiate(entry.number):
+        problem = "NDArray is not part of a computation graph"
+        raise MXNetError("autograd.get_symbol", problem, hint="record it: autograd.record()")
+    return Symbol([recorded_entry(entry, names)])

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..errors import MXNetError
+from ..ndarray import NDArray
 from ..ndarray.handle import Handle
 from ..ndarray.recording import Variable
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
@@ -23,7 +25,7 @@ class ImmediatePiece(Piece):
     def __init__(
         self, inputs: Sequence[Handle], outputs: Sequence[Handle], backward: Backward
     ) -> None:
-        super().__init__(threading.RLock())
+        super().__init__(outputs[0]._context, threading.RLock())
         self._backward: Backward | None = backward
         self._n_outputs = len(outputs)
         self.leaf_entries = [differentiable(x) for x in inputs]
@@ -45,6 +47,13 @@ class ImmediatePiece(Piece):
                 for i, entry in enumerate(self.leaf_entries)
                 if takes_gradient(entry) and grads[i] is not None
             ]
+        )
+
+    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
+        raise MXNetError(
+            "autograd.grad: create_graph",
+            "a graph with a Function, or with an operator whose result has a shape that depends on "
+            "values, can be differentiated once",
         )
 
     def use_up(self, heads: Sequence[int]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray.recording import Variable
 from ..ndarray.storage import Storage
@@ -74,6 +75,8 @@ class Piece(ABC):
 
     number
         later pieces have larger ones.
+    context
+        the context of its values.
     status
         see :class:`Status`.
     leaf_entries
@@ -86,9 +89,12 @@ class Piece(ABC):
         held by the thread that changes it.
     """
 
-    __slots__ = ("__weakref__", "leaf_entries", "lock", "number", "status", "used", "versions")
+    __slots__ = (
+        "__weakref__", "context", "leaf_entries", "lock", "number", "status", "used", "versions",
+    )  # fmt: skip
 
-    def __init__(self, lock: threading.RLock) -> None:
+    def __init__(self, context: Context, lock: threading.RLock) -> None:
+        self.context = context
         self.number = next(_numbers)
         self.status = Status.RECORDING
         self.leaf_entries: list[LeafEntry] = []
@@ -113,6 +119,10 @@ class Piece(ABC):
         """The gradients of the leaves for head gradients of some values; stores nothing."""
 
     @abstractmethod
+    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
+        """:meth:`gradients` of head gradients that are recorded, recorded themselves."""
+
+    @abstractmethod
     def use_up(self, heads: Sequence[int]) -> None:
         """Lets go of what gradients of these values need."""
 
@@ -121,7 +131,7 @@ class Reached(NamedTuple):
     """What the gradients of some values flow through.
 
     values
-        the numbers of values, those of the heads included.
+        the numbers of computed values, those of the heads included.
     leaves
         the positions of leaves whose gradients are computed.
     """

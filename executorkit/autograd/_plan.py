@@ -99,12 +99,12 @@ def _reached(trace: Trace, heads: Sequence[int]) -> Reached:
             values.update(call.outputs)
             states = call.op.aux_of(call.resolved.params)
             names = call.op.inputs(call.resolved.params) if states else ()
-            values.update(
-                n for k, n in enumerate(call.inputs) if n >= 0 and not (states and names[k] in states)
-            )
-    kinds = zip(trace.leaf_numbers, trace.all_leaves, strict=True)
+            inputs = enumerate(call.inputs)
+            values.update(n for k, n in inputs if n >= 0 and not (states and names[k] in states))
+    numbers = trace.leaf_numbers
+    kinds = zip(numbers, trace.all_leaves, strict=True)
     leaves = [i for i, (n, k) in enumerate(kinds) if n in values and k.role in DIFFERENTIATED]
-    return Reached(frozenset(values), tuple(leaves))
+    return Reached(frozenset(values.difference(numbers)), tuple(leaves))
 
 
 def plan_of(
@@ -156,14 +156,12 @@ def _backward_plan(
     alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: Trace
 ) -> Plan | Split:
     used = reached(trace, heads)
-    numbers = trace.leaf_numbers
-    own = {n for n in used.values if n not in numbers}
     stays_open = [
         n
         for n in alive
-        if n not in own
+        if n not in used.values
         and (upstream := reached(trace, (n,))).leaves
-        and own.isdisjoint(upstream.values)
+        and used.values.isdisjoint(upstream.values)
     ]
     outputs = tuple(dict.fromkeys((*alive, *heads)))
     wanted = used.leaves if leaves is None else leaves

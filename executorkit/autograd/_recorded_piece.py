@@ -17,10 +17,11 @@ from ..ndarray.handle import Handle
 from ..ndarray.pending import register_pending_owner, unregister_pending_owner
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
-from ..ndarray.recording import Variable
+from ..ndarray.recording import Variable, recorder
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ..program import Training
+from ._gradient_operator import gradient_call
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._plan import Plan, Split, backward_plan, reached, reading_plan
 from ._run import Run
@@ -63,8 +64,7 @@ class RecordedPiece(Piece):
     )  # fmt: skip
 
     def __init__(self, context: Context, lock: threading.RLock) -> None:
-        super().__init__(lock)
-        self.context = context
+        super().__init__(context, lock)
         self.trace = empty_trace()
         self.run: Run | None = None
         self._draws: list[np.ndarray] = []
@@ -90,7 +90,7 @@ class RecordedPiece(Piece):
         known = self._known.get(id(array))
         if known is not None and known[1] == storage.version and known[2] is entry:
             return known[0]
-        if storage.producer is self and array.covers_storage:
+        if entry.__class__ is not Variable and storage.producer is self and array.covers_storage:
             return ~self._number_of(storage)
         for i, leaf in enumerate(new):
             if leaf.array is array:
@@ -244,7 +244,12 @@ class RecordedPiece(Piece):
         return [e.grad if e.__class__ is Variable else _NOWHERE for e in entries]
 
     def _run(
-        self, plan: Plan, outputs: list[Storage], targets: list[Any], first: Run | None = None
+        self,
+        plan: Plan,
+        outputs: list[Storage],
+        targets: list[Any],
+        first: Run | None = None,
+        accumulates: bool = True,
     ) -> Run:
         values, arrays = self._leaf_values, self._leaf_arrays
         computed: dict[int, Any] = {}
@@ -265,6 +270,7 @@ class RecordedPiece(Piece):
             self._draws,
             self.lock,
             self._training(),
+            accumulates,
         )
 
     def _training(self) -> Training:
@@ -304,6 +310,15 @@ class RecordedPiece(Piece):
         pairs = zip(self.run.plan.leaves, grads, strict=False)
         return Gradients([(i, grad) for i, grad in pairs if i in leaves], states)
 
+    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
+        run, numbers = self.run, tuple(sorted(heads))
+        assert run is not None
+        resolved = gradient_call(self.trace, run.plan, numbers)
+        inputs = [*run.recorded_inputs(self.leaf_entries), *[heads[n] for n in numbers]]
+        grads = recorder().record(resolved, NDArray, inputs, None)
+        grads = grads if isinstance(grads, list) else [grads]
+        return list(zip(reached(self.trace, numbers).leaves, grads, strict=True))
+
     def backward(
         self, heads: Sequence[int], head_grads: Sequence[Any], retain: bool,
         wanted: Mapping[Variable, Any] | None = None,
@@ -317,6 +332,8 @@ class RecordedPiece(Piece):
         if len({*map(id, entries)}) != len(entries):
             return False
         if any(e.__class__ is not Variable for e in entries):
+            return False
+        if wanted is None and len({id(e.grad.storage) for e in entries}) != len(entries):
             return False
         chosen = found.leaves
         if wanted is not None:
@@ -336,9 +353,7 @@ class RecordedPiece(Piece):
         given = dict(zip(heads, head_grads, strict=True))
         types = [self.trace.type_of(n) for n in run.plan.outputs]
         pairs = zip(run.plan.outputs, types, strict=True)
-        run.step.backward(
-            [self._head(given[n], *t) if n in given else None for n, t in pairs]
-        )
+        run.step.backward([self._head(given[n], *t) if n in given else None for n, t in pairs])
         return True
 
     def _head(self, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -356,16 +371,16 @@ class RecordedPiece(Piece):
             first_plan, plan = plan
             outputs = self._output_storages(first_plan, alive)
             first = self._run(first_plan, outputs, self._targets(first_plan))
+            self._note_versions(first)
         targets = self._targets(plan)
         if wanted is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]
             targets = [wanted[e] for e in entries if isinstance(e, Variable)]
-        run = self._run(plan, self._output_storages(plan, alive), targets, first)
+        run = self._run(plan, self._output_storages(plan, alive), targets, first, wanted is None)
         if first is None:
             self._end()
         else:
             self.run = first
-            self._note_versions(first)
             self.used.update(reached(self.trace, heads).values)
             self.used.update(run.plan.outputs)
             self.status = Status.CLOSED
@@ -382,7 +397,6 @@ class RecordedPiece(Piece):
             step = self.run.step
             self._end()
             del step
-
 
 
 _NOWHERE: Any = NDArray.from_storage(

@@ -14,9 +14,11 @@ from ..executor import Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
 from ..ndarray.random_state import next_key, wrap_key
+from ..ndarray.recording import Variable
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..program import Training
+from ._piece import LeafEntry, RecordedValue
 from ._plan import Plan
 
 
@@ -38,9 +40,12 @@ class Run(Runnable[Any]):
         draws: Sequence[np.ndarray],
         lock: threading.RLock,
         training: Training,
+        accumulates: bool = True,
     ) -> None:
         """Binds a plan to ``values``, the contents of arguments and of auxiliary states; ``arrays``
         are those that hold them, ``outputs`` and ``targets`` those that results are written to.
+
+        ``accumulates`` says whether gradients are added where variables ask for that.
 
         Made at every step, so that what follows from the plan alone is in the plan.
         """
@@ -53,7 +58,7 @@ class Run(Runnable[Any]):
         self.arg_arrays, self.aux_arrays = list(arrays[0]), list(arrays[1])
         self.outputs = list(outputs)
         self.gradient_targets = list(targets)
-        self.accumulate = plan.accumulate
+        self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self.duplicate_targets = frozenset()
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
         self.uses_rng = (bool(plan.key_rows),) * 2
@@ -105,3 +110,22 @@ class Run(Runnable[Any]):
                 states = program.forward[1].call_at(self._age, step.args, current, step.key)[2]
             changed = [self.aux_arrays[n] for n in indices]
             return grads, list(zip(changed, states, strict=True))
+
+    def recorded_inputs(self, entries: Sequence[LeafEntry]) -> list[NDArray]:
+        """The arguments, auxiliary states and key data as arrays that belong to the graph as the
+        leaves do; ``entries`` are those of the piece's leaves."""
+        step, inputs = self.step, []
+        with self.lock:
+            step.force()
+        for source, array, value in zip(self.plan.sources, self.arg_arrays, step.args, strict=True):
+            entry = entries[source] if source >= 0 else None
+            if isinstance(entry, Variable) and array._entry is entry and array.current is value:
+                inputs.append(array)
+                continue
+            copy = NDArray.from_jax(value, self.context)
+            if isinstance(entry, RecordedValue):
+                copy = NDArray.from_storage(entry.storage, 0, entry.storage.shape, self.context)
+            copy._entry = entry
+            inputs.append(copy)
+        others = [*step.aux, *([] if step.key is None else [step.key])]
+        return inputs + [NDArray.from_jax(value, self.context) for value in others]

@@ -12,13 +12,13 @@ import jax.numpy as jnp
 from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
-from ..ndarray.calls import ResolvedCall, call_errors, call_of, check_inputs
+from ..ndarray.calls import NEEDS_VALUES_ERRORS, ResolvedCall, call_errors, call_of, check_inputs
 from ..ndarray.handle import Handle
 from ..ndarray.random_state import next_key, rewound_on_error
 from ..ndarray.recording import check_unrecorded, modes
 from ..ndarray.values import filled
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES
-from ._immediate_piece import ImmediatePiece
+from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
 
@@ -69,7 +69,11 @@ def record(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], 
         results = _compute_at_once(resolved, cls, arrays)
         _assign(targets, results)
     else:
-        results = _record(resolved, cls, arrays, targets)
+        try:
+            results = _record(resolved, cls, arrays, targets)
+        except NEEDS_VALUES_ERRORS:
+            resolved.is_compiled = False
+            return record(resolved, cls, arrays, out)
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
@@ -165,9 +169,13 @@ def _compute_at_once(
     op, p = resolved.op, resolved.params
     context = arrays[0]._context
     values = [jax.device_put(a.value, context.device) for a in arrays]
-    check_inputs(op, p, arrays)
+    check_inputs(op, p, values)
     key = next_key(context) if op.key_name is not None else None
-    floating = [i for i, x in enumerate(values) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    floating = [
+        i
+        for i, (x, a) in enumerate(zip(values, arrays, strict=True))
+        if jnp.issubdtype(x.dtype, jnp.inexact) and takes_gradient(differentiable(a))
+    ]
     train = modes.training
     kinds: list[Any] = []
 
@@ -199,9 +207,7 @@ def _compute_at_once(
                 if is_inexact
             )
             grads = dict(zip(floating, vjp(cotangents), strict=True))
-        return [
-            grads[i] if i in grads else jnp.zeros(x.shape, x.dtype) for i, x in enumerate(values)
-        ]
+        return [grads.get(i) for i in range(len(values))]
 
     ImmediatePiece(arrays, outputs, backward)
     return outputs

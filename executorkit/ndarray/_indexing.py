@@ -203,15 +203,21 @@ def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
     return view
 
 
+def _is_whole(key: Any) -> bool:
+    """True for ``[:]``."""
+    return isinstance(key, slice) and key.start is key.stop is key.step is None
+
+
 def write_part(array: Handle, key: Any, value: Any) -> None:
     """``array[key] = value``."""
-    if modes.recording and isinstance(value, Handle | bool | int | float):
-        check_unrecorded(array)
+    if modes.recording:
+        if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
+            check_unrecorded(array)
         if isinstance(value, Handle) and recorder().takes((value,), None):
-            recorder().record_write(array, value, covers=key == slice(None))
+            recorder().record_write(array, value, covers=_is_whole(key))
             return
     device, dtype, shape = array.context.device, array.storage.dtype, array.shape
-    if isinstance(key, slice) and key.start is key.stop is key.step is None and shape:
+    if _is_whole(key) and shape:
         array.assign(*fit(value, shape, dtype, device, "assignment to NDArray"))
         return
     part = parse_index(key, shape)

@@ -1,0 +1,107 @@
+"""``autograd.Function``: a differentiable function whose gradient is the user's Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..errors import ArgumentValueError, InputTypeError, MXNetError
+from ..ndarray import NDArray
+from ..ndarray.recording import modes
+from ._immediate_piece import ImmediatePiece, differentiable
+
+
+class Function:
+    """A function of NDArrays with a gradient of its own, computed in Python when it is called.
+
+    A subclass has ``forward(*inputs)``, which returns an NDArray or several, and
+    ``backward(*head_grads)``, which returns a gradient for each input. An object is called once.
+
+    >>> import executorkit as mx
+    >>> class Clip(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         return x.clip(0, 1)
+    ...     def backward(self, head_grad):
+    ...         return head_grad
+    >>> x = mx.nd.array([-1.0, 0.5])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Clip()(x) * 2
+    >>> y.backward()
+    >>> x.grad.asnumpy().tolist()
+    [2.0, 2.0]
+
+    Unlike in MXNet, gradients are added where ``grad_req='add'`` asks for it, and recording goes on
+    after an exception in ``forward``.
+    """
+
+    def __init__(self) -> None:
+        self._used = False
+        self.saved_tensors: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Keeps arrays as ``saved_tensors``, for ``backward``."""
+        self.saved_tensors = args
+
+    def __call__(self, *inputs: Any) -> Any:
+        if self._used:
+            problem = (
+                "Each Function instance can only be called once. Please create another instance."
+            )
+            raise ArgumentValueError("autograd.Function", problem)
+        self._used = True
+        recording, training = modes.recording, modes.training
+        modes.set(False, training)
+        try:
+            results = self.forward(*inputs)
+        finally:
+            modes.set(recording, training)
+        outputs = [results] if isinstance(results, NDArray) else list(results)
+        arrays = [x for x in inputs if isinstance(x, NDArray)]
+        if recording and any(differentiable(x) is not None for x in arrays):
+            outputs = [_own_handle(x, arrays) for x in outputs]
+            ImmediatePiece(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
+        return outputs[0] if isinstance(results, NDArray) else tuple(outputs)
+
+    def _gradients(
+        self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]
+    ) -> list[Any]:
+        """The user's gradients of the inputs, for head gradients (None for zeros)."""
+        given = []
+        for head, output in zip(heads, outputs, strict=True):
+            value = head
+            if value is None:
+                value = jnp.zeros(output.shape, output.storage.dtype)
+            given.append(NDArray.from_jax(value, output.context))
+        recording, training = modes.recording, modes.training
+        modes.set(False, True)
+        try:
+            results = self.backward(*given)
+        finally:
+            modes.set(recording, training)
+        grads = [results] if isinstance(results, NDArray) else list(results)
+        name = f"autograd.Function: {type(self).__name__}.backward"
+        if len(grads) != len(inputs):
+            problem = f"it returned {len(grads)} gradients, expected {len(inputs)}, one per input"
+            raise MXNetError(name, problem)
+        for grad in grads:
+            if not isinstance(grad, NDArray):
+                raise InputTypeError(
+                    name, f"it returned {type(grad).__name__}, expected an NDArray"
+                )
+        return [grad.jax for grad in grads]
+
+    def forward(self, *inputs: Any) -> Any:
+        """The outputs for NDArrays; a subclass computes them."""
+        raise NotImplementedError
+
+    def backward(self, *output_grads: Any) -> Any:
+        """A gradient for each input, for those of the outputs; a subclass computes them."""
+        raise NotImplementedError
+
+
+def _own_handle(output: NDArray, inputs: Sequence[NDArray]) -> NDArray:
+    """An output that can have an entry of its own: another handle on an input that is returned."""
+    return output.detach() if any(output is x for x in inputs) else output

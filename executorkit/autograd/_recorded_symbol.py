@@ -1,0 +1,77 @@
+"""What was recorded, as a symbol."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import NotSupportedError
+from ..ndarray.recording import Variable
+from ..symbol.node import Entry, Node
+from ._piece import RecordedValue
+from ._recorded_piece import RecordedPiece
+from ._trace import Trace
+
+
+class Names:
+    """Names of a symbol's variables and nodes, and the nodes that stand for what was named."""
+
+    def __init__(self) -> None:
+        self._variables: dict[Any, Node] = {}
+        self.entries: dict[tuple[int, int], Entry] = {}
+        self._n_nodes = 0
+
+    def variable(self, entry: Any, key: Any = None) -> Node:
+        """The node of a variable, or of the constant that ``key`` identifies."""
+        is_variable = isinstance(entry, Variable)
+        key = id(entry) if is_variable else key
+        if key not in self._variables:
+            prefix = "var" if is_variable else "null"
+            self._variables[key] = Node(None, f"{prefix}{len(self._variables)}", {})
+        return self._variables[key]
+
+    def node(self) -> str:
+        """The name of the next node."""
+        self._n_nodes += 1
+        return f"node_{self._n_nodes - 1}"
+
+
+def recorded_entry(value: RecordedValue, names: Names) -> Entry:
+    """The node and output that stand for a recorded value."""
+    piece = value.piece
+    key = piece.number, value.number
+    if key in names.entries:
+        return names.entries[key]
+    if not isinstance(piece, RecordedPiece):
+        problem = "the graph has a Function, or an operator that ran when it was recorded"
+        raise NotSupportedError("autograd.get_symbol", problem)
+    trace = piece.trace
+    positions = {number: i for i, number in enumerate(trace.leaf_numbers)}
+    for call in _needed(trace, value.number):
+        inputs = []
+        for n in call.inputs:
+            number = n if n >= 0 else ~n
+            at = piece.number, number
+            if at not in names.entries:
+                entry = piece.leaf_entries[positions[number]]
+                if isinstance(entry, RecordedValue):
+                    names.entries[at] = recorded_entry(entry, names)
+                else:
+                    names.entries[at] = names.variable(entry, at), 0
+            inputs.append(names.entries[at])
+        if (piece.number, call.outputs.start) in names.entries:
+            continue
+        texts = dict(call.resolved.texts)
+        node = Node(call.op, names.node(), texts, call.resolved.params, tuple(inputs))
+        for k, number in enumerate(call.outputs):
+            names.entries[piece.number, number] = node, k
+    return names.entries[key]
+
+
+def _needed(trace: Trace, number: int) -> list[Trace]:
+    """The calls that a value was computed by, in their order."""
+    needed, calls = {number}, []
+    for call in reversed(trace.calls):
+        if not needed.isdisjoint(call.outputs):
+            calls.append(call)
+            needed.update(n if n >= 0 else ~n for n in call.inputs)
+    return calls[::-1]
