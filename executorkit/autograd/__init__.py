@@ -10,7 +10,6 @@ x.grad  # [2, 4]
 
 from ..ndarray.recording import install_recorder as _install_recorder
 from ._function import Function as Function
-from ._function import Function as Function
 from ._functions import (
     backward as backward,
     get_symbol as get_symbol,

@@ -69,16 +69,16 @@ class Function:
         self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]
     ) -> list[Any]:
         """The user's gradients of the inputs, for head gradients (None for zeros)."""
-        given = []
+        cotangents = []
         for head, output in zip(heads, outputs, strict=True):
             value = head
             if value is None:
                 value = jnp.zeros(output.shape, output.storage.dtype)
-            given.append(NDArray.from_jax(value, output.context))
+            cotangents.append(NDArray.from_jax(value, output.context))
         recording, training = modes.recording, modes.training
         modes.set(False, True)
         try:
-            results = self.backward(*given)
+            results = self.backward(*cotangents)
         finally:
             modes.set(recording, training)
         grads = [results] if isinstance(results, NDArray) else list(results)

@@ -8,7 +8,7 @@ from ..errors import ArgumentValueError, MXNetError
 from ..ndarray import NDArray
 from ..ndarray.recording import Variable, mark, recorder
 from ..symbol import Symbol
-from ._backward import grad as gradients_by
+from ._gradients import grad as gradients_by
 from ._recorded_symbol import Names, recorded_entry
 
 
@@ -17,7 +17,7 @@ def _listed(arrays: Any) -> list[Any]:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """Has gradients of arrays computed, and written to given arrays.
+    """Has gradients of arrays computed, and written to the arrays that are passed.
 
     variables, gradients
         NDArrays, one or a list of them.
@@ -86,7 +86,7 @@ def get_symbol(x: NDArray) -> Symbol:
     its nodes ``node_0``: MXNet's numbers count all that a process has recorded.
     MXNetError for an array that belongs to no graph.
     """
-    entry: Any = x._entry
+    entry: Any = x.graph_entry
     names = Names()
     if isinstance(entry, Variable):
         return Symbol([(names.variable(entry), 0)])

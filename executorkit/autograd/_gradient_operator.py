@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from ..lowering import memoize
-from ..ndarray.calls import ResolvedCall
+from ..ndarray.resolved_calls import ResolvedCall
 from ..ops import OpDef, lookup
-from ._plan import Plan, reached
-from ._trace import Trace
+from ._trace import CallTrace
+from ._trace_plan import TracePlan, reached
 
 
-def gradient_call(trace: Trace, plan: Plan, heads: tuple[int, ...]) -> ResolvedCall:
+def gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> ResolvedCall:
     """The call that computes the gradients of the leaves that ``heads`` reach.
 
     Its inputs are the plan's arguments and auxiliary states, the rows of key data where it draws
@@ -26,7 +26,7 @@ def gradient_call(trace: Trace, plan: Plan, heads: tuple[int, ...]) -> ResolvedC
     return known
 
 
-def _gradient_call(trace: Trace, plan: Plan, heads: tuple[int, ...]) -> ResolvedCall:
+def _gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> ResolvedCall:
     function = plan.program.gradient_function(True)
     n_args, n_states = len(plan.sources), len(plan.state_sources)
     places = [heads.index(n) if n in heads else None for n in plan.outputs]
@@ -39,8 +39,8 @@ def _gradient_call(trace: Trace, plan: Plan, heads: tuple[int, ...]) -> Resolved
         key = None
         if plan.key_rows:
             key, *rest = rest
-        given = tuple([None if i is None else rest[i] for i in places])
-        *_, grads = function(args, states, key, given)
+        cotangents = tuple([None if i is None else rest[i] for i in places])
+        *_, grads = function(args, states, key, cotangents)
         return tuple([grads[i] for i in chosen])
 
     n_inputs = n_args + n_states + bool(plan.key_rows) + len(heads)

@@ -25,14 +25,14 @@ class ImmediatePiece(Piece):
     def __init__(
         self, inputs: Sequence[Handle], outputs: Sequence[Handle], backward: Backward
     ) -> None:
-        super().__init__(outputs[0]._context, threading.RLock())
+        super().__init__(outputs[0].context, threading.RLock())
         self._backward: Backward | None = backward
         self._n_outputs = len(outputs)
         self.leaf_entries = [differentiable(x) for x in inputs]
         self.status = Status.CLOSED
         for number, array in enumerate(outputs):
             self.versions[number] = array.storage.version
-            array._entry = RecordedValue(self, number, array.storage)
+            array.graph_entry = RecordedValue(self, number, array.storage)
 
     def reached(self, heads: Sequence[int]) -> Reached:
         leaves = [i for i, entry in enumerate(self.leaf_entries) if takes_gradient(entry)]
@@ -63,8 +63,8 @@ class ImmediatePiece(Piece):
 
 
 def differentiable(array: Handle) -> LeafEntry:
-    """What an array that was read is as a leaf: None for a constant."""
-    entry: Any = array._entry
+    """The leaf that an array becomes which is read: None for a constant."""
+    entry: Any = array.graph_entry
     if entry.__class__ is RecordedValue:
         piece = entry.piece
         is_left = piece.can_differentiate(entry.number) and piece.is_intact(entry)

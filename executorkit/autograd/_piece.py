@@ -50,7 +50,7 @@ class RecordedValue:
         self.base_version = base_version
 
 
-#: What a leaf is: a variable, a value of an earlier piece, or a constant.
+#: A leaf: a variable, a value of an earlier piece, or a constant.
 LeafEntry = Variable | RecordedValue | None
 
 
@@ -112,7 +112,7 @@ class Piece(ABC):
 
     @abstractmethod
     def reached(self, heads: Sequence[int]) -> Reached:
-        """What the gradients of some values flow through."""
+        """The values and leaves that the gradients of some values flow through."""
 
     @abstractmethod
     def gradients(self, heads: Mapping[int, Any]) -> Gradients:
@@ -128,7 +128,7 @@ class Piece(ABC):
 
 
 class Reached(NamedTuple):
-    """What the gradients of some values flow through.
+    """Values and leaves that the gradients of some values flow through.
 
     values
         the numbers of computed values, those of the heads included.

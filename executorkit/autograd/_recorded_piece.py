@@ -12,20 +12,20 @@ import numpy as np
 
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.calls import ResolvedCall
 from ..ndarray.handle import Handle
 from ..ndarray.pending import register_pending_owner, unregister_pending_owner
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
 from ..ndarray.recording import Variable, recorder
+from ..ndarray.resolved_calls import ResolvedCall
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ..program import Training
 from ._gradient_operator import gradient_call
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
-from ._plan import Plan, Split, backward_plan, reached, reading_plan
 from ._run import Run
 from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, Role, empty_trace, leaf_kind
+from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 
@@ -81,7 +81,7 @@ class RecordedPiece(Piece):
     def reference(self, array: Handle, new: list[NewLeaf], is_state: bool) -> int | NewLeaf:
         """The number of an array among the values; ``~n`` if it has no entry, or a new leaf, which
         is added to the list."""
-        storage, entry = array.storage, array._entry
+        storage, entry = array.storage, array.graph_entry
         if entry.__class__ is RecordedValue and entry.piece is self:
             base_version = entry.base_version
             intact = base_version is None or storage.version == base_version
@@ -119,7 +119,7 @@ class RecordedPiece(Piece):
         if value is None:
             value = array.value
         device = self.context.device
-        if array._context is not self.context and value.devices() != {device}:
+        if array.context is not self.context and value.devices() != {device}:
             value = jax.device_put(value, device)
         kind = leaf_kind(value.shape, value.dtype, role)
         return NewLeaf(array, link, kind, value, array.storage.version)
@@ -159,7 +159,7 @@ class RecordedPiece(Piece):
         if trace.draws:
             self._draws.append(next_key_data(self.context))
         for i, leaf in enumerate(new):
-            self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array._entry
+            self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array.graph_entry
         self.trace = trace
         for storage in targets:
             storage.defer(self)
@@ -234,18 +234,18 @@ class RecordedPiece(Piece):
         unregister_pending_owner(self)
         self._let_go()
 
-    def _output_storages(self, plan: Plan, alive: Mapping[int, Storage]) -> list[Storage]:
+    def _output_storages(self, plan: TracePlan, alive: Mapping[int, Storage]) -> list[Storage]:
         """A storage for each of a program's outputs: new ones for those that nobody waits for."""
         return [alive.get(n) or Storage(*self.trace.type_of(n)) for n in plan.outputs]
 
-    def _targets(self, plan: Plan) -> list[Any]:
+    def _targets(self, plan: TracePlan) -> list[Any]:
         """The arrays that gradients go to: placeholders for values of earlier pieces."""
         entries = [self.leaf_entries[i] for i in plan.leaves]
         return [e.grad if e.__class__ is Variable else _NOWHERE for e in entries]
 
     def _run(
         self,
-        plan: Plan,
+        plan: TracePlan,
         outputs: list[Storage],
         targets: list[Any],
         first: Run | None = None,
@@ -260,17 +260,18 @@ class RecordedPiece(Piece):
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
 
         nothing = dict.fromkeys(computed)
+        sources = plan.sources, plan.state_sources
         return Run(
             plan,
             self.context,
-            (read(plan.sources, values, computed), read(plan.state_sources, values, computed)),
-            (read(plan.sources, arrays, nothing), read(plan.state_sources, arrays, nothing)),
-            outputs,
-            targets,
-            self._draws,
-            self.lock,
-            self._training(),
-            accumulates,
+            values=tuple([read(part, values, computed) for part in sources]),
+            arrays=tuple([read(part, arrays, nothing) for part in sources]),
+            outputs=outputs,
+            targets=targets,
+            draws=self._draws,
+            lock=self.lock,
+            training=self._training(),
+            accumulates=accumulates,
         )
 
     def _training(self) -> Training:
@@ -321,28 +322,28 @@ class RecordedPiece(Piece):
 
     def backward(
         self, heads: Sequence[int], head_grads: Sequence[Any], retain: bool,
-        wanted: Mapping[Variable, Any] | None = None,
+        requested: Mapping[Variable, Any] | None = None,
     ) -> bool:  # fmt: skip
         """Defers the gradients of variables for these values to the piece's program, to their
-        arrays or to those of ``wanted``; False, with nothing changed, if that cannot be: where
+        arrays or to those of ``requested``; False, with nothing changed, if that cannot be: where
         gradients go on to earlier pieces, or where it runs already."""
         heads = tuple(heads)
-        found = reached(self.trace, heads)
-        entries = [self.leaf_entries[i] for i in found.leaves]
+        reach = reached(self.trace, heads)
+        entries = [self.leaf_entries[i] for i in reach.leaves]
         if len({*map(id, entries)}) != len(entries):
             return False
         if any(e.__class__ is not Variable for e in entries):
             return False
-        if wanted is None and len({id(e.grad.storage) for e in entries}) != len(entries):
+        if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
             return False
-        chosen = found.leaves
-        if wanted is not None:
-            pairs = zip(found.leaves, entries, strict=True)
-            chosen = tuple([i for i, e in pairs if e in wanted])
+        chosen = reach.leaves
+        if requested is not None:
+            pairs = zip(reach.leaves, entries, strict=True)
+            chosen = tuple([i for i, e in pairs if e in requested])
         if not retain and self.status is Status.RECORDING:
-            run = self._close_for_backward(heads, chosen, wanted)
+            run = self._close_for_backward(heads, chosen, requested)
         else:
-            if wanted is not None:
+            if requested is not None:
                 return False
             self.close(heads)
             run = self.run
@@ -350,18 +351,20 @@ class RecordedPiece(Piece):
                 return False
         if any(n not in run.plan.outputs for n in heads):
             return False
-        given = dict(zip(heads, head_grads, strict=True))
+        cotangents = dict(zip(heads, head_grads, strict=True))
         types = [self.trace.type_of(n) for n in run.plan.outputs]
         pairs = zip(run.plan.outputs, types, strict=True)
-        run.step.backward([self._head(given[n], *t) if n in given else None for n, t in pairs])
+        run.step.backward(
+            [self._head(cotangents[n], *t) if n in cotangents else None for n, t in pairs]
+        )
         return True
 
-    def _head(self, given: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    def _head(self, head_grad: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A head gradient: ones where none is given."""
-        return ones(shape, dtype, self.context) if given is None else given
+        return ones(shape, dtype, self.context) if head_grad is None else head_grad
 
     def _close_for_backward(
-        self, heads: tuple[int, ...], chosen: tuple[int, ...], wanted: Any
+        self, heads: tuple[int, ...], chosen: tuple[int, ...], requested: Any
     ) -> Run:
         """Ends recording: what the gradients of ``heads`` flow through is used up after them."""
         alive = self._alive()
@@ -373,10 +376,10 @@ class RecordedPiece(Piece):
             first = self._run(first_plan, outputs, self._targets(first_plan))
             self._note_versions(first)
         targets = self._targets(plan)
-        if wanted is not None:
+        if requested is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]
-            targets = [wanted[e] for e in entries if isinstance(e, Variable)]
-        run = self._run(plan, self._output_storages(plan, alive), targets, first, wanted is None)
+            targets = [requested[e] for e in entries if isinstance(e, Variable)]
+        run = self._run(plan, self._output_storages(plan, alive), targets, first, requested is None)
         if first is None:
             self._end()
         else:

@@ -1,4 +1,4 @@
-"""What was recorded, as a symbol."""
+"""Recorded calls as a symbol."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..ndarray.recording import Variable
 from ..symbol.node import Entry, Node
 from ._piece import RecordedValue
 from ._recorded_piece import RecordedPiece
-from ._trace import Trace
+from ._trace import CallTrace
 
 
 class Names:
@@ -67,7 +67,7 @@ def recorded_entry(value: RecordedValue, names: Names) -> Entry:
     return names.entries[key]
 
 
-def _needed(trace: Trace, number: int) -> list[Trace]:
+def _needed(trace: CallTrace, number: int) -> list[CallTrace]:
     """The calls that a value was computed by, in their order."""
     needed, calls = {number}, []
     for call in reversed(trace.calls):

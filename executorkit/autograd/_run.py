@@ -19,7 +19,7 @@ from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..program import Training
 from ._piece import LeafEntry, RecordedValue
-from ._plan import Plan
+from ._trace_plan import TracePlan
 
 
 class Run(Runnable[Any]):
@@ -31,10 +31,11 @@ class Run(Runnable[Any]):
 
     def __init__(
         self,
-        plan: Plan,
+        plan: TracePlan,
         context: Context,
-        values: tuple[tuple[Any, ...], tuple[Any, ...]],
-        arrays: tuple[Sequence[Any], Sequence[NDArray]],
+        *,
+        values: tuple[tuple[Any, ...], ...],
+        arrays: tuple[Sequence[Any], ...],
         outputs: Sequence[Storage],
         targets: Sequence[NDArray],
         draws: Sequence[np.ndarray],
@@ -102,8 +103,8 @@ class Run(Runnable[Any]):
             assert isinstance(state, Computed)
             if state.residuals is None:
                 return (), []
-            given = [heads.get(n) for n in self.plan.outputs]
-            grads = program.backward.call_at(self._age, state.residuals, given)
+            cotangents = [heads.get(n) for n in self.plan.outputs]
+            grads = program.backward.call_at(self._age, state.residuals, cotangents)
             states, indices = state.backward_states, step.backward_state_indices
             current = read_buffers(self.buffers.aux)
             if any(current[n] is not step.aux[n] for n in indices):
@@ -119,13 +120,17 @@ class Run(Runnable[Any]):
             step.force()
         for source, array, value in zip(self.plan.sources, self.arg_arrays, step.args, strict=True):
             entry = entries[source] if source >= 0 else None
-            if isinstance(entry, Variable) and array._entry is entry and array.current is value:
+            if (
+                isinstance(entry, Variable)
+                and array.graph_entry is entry
+                and array.current is value
+            ):
                 inputs.append(array)
                 continue
             copy = NDArray.from_jax(value, self.context)
             if isinstance(entry, RecordedValue):
                 copy = NDArray.from_storage(entry.storage, 0, entry.storage.shape, self.context)
-            copy._entry = entry
+            copy.graph_entry = entry
             inputs.append(copy)
         others = [*step.aux, *([] if step.key is None else [step.key])]
         return inputs + [NDArray.from_jax(value, self.context) for value in others]

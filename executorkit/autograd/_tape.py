@@ -12,10 +12,16 @@ import jax.numpy as jnp
 from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
-from ..ndarray.calls import NEEDS_VALUES_ERRORS, ResolvedCall, call_errors, call_of, check_inputs
 from ..ndarray.handle import Handle
 from ..ndarray.random_state import next_key, rewound_on_error
 from ..ndarray.recording import check_unrecorded, modes
+from ..ndarray.resolved_calls import (
+    NEEDS_VALUES_ERRORS,
+    ResolvedCall,
+    call_errors,
+    call_of,
+    check_inputs,
+)
 from ..ndarray.values import filled
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES
 from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
@@ -50,12 +56,12 @@ tape = _Tape()
 def takes(arrays: Sequence[Handle], out: Any) -> bool:
     """True if a call is to be recorded, since one of its arrays belongs to a graph."""
     for array in arrays:
-        if array._entry is not None:
+        if array.graph_entry is not None:
             return True
     if out is None:
         return False
     targets = [out] if isinstance(out, Handle) else out
-    return any(isinstance(t, Handle) and t._entry is not None for t in targets)
+    return any(isinstance(t, Handle) and t.graph_entry is not None for t in targets)
 
 
 def record(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
@@ -102,12 +108,12 @@ def _in_place() -> MXNetError:
 def _record(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], targets: list[Handle]
 ) -> list[Any]:
-    op, context = resolved.op, arrays[0]._context
+    op, context = resolved.op, arrays[0].context
     train = op.train_name is None or modes.training
     if resolved.constant_inputs:
         _overwrite_constants(resolved, arrays)
-    if any(a._context is not context and a._entry is not None for a in arrays):
-        arrays = [a if a._context == context else record_copy(cls, a, context) for a in arrays]
+    if any(a.context is not context and a.graph_entry is not None for a in arrays):
+        arrays = [a if a.context == context else record_copy(cls, a, context) for a in arrays]
     names = op.inputs(resolved.params) if resolved.aux else ()
     with rewound_on_error(op.key_name is not None):
         while True:
@@ -129,12 +135,12 @@ def _record(
             piece.close()
     if targets and covered:
         for target, entry in zip(targets, outputs, strict=True):
-            target._entry = entry
+            target.graph_entry = entry
         return targets
     results = []
     for entry in outputs:
         array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
-        array._entry = entry
+        array.graph_entry = entry
         results.append(array)
     _assign(targets, results)
     return results
@@ -151,10 +157,10 @@ def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> No
     names = resolved.op.inputs(resolved.params)
     for name, number in resolved.constant_inputs.items():
         array = arrays[names.index(name)]
-        entry: Any = array._entry
+        entry: Any = array.graph_entry
         known = _constants.get(id(array.storage))
         if known is None or array.storage.current is not known:
-            value = filled(number, array._shape, array.storage.dtype, array._context.device)
+            value = filled(number, array.shape, array.storage.dtype, array.context.device)
             if entry.__class__ is not RecordedValue:
                 array.assign(value, shared=True)
 
@@ -167,7 +173,7 @@ def _compute_at_once(
 ) -> list[Any]:
     """Computes a call now, and records it as a piece of its own."""
     op, p = resolved.op, resolved.params
-    context = arrays[0]._context
+    context = arrays[0].context
     values = [jax.device_put(a.value, context.device) for a in arrays]
     check_inputs(op, p, values)
     key = next_key(context) if op.key_name is not None else None
@@ -199,11 +205,11 @@ def _compute_at_once(
     outputs = [cls.from_jax(value, context, shared=True) for value in visible]
 
     def backward(heads: Sequence[Any]) -> Sequence[Any]:
-        given = [*heads, *[None] * (len(results) - len(heads))]
+        cotangents = [*heads, *[None] * (len(results) - len(heads))]
         with jax.enable_x64(True):
             cotangents = tuple(
                 jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)
-                for r, head, is_inexact in zip(results, given, kinds, strict=True)
+                for r, head, is_inexact in zip(results, cotangents, kinds, strict=True)
                 if is_inexact
             )
             grads = dict(zip(floating, vjp(cotangents), strict=True))
@@ -215,7 +221,7 @@ def _compute_at_once(
 
 def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
     """A copy of an array on another context; its gradient is copied back."""
-    source = array._context.device
+    source = array.context.device
     copy = cls.from_jax(
         jax.device_put(array.value, context.device, may_alias=False), context, shared=False
     )
@@ -236,18 +242,18 @@ class TapeRecorder:
         result = array
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])
-        entry: Any = result._entry
+        entry: Any = result.graph_entry
         base = array.storage
         version = None if isinstance(base.producer, RecordedPiece) else base.version
-        view._entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
+        view.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
 
     @staticmethod
     def record_write(array: Handle, value: Handle, covers: bool) -> None:
         """Records that an array's contents become those of a value: MXNetError for a part."""
         if not covers:
             raise _in_place()
-        if value._shape != array._shape:
-            value = record(call_of("broadcast_to", {"shape": array._shape}), NDArray, [value], None)
+        if value.shape != array.shape:
+            value = record(call_of("broadcast_to", {"shape": array.shape}), NDArray, [value], None)
         if value.storage.dtype != array.storage.dtype:
             value = record(call_of("Cast", {"dtype": array.dtype_name}), NDArray, [value], None)
         record(call_of("_copy", {}), NDArray, [value], array)
@@ -257,6 +263,6 @@ class TapeRecorder:
         heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
     ) -> None:
         """See :func:`executorkit.autograd.backward`."""
-        from ._backward import backward
+        from ._gradients import backward
 
         backward(heads, head_grads, retain_graph, train_mode)

@@ -1,7 +1,7 @@
 """Traces: sequences of recorded calls, in a tree in which equal sequences are one state.
 
 A loop records the same calls at every step. So recording does not build a graph: each call moves
-from one state of the tree to the next by one look-up, and shapes, graphs and programs are found at
+from one state of the tree to the next by one look-up, and shapes, graphs and programs are reach at
 the states. The key of a call holds what it computes and where its inputs come from: values of the
 same trace by their numbers, or new leaves by shape, dtype and role.
 """
@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ..lowering import call_results
-from ..ndarray.calls import ResolvedCall, call_errors, check_inputs
+from ..ndarray.resolved_calls import ResolvedCall, call_errors, check_inputs
 from ..ops import OpDef
 
 #: Shape and dtype.
@@ -64,7 +64,7 @@ _lock = threading.Lock()
 leaf_kind = lru_cache(maxsize=None)(LeafKind)
 
 
-class Trace:
+class CallTrace:
     """A sequence of recorded calls: a state of the tree. Values are numbered, leaves too.
 
     parent
@@ -84,7 +84,7 @@ class Trace:
     n_values, n_leaves, n_calls, n_draws
         numbers of values, of leaves, of calls, and of those that draw.
     plans
-        what is known about how to run it; see ``_plan``.
+        what is known about how to run it; see ``_trace_plan``.
     """
 
     __slots__ = (
@@ -98,35 +98,39 @@ class Trace:
     outputs: range
     output_types: tuple[ArrayType, ...]
 
-    def __init__(self) -> None:
-        self.parent: Trace | None = None
-        self.next: dict[Any, Trace] = {}
+    def __init__(self, parent: CallTrace | None, types: list[ArrayType]) -> None:
+        self.parent = parent
+        self.next: dict[Any, CallTrace] = {}
         self.plans: dict[Any, Any] = {}
         self.leaves: tuple[LeafKind, ...] = ()
         self.draws = False
         self.n_values = self.n_leaves = self.n_calls = self.n_draws = 0
         #: Shapes and dtypes of all values, perhaps followed by others: traces in a row share it.
-        self._types: list[ArrayType] = []
+        self._types = types
 
     def _extended(
         self, resolved: ResolvedCall, train: bool, references: Sequence[int | LeafKind]
-    ) -> Trace:
+    ) -> CallTrace:
         """The trace with a call that was not recorded here before."""
-        trace, p = Trace(), resolved.params
-        trace.parent, trace.resolved = self, resolved
-        trace.op = op = resolved.op if train else in_inference(resolved.op)
+        p, op = resolved.params, resolved.op if train else in_inference(resolved.op)
         leaves = [r for r in references if r.__class__ is LeafKind]
         numbers = iter(range(self.n_values, self.n_values + len(leaves)))
-        trace.leaves = tuple(leaves)
-        trace.inputs = tuple([next(numbers) if r in leaves else r for r in references])
+        inputs = tuple([r if r.__class__ is int else next(numbers) for r in references])
         new_types = [(leaf.shape, leaf.dtype) for leaf in leaves]
         types = [*self._types[: self.n_values], *new_types]
-        inputs = [types[n if n >= 0 else ~n] for n in trace.inputs]
-        described = [jax.ShapeDtypeStruct(*t) for t in inputs]
-        check_inputs(op, p, described)
-        with call_errors(op, p, described):
-            results = call_results(op, p, inputs)
-        trace.output_types = tuple(results[: resolved.n_visible])
+        input_types = [types[n if n >= 0 else ~n] for n in inputs]
+        avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
+        check_inputs(op, p, avals)
+        with call_errors(op, p, avals):
+            output_types = call_results(op, p, input_types)[: resolved.n_visible]
+        with _lock:
+            shared = len(self._types) == self.n_values
+            types = self._types if shared else self._types[: self.n_values]
+            types += [*new_types, *output_types]
+        trace = CallTrace(self, types)
+        trace.resolved, trace.op = resolved, op
+        trace.leaves, trace.inputs = tuple(leaves), inputs
+        trace.output_types = tuple(output_types)
         first = self.n_values + len(leaves)
         trace.outputs = range(first, first + resolved.n_visible)
         trace.n_values = trace.outputs.stop
@@ -134,17 +138,13 @@ class Trace:
         trace.n_calls = self.n_calls + 1
         trace.draws = op.uses_rng(p, train)
         trace.n_draws = self.n_draws + trace.draws
-        with _lock:
-            shared = len(self._types) == self.n_values
-            trace._types = self._types if shared else self._types[: self.n_values]
-            trace._types += [*new_types, *trace.output_types]
         return trace
 
     @property
-    def calls(self) -> list[Trace]:
+    def calls(self) -> list[CallTrace]:
         """The calls, each as the trace that it ends, in the order in which they were recorded."""
-        calls: list[Trace] = []
-        trace: Trace = self
+        calls: list[CallTrace] = []
+        trace: CallTrace = self
         while trace.parent is not None:
             calls.append(trace)
             trace = trace.parent
@@ -169,7 +169,7 @@ class Trace:
 
     def after(
         self, resolved: ResolvedCall, train: bool, references: tuple[int | LeafKind, ...]
-    ) -> Trace:
+    ) -> CallTrace:
         """The trace with one more call: one look-up if it has been recorded before.
 
         MXNetError for inputs that do not fit.
@@ -186,14 +186,14 @@ class Trace:
 class _Tree(NamedTuple):
     """All traces: the one without calls, and the number of the others, in a list."""
 
-    root: Trace
+    root: CallTrace
     count: list[int]
 
 
-_trees = [_Tree(Trace(), [0])]
+_trees = [_Tree(CallTrace(None, []), [0])]
 
 
-def empty_trace() -> Trace:
+def empty_trace() -> CallTrace:
     """The trace without calls."""
     return _trees[0].root
 
@@ -207,7 +207,7 @@ def _count_state() -> None:
 
 def forget_traces() -> None:
     """Begins with an empty tree; traces that are being recorded go on."""
-    _trees[0] = _Tree(Trace(), [0])
+    _trees[0] = _Tree(CallTrace(None, []), [0])
 
 
 @lru_cache(maxsize=512)

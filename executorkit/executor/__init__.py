@@ -16,11 +16,7 @@ from ._backward import (
     needs_head_gradients as needs_head_gradients,
 )
 from ._bind import bind as bind, simple_bind as simple_bind
-from ._buffers import (
-    Buffers as Buffers,
-    lazy_zeros as lazy_zeros,
-    read_buffers as read_buffers,
-)
+from ._buffers import Buffers as Buffers, lazy_zeros as lazy_zeros, read_buffers as read_buffers
 from ._executor import Executor as Executor
 from ._executor_view import (
     NOT_STORED as NOT_STORED,

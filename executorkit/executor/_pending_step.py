@@ -134,7 +134,8 @@ class PendingStep(UpdatableStep):
     runnable, train
         the arrays and the program that it runs on, and the mode.
     args, aux, key
-        the snapshot, of the runnable's arrays or taken earlier (``inputs``); after an update in the same program the parameters and states after it.
+        the snapshot, of the runnable's arrays or taken earlier (``inputs``); after an update in the
+        same program the parameters and states after it.
     state
         what is computed, and what waits.
     """

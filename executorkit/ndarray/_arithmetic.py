@@ -14,8 +14,8 @@ import numpy as np
 from ..errors import InputTypeError
 from ..ops import lookup
 from ._eager import invoke, run_plain, run_scalar
-from .calls import ResolvedCall, is_floating
 from .handle import Handle
+from .resolved_calls import ResolvedCall, is_floating
 
 
 class ArrayBinary(NamedTuple):

@@ -10,8 +10,8 @@ from ..ops import OpDef
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
 from ._eager import invoke, run_plain
-from .calls import ResolvedCall, parse_attrs, resolved_call
 from .handle import Handle
+from .resolved_calls import ResolvedCall, parse_attrs, resolved_call
 
 _METHODS = (*OPERATOR_METHODS, "diag")
 

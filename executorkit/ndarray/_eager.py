@@ -28,7 +28,10 @@ from ..program import (
     deferred_errors,
     host_plans_allowed,
 )
-from .calls import (
+from .handle import Handle
+from .random_state import next_key
+from .recording import modes, recorder
+from .resolved_calls import (
     NEEDS_VALUES_ERRORS,
     ResolvedCall,
     call_errors,
@@ -37,9 +40,6 @@ from .calls import (
     split_numbers,
     with_constants,
 )
-from .handle import Handle
-from .random_state import next_key
-from .recording import modes, recorder
 from .storage import Storage
 from .values import HostContents, check_known_shape, filled, to_device
 
@@ -236,12 +236,9 @@ def invoke(
             host = _host_results(entry, resolved, arrays, [v for _, v in dynamic])
             if host is not None:
                 return _delivered(resolved, cls, arrays, host, out)
-    if arrays:
-        context = arrays[0]._context
-    else:
-        if op.has_shape_attribute and attrs.get("shape") is not None:
-            check_known_shape(op.name, resolved.params.shape)
-        context = out._context if isinstance(out, Handle) else _context(ctx)
+    if not arrays and op.has_shape_attribute and attrs.get("shape") is not None:
+        check_known_shape(op.name, resolved.params.shape)
+    context = _context_of_call(arrays, out, ctx)
     values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
     key = next_key(context) if op.key_name is not None else None
     device = None if arrays else context.device
@@ -297,6 +294,13 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
         problem = f"its inputs are in {context} and in {array._context}"
         raise MXNetError(f"operator {op.name}", problem, hint=f"x.as_in_context(mx.{context})")
     return jax.device_put(array.value, device)
+
+
+def _context_of_call(arrays: Sequence[Handle], out: Any, ctx: Any) -> Context:
+    """The context of the results: that of the first array, of ``out``, or the one named."""
+    if arrays:
+        return arrays[0]._context
+    return out._context if isinstance(out, Handle) else _context(ctx)
 
 
 def _context(ctx: Any) -> Context:

@@ -19,9 +19,9 @@ from jax import lax
 from ..errors import ValueRangeError, explain
 from ..program import small_jit
 from ._eager import call
-from .calls import call_of
 from .handle import Handle
 from .recording import check_unrecorded, modes, recorder
+from .resolved_calls import call_of
 from .storage import Shape
 from .values import fit, to_device
 
@@ -163,7 +163,7 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 def read_part(array: Array, key: Any) -> Array:
     """``array[key]``: a view if the part is contiguous, else a copy."""
     part = parse_index(key, array.shape)
-    if modes.recording and array._entry is not None and math.prod(part.shape):
+    if modes.recording and array.graph_entry is not None and math.prod(part.shape):
         return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)

@@ -35,9 +35,9 @@ from ._arithmetic import binary
 from ._array_operators import operator_methods
 from ._eager import call
 from ._indexing import read_part, write_part
-from .calls import call_of
 from .handle import Handle
 from .recording import Variable, check_unrecorded, mark, modes, recorder
+from .resolved_calls import call_of
 from .storage import Shape, Storage
 from .values import filled, fit, to_device
 
@@ -148,7 +148,7 @@ class NDArray(Viewed, Handle):
 
     def copy(self) -> Self:
         """A new array of the same contents on the same device."""
-        if modes.recording and self._entry is not None:
+        if modes.recording and self.graph_entry is not None:
             return call("_copy", self)
         return self.from_jax(self.jax, self._context)
 
@@ -158,7 +158,7 @@ class NDArray(Viewed, Handle):
         Elements are converted to the other array's dtype. Returns the array written to; False,
         with a warning, if it is this one.
         """
-        recorded = modes.recording and self._entry is not None
+        recorded = modes.recording and self.graph_entry is not None
         if isinstance(other, Context):
             if recorded:
                 return recorder().record_copy(type(self), self, other)
@@ -190,7 +190,7 @@ class NDArray(Viewed, Handle):
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
             return self
-        if modes.recording and self._entry is not None:
+        if modes.recording and self.graph_entry is not None:
             return call("Cast", self, dtype=target.name)
         new = fit(self, self._shape, target, self._context.device, "astype")
         return self.from_jax(new.value, self._context, shared=new.shared)
@@ -264,7 +264,7 @@ class NDArray(Viewed, Handle):
     def _viewed(self, shape: Shape) -> Self:
         """All elements in another shape: a view, which is recorded as a reshape."""
         view = self.flat_view(shape)
-        if modes.recording and self._entry is not None and view.size:
+        if modes.recording and self.graph_entry is not None and view.size:
             recorder().record_view(view, self, [call_of("Reshape", {"shape": shape})])
         return view
 
@@ -285,7 +285,7 @@ class NDArray(Viewed, Handle):
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """The array repeated along axes of length 1, and new leading axes, to ``shape``."""
-        if modes.recording and self._entry is not None:
+        if modes.recording and self.graph_entry is not None:
             return call("broadcast_to", self, shape=tuple(shape))
         new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
         return self.from_jax(new.value, self._context, shared=new.shared)
@@ -309,18 +309,18 @@ class NDArray(Viewed, Handle):
     @property
     def grad(self) -> Self | None:
         """The array that ``backward`` writes the gradient to; None before ``attach_grad``."""
-        entry: Any = self._entry
+        entry: Any = self.graph_entry
         return entry.grad if entry.__class__ is Variable else None
 
     @property
     def _fresh_grad(self) -> bool:
-        """Whether ``backward`` has reached the array since this was last set to False."""
-        entry: Any = self._entry
+        """True if ``backward`` has reached the array since this was last set to False."""
+        entry: Any = self.graph_entry
         return entry.__class__ is Variable and entry.is_fresh
 
     @_fresh_grad.setter
     def _fresh_grad(self, state: bool) -> None:
-        entry: Any = self._entry
+        entry: Any = self.graph_entry
         if entry.__class__ is Variable:
             entry.is_fresh = bool(state)
 

@@ -35,18 +35,18 @@ class Handle:
         whether this handle shows the whole storage in the storage's own shape, so that reading it
         is reading an attribute.
 
-    ``_entry`` is what the handle is in recorded graphs (:mod:`.recording`): None for nothing.
+    ``graph_entry`` is what the handle is in recorded graphs (:mod:`.recording`): None for nothing.
     """
 
     __slots__ = (
         "__weakref__",
         "_context",
-        "_entry",
         "_offset",
         "_seen",
         "_seen_version",
         "_shape",
         "covers_storage",
+        "graph_entry",
         "storage",
     )
 
@@ -55,7 +55,7 @@ class Handle:
     _offset: int
     _shape: Shape
     _context: Context
-    _entry: Any
+    graph_entry: Any
     _seen: jax.Array | None
     _seen_version: int
 
@@ -70,7 +70,7 @@ class Handle:
         self.covers_storage = shape == storage.shape
         self._seen = None
         self._seen_version = -1
-        self._entry = None
+        self.graph_entry = None
         return self
 
     @classmethod
@@ -89,7 +89,7 @@ class Handle:
         self.covers_storage = True
         self._seen = None
         self._seen_version = -1
-        self._entry = None
+        self.graph_entry = None
         return self
 
     def show(self, other: Handle) -> None:

@@ -252,7 +252,7 @@ class _ParamsReader:
         self._size = size
         self._source = source
         self._at = 0
-        self._entry = "header"
+        self.graph_entry = "header"
         #: That of the array that was read last.
         self._magic = 0
         #: The magic numbers of the arrays so far, None for arrays without one.
@@ -277,27 +277,27 @@ class _ParamsReader:
         (count,) = self._numbers("Q", "number of arrays")
         arrays = []
         for i in range(count):
-            self._entry = f"array {i} of {count}"
+            self.graph_entry = f"array {i} of {count}"
             arrays.append(read_array())
-        self._entry = "names"
+        self.graph_entry = "names"
         (n_names,) = self._numbers("Q", "number of names")
         if n_names not in (0, count):
             raise self._error(f"{n_names} names for {count} arrays")
         names = []
         for i in range(n_names):
-            self._entry = f"name {i} of {n_names}"
+            self.graph_entry = f"name {i} of {n_names}"
             (length,) = self._numbers("Q", "length")
             try:
                 names.append(self._take(length, "text").tobytes().decode())
             except UnicodeDecodeError:
                 raise self._error("it is no UTF-8 text") from None
         if self._at != self._size:
-            self._entry = "end"
+            self.graph_entry = "end"
             raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
         return arrays, names
 
     def read_one(self) -> NDArray:
-        self._entry = "array"
+        self.graph_entry = "array"
         array = self._array()
         if self._at != self._size:
             raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
@@ -389,7 +389,7 @@ class _ParamsReader:
             raise self._error(f"{part}: expected {size} bytes at {self._at}, found {rest}")
 
     def _error(self, problem: str, hint: str | None = None) -> FileFormatError:
-        return FileFormatError(f"{self._source}: {self._entry}", problem, hint=hint)
+        return FileFormatError(f"{self._source}: {self.graph_entry}", problem, hint=hint)
 
 
 def _home(device_type: int, device_id: int) -> Context:

@@ -62,7 +62,7 @@ class Variable:
         self.training = Training()
 
 
-#: What a gradient may do to the array that it goes to.
+#: Ways in which gradients are stored.
 REQUESTS = ("write", "add", "null")
 
 
@@ -71,7 +71,7 @@ def mark(array: Handle, grad: Handle, request: str) -> None:
     if request not in REQUESTS:
         problem = f"grad_req is {request!r}, expected {', '.join(map(repr, REQUESTS))}"
         raise UnknownNameError("attach_grad", problem)
-    array._entry = Variable(grad, request)
+    array.graph_entry = Variable(grad, request)
 
 
 class Recorder(Protocol):
@@ -111,7 +111,7 @@ class Recorder(Protocol):
 
 def check_unrecorded(array: Handle) -> None:
     """MXNetError if an array belongs to a graph, so that nothing may be written to it now."""
-    if array._entry is not None:
+    if array.graph_entry is not None:
         raise MXNetError(
             "autograd",
             "Assigning to NDArrays that are already in a computational graph will cause undefined "

@@ -40,7 +40,6 @@ DEVIATIONS = {
     "np.asarray(x).dtype": MORE,
     "x.as_in_ctx(mx.cpu(0)) is x": MORE,
     "x.slice_assign_scalar(5, (0, 0), (1, 2))": MORE,
-    "x.attach_grad()": "imperative gradients are not served",
     "nd.contrib.foreach(lambda d, s: (d, s), [x, nd.ones((3, 1))], [nd.ones(1)])": (
         "data of different lengths are an error; MXNet takes the first one's"
     ),

@@ -13,7 +13,7 @@ import executorkit as mx
 from executorkit import ndarray as nd
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
-from executorkit.ndarray import _array_operators, _eager, calls
+from executorkit.ndarray import _array_operators, _eager, resolved_calls
 from executorkit.ops import Params, all_ops, lookup, register
 from executorkit.ops.schema import operator_registry as _registry
 from executorkit.ops.schema.calls import call_doc, namespace_entries
@@ -355,7 +355,7 @@ def _needs_values(function, *operands) -> bool:
     try:
         with jax.enable_x64(True):
             jax.eval_shape(function, *operands)
-    except calls.NEEDS_VALUES_ERRORS:
+    except resolved_calls.NEEDS_VALUES_ERRORS:
         return True
     return False
 
@@ -373,8 +373,8 @@ def test_the_operators_that_need_values_and_numbers_say_so():
 
         if _needs_values(run, {}, *arrays):
             needs[NEEDS_VALUES].add(op.name)
-        numbers = {k: p[k] for k in op.attrs if k in calls.DYNAMIC and p[k] is not None}
-        floating = all(calls.is_floating(x.dtype) for x in arrays)
+        numbers = {k: p[k] for k in op.attrs if k in resolved_calls.DYNAMIC and p[k] is not None}
+        floating = all(resolved_calls.is_floating(x.dtype) for x in arrays)
         if numbers and floating and _needs_values(run, numbers, *arrays):
             needs[NEEDS_NUMBERS].add(op.name)
     assert len(cases) > 300

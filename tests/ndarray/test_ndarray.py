@@ -121,13 +121,6 @@ def test_bfloat16():
     assert (x * 2).astype("float32").asnumpy().tolist() == [2, 5]
 
 
-@pytest.mark.parametrize("attempt", ["attach_grad", "backward"])
-def test_imperative_gradients_are_refused(x, attempt):
-    with pytest.raises(NotImplementedError, match="imperative gradients are not served"):
-        getattr(x, attempt)()
-    assert x.grad is None
-
-
 @pytest.mark.parametrize(
     "attempt",
     [

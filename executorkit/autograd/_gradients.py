@@ -61,25 +61,25 @@ def backward(
 
 def _on(value: Any, target: Handle) -> Any:
     """A gradient on the device of the array that it goes to, in its dtype."""
-    device = target._context.device
+    device = target.context.device
     if value.devices() != {device}:
         value = jax.device_put(value, device)
     return value if value.dtype == target.storage.dtype else value.astype(target.storage.dtype)
 
 
-def _deferred(piece: RecordedPiece, values: Sequence[Head], retain: bool, wanted: Any) -> bool:
+def _deferred(piece: RecordedPiece, values: Sequence[Head], retain: bool, requested: Any) -> bool:
     """Defers the gradients to the program of the one piece that they need, if that can be."""
     numbers = [value.number for value, _ in values]
     if len({*numbers}) != len(numbers):
         return False
     with piece.lock:
-        found = piece.reached(numbers)
-        variables = [piece.leaf_entries[i] for i in found.leaves]
-        if piece.used and not piece.used.isdisjoint(found.values):
+        reach = piece.reached(numbers)
+        variables = [piece.leaf_entries[i] for i in reach.leaves]
+        if piece.used and not piece.used.isdisjoint(reach.values):
             raise _not_in_graph()
-        if not piece.backward(numbers, [head for _, head in values], retain, wanted):
+        if not piece.backward(numbers, [head for _, head in values], retain, requested):
             return False
-        for variable in variables if wanted is None else ():
+        for variable in variables if requested is None else ():
             if isinstance(variable, Variable):
                 variable.is_fresh = True
         if not retain:
@@ -100,7 +100,7 @@ def checked_heads(
         if not isinstance(head, Handle):
             problem = f"{type(head).__name__} is no NDArray"
             raise InputTypeError("autograd.backward: heads", problem)
-        entry: Any = head._entry
+        entry: Any = head.graph_entry
         if entry.__class__ is Variable:
             if write_leaves:
                 _write_leaf(entry, head, grad)
@@ -129,7 +129,7 @@ def _write_leaf(variable: Variable, array: Handle, grad: Any) -> None:
     target: Any = variable.grad
     head = _head_gradient(array, grad)
     if head is None:
-        head = ones(array._shape, array.storage.dtype, array._context)
+        head = ones(array.shape, array.storage.dtype, array.context)
     new = _sum(target.value, head) if variable.request == "add" else head
     target.assign(new, shared=True)
     variable.is_fresh = True
@@ -152,12 +152,12 @@ def _head_gradient(head: Handle, grad: Any) -> Any:
     if not isinstance(grad, Handle):
         problem = f"{type(grad).__name__} is no NDArray"
         raise InputTypeError("autograd.backward: head gradient", problem, hint="mx.nd.array(...)")
-    if grad._shape != head._shape:
-        problem = f"it is {grad._shape}, expected {head._shape}"
+    if grad.shape != head.shape:
+        problem = f"it is {grad.shape}, expected {head.shape}"
         raise ShapeError("autograd.backward: head gradient", problem)
     value = grad.value
     grad.storage.shared = True
-    device = head._context.device
+    device = head.context.device
     value = value if value.devices() == {device} else jax.device_put(value, device)
     dtype = head.storage.dtype
     return value if value.dtype == dtype else value.astype(dtype)
@@ -175,8 +175,8 @@ def gradients(
         states.extend(computed.states)
         return computed.leaves
 
-    given = [(v, _head_of(v) if head is None else head) for v, head in _closed(values)]
-    sums, passed = _reverse(given, of_piece, _sum)
+    cotangents = [(v, _head_of(v) if head is None else head) for v, head in _closed(values)]
+    sums, passed = _reverse(cotangents, of_piece, _sum)
     return sums, states, passed
 
 
@@ -189,15 +189,15 @@ def recorded_gradients(values: Sequence[Head]) -> dict[Variable, NDArray]:
     def add(x: NDArray, y: NDArray) -> NDArray:
         return x + y
 
-    given = []
+    cotangents = []
     for value, head in _closed(values):
         context = value.piece.context
         head = NDArray.from_jax(_head_of(value) if head is None else head, context)
-        given.append((value, head))
+        cotangents.append((value, head))
     before = modes.recording, modes.training
     modes.set(True, before[1])
     try:
-        return _reverse(given, of_piece, add)[0]
+        return _reverse(cotangents, of_piece, add)[0]
     finally:
         modes.set(*before)
 
@@ -236,8 +236,8 @@ def _reverse(
         piece = max(waiting, key=lambda p: p.number)
         heads = waiting.pop(piece)
         with piece.lock:
-            found = piece.reached(sorted(heads))
-            if piece.status is Status.USED_UP or not piece.used.isdisjoint(found.values):
+            reach = piece.reached(sorted(heads))
+            if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
                 raise _not_in_graph()
             entries = piece.leaf_entries
             computed = of_piece(piece, heads)
@@ -260,14 +260,14 @@ def grad(
     create_graph: bool,
 ) -> list[Any]:
     """See the package's function."""
-    wanted = [_wanted(i, x) for i, x in enumerate(variables, 1)]
+    requested = [_wanted(i, x) for i, x in enumerate(variables, 1)]
     values = checked_heads(heads, head_grads, write_leaves=False)
     if create_graph:
         sums = recorded_gradients(values)
-        _check_reached(wanted, sums)
-        return [sums[variable] for variable in wanted]
+        _check_reached(requested, sums)
+        return [sums[variable] for variable in requested]
     pieces = {id(value.piece): value.piece for value, _ in values}
-    targets = {v: _empty_like(x) for v, x in zip(wanted, variables, strict=True)}
+    targets = {v: _empty_like(x) for v, x in zip(requested, variables, strict=True)}
     if len(pieces) == 1 and not retain_graph:
         (piece,) = pieces.values()
         if isinstance(piece, RecordedPiece):
@@ -275,11 +275,11 @@ def grad(
             with piece.lock:
                 entries = [piece.leaf_entries[i] for i in piece.reached(numbers).leaves]
             if all(isinstance(e, Variable) for e in entries):
-                _check_reached(wanted, entries)
+                _check_reached(requested, entries)
                 if _deferred(piece, values, retain_graph, targets):
-                    return [targets[variable] for variable in wanted]
+                    return [targets[variable] for variable in requested]
     sums, states, used = gradients(values)
-    _check_reached(wanted, sums)
+    _check_reached(requested, sums)
 
     def store() -> None:
         for array, contents in states:
@@ -291,16 +291,16 @@ def grad(
     if not retain_graph:
         for piece, numbers in used:
             piece.use_up(numbers)
-    return [targets[variable] for variable in wanted]
+    return [targets[variable] for variable in requested]
 
 
 def _empty_like(array: Handle) -> Any:
-    storage = Storage(array._shape, array.storage.dtype)
-    return array.from_storage(storage, 0, array._shape, array._context)
+    storage = Storage(array.shape, array.storage.dtype)
+    return array.from_storage(storage, 0, array.shape, array.context)
 
 
 def _wanted(position: int, array: Handle) -> Variable:
-    entry: Any = array._entry
+    entry: Any = array.graph_entry
     if entry.__class__ is not Variable or entry.request == "null":
         raise MXNetError(
             "autograd.grad",
@@ -311,9 +311,9 @@ def _wanted(position: int, array: Handle) -> Variable:
     return entry
 
 
-def _check_reached(wanted: Sequence[Variable], found: Collection[Any]) -> None:
-    for position, variable in enumerate(wanted, 1):
-        if variable not in found:
+def _check_reached(requested: Sequence[Variable], reach: Collection[Any]) -> None:
+    for position, variable in enumerate(requested, 1):
+        if variable not in reach:
             raise MXNetError(
                 "autograd.grad",
                 f"Cannot differentiate with respect to the {position}-th variable because it is "

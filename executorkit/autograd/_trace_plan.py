@@ -10,13 +10,13 @@ from ..ops import lookup
 from ..program import Program, program_for
 from ..symbol.node import Entry, Node
 from ._piece import Reached
-from ._trace import DIFFERENTIATED, Role, Trace
+from ._trace import DIFFERENTIATED, CallTrace, Role
 
 #: Maximum number of plans of a trace.
 _MAX_PLANS = 64
 
 
-class Plan(NamedTuple):
+class TracePlan(NamedTuple):
     """A program for calls of a trace.
 
     outputs
@@ -45,14 +45,14 @@ class Plan(NamedTuple):
 class Split(NamedTuple):
     """A backward in two parts: the first can still be differentiated, the second is used up."""
 
-    first: Plan
-    second: Plan
+    first: TracePlan
+    second: TracePlan
 
 
-class GraphNodes:
+class TraceNodes:
     """Nodes of a symbol's graph for calls of a trace."""
 
-    def __init__(self, trace: Trace, calls: Iterable[Trace]) -> None:
+    def __init__(self, trace: CallTrace, calls: Iterable[CallTrace]) -> None:
         self.sources: dict[Node, int] = {}
         #: The draws that nodes stand for.
         self.draws: dict[Node, int] = {}
@@ -83,8 +83,8 @@ class GraphNodes:
         return node, 0
 
 
-def reached(trace: Trace, heads: Sequence[int]) -> Reached:
-    """What the gradients of some values of a trace flow through."""
+def reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
+    """The values and leaves that the gradients of some values of a trace flow through."""
     key = "reached", heads
     known = trace.plans.get(key)
     if known is None:
@@ -92,7 +92,7 @@ def reached(trace: Trace, heads: Sequence[int]) -> Reached:
     return known
 
 
-def _reached(trace: Trace, heads: Sequence[int]) -> Reached:
+def _reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
     values = set(heads)
     for call in reversed(trace.calls):
         if not values.isdisjoint(call.outputs):
@@ -108,28 +108,28 @@ def _reached(trace: Trace, heads: Sequence[int]) -> Reached:
 
 
 def plan_of(
-    trace: Trace, calls: Sequence[Trace], outputs: Sequence[int], leaves: Collection[int]
-) -> Plan:
+    trace: CallTrace, calls: Sequence[CallTrace], outputs: Sequence[int], leaves: Collection[int]
+) -> TracePlan:
     """The plan of calls that returns these values and differentiates these leaves."""
-    nodes = GraphNodes(trace, calls)
+    nodes = TraceNodes(trace, calls)
     graph = graph_of(optimized(tuple([nodes.entry(n) for n in outputs])))
     sources = {node.name: source for node, source in nodes.sources.items()}
     args = tuple([sources[name] for name in graph.arg_names])
     argnums = tuple([i for i, source in enumerate(args) if source in leaves])
     kinds = trace.all_leaves
     draws = {node.name: row for node, row in nodes.draws.items()}
-    return Plan(
-        program_for(graph, argnums),
-        tuple(outputs),
-        args,
-        tuple([sources[name] for name in graph.aux_names]),
-        tuple([args[i] for i in argnums]),
-        tuple([kinds[args[i]].role is Role.ADD for i in argnums]),
-        tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
+    return TracePlan(
+        program=program_for(graph, argnums),
+        outputs=tuple(outputs),
+        sources=args,
+        state_sources=tuple([sources[name] for name in graph.aux_names]),
+        leaves=tuple([args[i] for i in argnums]),
+        accumulate=tuple([kinds[args[i]].role is Role.ADD for i in argnums]),
+        key_rows=tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
     )
 
 
-def reading_plan(trace: Trace, outputs: tuple[int, ...]) -> Plan:
+def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
     """The plan of a whole trace whose values are read before backward."""
     key = "read", outputs
     plan = trace.plans.get(key)
@@ -141,10 +141,10 @@ def reading_plan(trace: Trace, outputs: tuple[int, ...]) -> Plan:
 
 
 def backward_plan(
-    trace: Trace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
-) -> Plan | Split:
+    trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
+) -> TracePlan | Split:
     """The plan of a backward from ``heads`` that uses the trace up, where ``alive`` values have
-    arrays. ``leaves`` are those whose gradients are wanted; None for all that are reached."""
+    arrays. ``leaves`` are those whose gradients are requested; None for all that are reached."""
     key = "backward", alive, heads, leaves
     plan = trace.plans.get(key)
     if plan is None:
@@ -153,8 +153,8 @@ def backward_plan(
 
 
 def _backward_plan(
-    alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: Trace
-) -> Plan | Split:
+    alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: CallTrace
+) -> TracePlan | Split:
     used = reached(trace, heads)
     stays_open = [
         n
@@ -164,9 +164,9 @@ def _backward_plan(
         and used.values.isdisjoint(upstream.values)
     ]
     outputs = tuple(dict.fromkeys((*alive, *heads)))
-    wanted = used.leaves if leaves is None else leaves
+    requested = used.leaves if leaves is None else leaves
     if not stays_open:
-        return plan_of(trace, trace.calls, outputs, wanted)
+        return plan_of(trace, trace.calls, outputs, requested)
     first = _ancestors(trace, stays_open)
     others = [call for call in trace.calls if call not in first]
     computed = {n for call in first for n in call.outputs}
@@ -176,11 +176,11 @@ def _backward_plan(
     differentiated = reached(trace, tuple(stays_open)).leaves
     return Split(
         plan_of(trace, [c for c in trace.calls if c in first], first_outputs, differentiated),
-        plan_of(trace, others, [n for n in outputs if n not in computed], wanted),
+        plan_of(trace, others, [n for n in outputs if n not in computed], requested),
     )
 
 
-def _ancestors(trace: Trace, values: Iterable[int]) -> set[Trace]:
+def _ancestors(trace: CallTrace, values: Iterable[int]) -> set[CallTrace]:
     """The calls that values are computed by, directly or not."""
     needed, calls = set(values), set()
     for call in reversed(trace.calls):
