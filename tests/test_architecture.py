@@ -44,8 +44,8 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1084, "_files": 433, "_support": 558, "autograd": 2243, "callback": 292,
-    "contrib": 1638, "data": 54, "debugging": 671, "display": 2009, "executor": 2913,
+    "_cli": 1084, "_files": 433, "_support": 557, "autograd": 2259, "callback": 292,
+    "contrib": 1639, "data": 54, "debugging": 671, "display": 2009, "executor": 2913,
     "executorkit": 3638, "export": 772, "gluon": 244, "image": 2200, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2415, "jaxprs": 494, "kvstore": 697,
     "lowering": 4802, "metric": 1364, "model": 1061, "module": 3192, "ndarray": 4756,

@@ -34,7 +34,6 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "mxnet": {
         "api": C_INTERFACE,
-        "autograd": "gradients are those of executors",
         "cython": C_INTERFACE,
         "ndarray_doc": CODE_GENERATOR,
         "symbol_doc": CODE_GENERATOR,

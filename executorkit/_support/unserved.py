@@ -1,9 +1,9 @@
 """Modules of MXNet that are not served: the hint that an import or a look-up of one ends in.
 
-from executorkit import autograd
+from executorkit import rtc
 
-MissingDependencyError: executorkit.autograd: it is not part of executorkit
-  try: executor.backward(), or jax.grad of a function around symbol.to_jax()
+MissingDependencyError: executorkit.rtc: it is not part of executorkit
+  try: jax.experimental.pallas, or a kernel called by jax.ffi
 """
 
 import sys
@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 from ..errors import MissingDependencyError, similar_names
 
-_GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
 _ARRAYS = "numpy, jax.numpy or mx.nd"
 _OPERATORS = "jax.nn or mx.nd"
 _TORCH = "mx.operator.CustomOp, which may call Torch"

@@ -23,7 +23,7 @@ from ..ndarray.values import filled
 from ..program import Training
 from ._gradient_operator import gradient_call
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
-from ._run import Run
+from ._run import RecordedStep, Run
 from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, Role, empty_trace, leaf_kind
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
@@ -59,14 +59,14 @@ class RecordedPiece(Piece):
         "_leaf_values",
         "_storages",
         "context",
-        "run",
+        "step",
         "trace",
     )  # fmt: skip
 
     def __init__(self, context: Context, lock: threading.RLock) -> None:
         super().__init__(context, lock)
         self.trace = empty_trace()
-        self.run: Run | None = None
+        self.step: RecordedStep | None = None
         self._draws: list[np.ndarray] = []
         self._leaf_arrays: list[Any] = []
         self._leaf_values: list[Any] = []
@@ -194,15 +194,15 @@ class RecordedPiece(Piece):
         """Computes all values that have arrays."""
         with self.lock:
             self.close()
-            if self.run is not None:
-                self.run.step()
+            if self.step is not None:
+                self.step()
 
     def force(self) -> None:
         """Computes all values that have arrays, and gradients that wait."""
         with self.lock:
             self.close()
-            if self.run is not None:
-                self.run.step.force()
+            if self.step is not None:
+                self.step.force()
 
     # -- closing -----------------------------------------------------------------------------------
 
@@ -228,8 +228,8 @@ class RecordedPiece(Piece):
             self._end()
             return
         plan = reading_plan(self.trace, outputs)
-        self.run = self._run(plan, self._output_storages(plan, alive), self._targets(plan))
-        self._note_versions(self.run)
+        self.step = self._step(plan, self._output_storages(plan, alive), self._targets(plan))
+        self._note_versions(self.step)
         self.status = Status.CLOSED
         unregister_pending_owner(self)
         self._let_go()
@@ -243,36 +243,38 @@ class RecordedPiece(Piece):
         entries = [self.leaf_entries[i] for i in plan.leaves]
         return [e.grad if e.__class__ is Variable else _NOWHERE for e in entries]
 
-    def _run(
+    def _step(
         self,
         plan: TracePlan,
         outputs: list[Storage],
         targets: list[Any],
-        first: Run | None = None,
+        first: RecordedStep | None = None,
         accumulates: bool = True,
-    ) -> Run:
+    ) -> RecordedStep:
         values, arrays = self._leaf_values, self._leaf_arrays
         computed: dict[int, Any] = {}
         if first is not None:
-            computed = dict(zip(first.plan.outputs, [o.value for o in first.outputs], strict=True))
+            computed = dict(
+                zip(first.plan.outputs, [o.value for o in first.runnable.outputs], strict=True)
+            )
 
         def read(sources: Sequence[int], leaves: list[Any], others: Any) -> tuple[Any, ...]:
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
 
         nothing = dict.fromkeys(computed)
         sources = plan.sources, plan.state_sources
-        return Run(
+        run = Run(
             plan,
             self.context,
-            values=tuple([read(part, values, computed) for part in sources]),
             arrays=tuple([read(part, arrays, nothing) for part in sources]),
             outputs=outputs,
             targets=targets,
-            draws=self._draws,
             lock=self.lock,
             training=self._training(),
             accumulates=accumulates,
         )
+        contents = tuple([read(part, values, computed) for part in sources])
+        return RecordedStep(run, contents, self._draws)
 
     def _training(self) -> Training:
         for entry in self.leaf_entries:
@@ -280,13 +282,13 @@ class RecordedPiece(Piece):
                 return entry.training
         return Training()
 
-    def _note_versions(self, run: Run) -> None:
+    def _note_versions(self, step: RecordedStep) -> None:
         """Notes the versions that the storages of values will have once they are computed."""
-        for number, storage in zip(run.plan.outputs, run.outputs, strict=True):
+        for number, storage in zip(step.plan.outputs, step.runnable.outputs, strict=True):
             self.versions[number] = storage.version + 1
 
     def _let_go(self) -> None:
-        """Lets go of what only recording needs, and of the leaves' contents: the run has them."""
+        """Lets go of what only recording needs, and of the leaves' contents: the step has them."""
         self._known = {}
         self._leaf_values = []
         self._storages = []
@@ -297,7 +299,7 @@ class RecordedPiece(Piece):
         self._let_go()
         self._leaf_arrays = []
         self.leaf_entries = []
-        self.run = None
+        self.step = None
 
     # -- gradients ---------------------------------------------------------------------------------
 
@@ -305,17 +307,17 @@ class RecordedPiece(Piece):
         return reached(self.trace, tuple(heads))
 
     def gradients(self, heads: Mapping[int, Any]) -> Gradients:
-        assert self.run is not None
+        assert self.step is not None
         leaves = {*self.reached(sorted(heads)).leaves}
-        grads, states = self.run.vjp(heads)
-        pairs = zip(self.run.plan.leaves, grads, strict=False)
+        grads, states = self.step.vjp(heads)
+        pairs = zip(self.step.plan.leaves, grads, strict=False)
         return Gradients([(i, grad) for i, grad in pairs if i in leaves], states)
 
     def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
-        run, numbers = self.run, tuple(sorted(heads))
-        assert run is not None
-        resolved = gradient_call(self.trace, run.plan, numbers)
-        inputs = [*run.recorded_inputs(self.leaf_entries), *[heads[n] for n in numbers]]
+        step, numbers = self.step, tuple(sorted(heads))
+        assert step is not None
+        resolved = gradient_call(self.trace, step.plan, numbers)
+        inputs = [*step.recorded_inputs(self.leaf_entries), *[heads[n] for n in numbers]]
         grads = recorder().record(resolved, NDArray, inputs, None)
         grads = grads if isinstance(grads, list) else [grads]
         return list(zip(reached(self.trace, numbers).leaves, grads, strict=True))
@@ -341,20 +343,20 @@ class RecordedPiece(Piece):
             pairs = zip(reach.leaves, entries, strict=True)
             chosen = tuple([i for i, e in pairs if e in requested])
         if not retain and self.status is Status.RECORDING:
-            run = self._close_for_backward(heads, chosen, requested)
+            step = self._close_for_backward(heads, chosen, requested)
         else:
             if requested is not None:
                 return False
             self.close(heads)
-            run = self.run
-            if run is None or {*run.plan.leaves} != {*chosen}:
+            step = self.step
+            if step is None or {*step.plan.leaves} != {*chosen}:
                 return False
-        if any(n not in run.plan.outputs for n in heads):
+        if any(n not in step.plan.outputs for n in heads):
             return False
         cotangents = dict(zip(heads, head_grads, strict=True))
-        types = [self.trace.type_of(n) for n in run.plan.outputs]
-        pairs = zip(run.plan.outputs, types, strict=True)
-        run.step.backward(
+        types = [self.trace.type_of(n) for n in step.plan.outputs]
+        pairs = zip(step.plan.outputs, types, strict=True)
+        step.backward(
             [self._head(cotangents[n], *t) if n in cotangents else None for n, t in pairs]
         )
         return True
@@ -365,41 +367,41 @@ class RecordedPiece(Piece):
 
     def _close_for_backward(
         self, heads: tuple[int, ...], chosen: tuple[int, ...], requested: Any
-    ) -> Run:
+    ) -> RecordedStep:
         """Ends recording: what the gradients of ``heads`` flow through is used up after them."""
         alive = self._alive()
         plan = backward_plan(self.trace, tuple(alive), heads, chosen)
-        first: Run | None = None
+        first: RecordedStep | None = None
         if isinstance(plan, Split):
             first_plan, plan = plan
             outputs = self._output_storages(first_plan, alive)
-            first = self._run(first_plan, outputs, self._targets(first_plan))
+            first = self._step(first_plan, outputs, self._targets(first_plan))
             self._note_versions(first)
         targets = self._targets(plan)
         if requested is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]
             targets = [requested[e] for e in entries if isinstance(e, Variable)]
-        run = self._run(plan, self._output_storages(plan, alive), targets, first, requested is None)
+        step = self._step(
+            plan, self._output_storages(plan, alive), targets, first, requested is None
+        )
         if first is None:
             self._end()
         else:
-            self.run = first
+            self.step = first
             self.used.update(reached(self.trace, heads).values)
-            self.used.update(run.plan.outputs)
+            self.used.update(step.plan.outputs)
             self.status = Status.CLOSED
             unregister_pending_owner(self)
             self._let_go()
-        return run
+        return step
 
     def use_up(self, heads: Sequence[int]) -> None:
-        if self.status is Status.USED_UP or self.run is None:
+        if self.status is Status.USED_UP or self.step is None:
             return
         used = self.used | reached(self.trace, tuple(heads)).values
         self.used = used
-        if used.issuperset(self.run.plan.outputs):
-            step = self.run.step
+        if used.issuperset(self.step.plan.outputs):
             self._end()
-            del step
 
 
 _NOWHERE: Any = NDArray.from_storage(

@@ -23,28 +23,22 @@ from ._trace_plan import TracePlan
 
 
 class Run(Runnable[Any]):
-    """The arrays of one run of a plan.
-
-    plan, step
-        the plan, and the pending step that computes.
-    """
+    """The arrays of one run of a plan."""
 
     def __init__(
         self,
         plan: TracePlan,
         context: Context,
         *,
-        values: tuple[tuple[Any, ...], ...],
         arrays: tuple[Sequence[Any], ...],
         outputs: Sequence[Storage],
         targets: Sequence[NDArray],
-        draws: Sequence[np.ndarray],
         lock: threading.RLock,
         training: Training,
         accumulates: bool = True,
     ) -> None:
-        """Binds a plan to ``values``, the contents of arguments and of auxiliary states; ``arrays``
-        are those that hold them, ``outputs`` and ``targets`` those that results are written to.
+        """Binds a plan to ``arrays``, arguments and auxiliary states, and to those that outputs and
+        gradients are written to.
 
         ``accumulates`` says whether gradients are added where variables ask for that.
 
@@ -72,17 +66,6 @@ class Run(Runnable[Any]):
         grads = tuple([buffer_of(t) for t in targets])
         self.buffers = Buffers((), states, grads, tuple(outputs))
         self._constants = {}
-        self._age = training.age
-        self.step = PendingStep(self, True, self._key(draws), values)
-
-    def _key(self, draws: Sequence[np.ndarray]) -> Any:
-        """The rows of key data for the program's random operators, in its order."""
-        rows = self.plan.key_rows
-        if not rows:
-            return None
-        nothing = np.zeros(2, np.uint32)
-        data = [nothing if i is None else draws[i] for i in rows]
-        return to_device(np.stack(data), self.context.device)
 
     def next_key(self) -> Any:
         return next_key(self.context)
@@ -93,32 +76,53 @@ class Run(Runnable[Any]):
     def filled_like(self, array: Any, number: float) -> jax.Array:
         return filled(number, array.shape, array.dtype, self.context.device)
 
+
+class RecordedStep(PendingStep):
+    """The pending step of a run."""
+
+    __slots__ = ("_started_at",)
+
+    def __init__(
+        self, run: Run, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
+    ) -> None:
+        """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
+        are the key data of the piece's random operators."""
+        self._started_at = run.training.age
+        super().__init__(run, True, _key(run, draws), values)
+
+    @property
+    def plan(self) -> TracePlan:
+        """The plan of the run."""
+        return self.runnable.plan
+
     def vjp(self, heads: Mapping[int, Any]) -> tuple[Sequence[Any], list[tuple[NDArray, Any]]]:
         """The gradients of ``plan.leaves`` for head gradients by number, and the auxiliary states
         with their new contents. Nothing is stored but the outputs."""
-        step, program = self.step, self.program
-        with self.lock:
-            step.force()
-            state = step.state
+        run, program = self.runnable, self.runnable.program
+        with run.lock:
+            self.force()
+            state = self.state
             assert isinstance(state, Computed)
             if state.residuals is None:
                 return (), []
             cotangents = [heads.get(n) for n in self.plan.outputs]
-            grads = program.backward.call_at(self._age, state.residuals, cotangents)
-            states, indices = state.backward_states, step.backward_state_indices
-            current = read_buffers(self.buffers.aux)
-            if any(current[n] is not step.aux[n] for n in indices):
-                states = program.forward[1].call_at(self._age, step.args, current, step.key)[2]
-            changed = [self.aux_arrays[n] for n in indices]
+            grads = program.backward.call_at(self._started_at, state.residuals, cotangents)
+            states, indices = state.backward_states, self.backward_state_indices
+            current = read_buffers(run.buffers.aux)
+            if any(current[n] is not self.aux[n] for n in indices):
+                states = program.forward[1].call_at(self._started_at, self.args, current, self.key)[
+                    2
+                ]
+            changed = [run.aux_arrays[n] for n in indices]
             return grads, list(zip(changed, states, strict=True))
 
     def recorded_inputs(self, entries: Sequence[LeafEntry]) -> list[NDArray]:
         """The arguments, auxiliary states and key data as arrays that belong to the graph as the
         leaves do; ``entries`` are those of the piece's leaves."""
-        step, inputs = self.step, []
-        with self.lock:
-            step.force()
-        for source, array, value in zip(self.plan.sources, self.arg_arrays, step.args, strict=True):
+        run, inputs = self.runnable, []
+        with run.lock:
+            self.force()
+        for source, array, value in zip(self.plan.sources, run.arg_arrays, self.args, strict=True):
             entry = entries[source] if source >= 0 else None
             if (
                 isinstance(entry, Variable)
@@ -127,10 +131,20 @@ class Run(Runnable[Any]):
             ):
                 inputs.append(array)
                 continue
-            copy = NDArray.from_jax(value, self.context)
+            copy = NDArray.from_jax(value, run.context)
             if isinstance(entry, RecordedValue):
-                copy = NDArray.from_storage(entry.storage, 0, entry.storage.shape, self.context)
+                copy = NDArray.from_storage(entry.storage, 0, entry.storage.shape, run.context)
             copy.graph_entry = entry
             inputs.append(copy)
-        others = [*step.aux, *([] if step.key is None else [step.key])]
-        return inputs + [NDArray.from_jax(value, self.context) for value in others]
+        others = [*self.aux, *([] if self.key is None else [self.key])]
+        return inputs + [NDArray.from_jax(value, run.context) for value in others]
+
+
+def _key(run: Run, draws: Sequence[np.ndarray]) -> Any:
+    """The rows of key data for a program's random operators, in its order."""
+    rows = run.plan.key_rows
+    if not rows:
+        return None
+    nothing = np.zeros(2, np.uint32)
+    data = [nothing if i is None else draws[i] for i in rows]
+    return to_device(np.stack(data), run.context.device)

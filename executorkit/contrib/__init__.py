@@ -11,6 +11,7 @@ from typing import NoReturn
 from .._support.unserved import ELSEWHERE, absent_attribute
 from ..errors import MissingDependencyError, explain
 from . import (
+    autograd as autograd,
     io as io,
     ndarray as nd,
     ndarray as ndarray,

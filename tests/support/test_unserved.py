@@ -12,14 +12,14 @@ from executorkit._support.unserved import ELSEWHERE, UnservedModules, refuse_imp
 
 pytestmark = pytest.mark.smoke
 
-GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
+KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 
 
 @pytest.mark.parametrize(
     ("module", "name", "hint"),
     [
         (mx, "metrics", "'metric'"),
-        (mx, "autograd", GRADIENTS),
+        (mx, "rtc", KERNELS),
         (mx, "numpy", "numpy, jax.numpy or mx.nd"),
         (mx.sym, "np", "mx.sym"),
         (mx.nd, "np", "numpy, jax.numpy or mx.nd"),
@@ -44,7 +44,7 @@ def test_a_missing_name_is_reported_with_an_alternative(module, name, hint):
 
 def test_no_hint_for_private_names():
     assert not hasattr(mx, "__wrapped__")
-    assert not hasattr(mx, "autograd")
+    assert not hasattr(mx, "rtc")
     with pytest.raises(AttributeError, match=r"has no attribute 'zzzzzz'$"):
         mx.zzzzzz  # type: ignore[attr-defined]  # noqa: B018
 
@@ -52,7 +52,7 @@ def test_no_hint_for_private_names():
 @pytest.mark.parametrize(
     ("statement", "module", "hint"),
     [
-        ("from executorkit import autograd", "autograd", GRADIENTS),
+        ("from executorkit import rtc", "rtc", KERNELS),
         ("from executorkit import nd, np", "np", "numpy, jax.numpy or mx.nd"),
         ("import executorkit.numpy_extension as npx", "numpy_extension", "jax.nn or mx.nd"),
         ("import executorkit.gluon.nn", "gluon.nn", ELSEWHERE["gluon.nn"]),
@@ -91,6 +91,6 @@ def test_other_modules_are_left_to_python():
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'executorkit\.nothing'$"):
         exec("import executorkit.nothing", {})
     assert importlib.util.find_spec("executorkit.nothing") is None
-    assert importlib.util.find_spec("autograd_of_nobody") is None
+    assert importlib.util.find_spec("rtc_of_nobody") is None
     refuse_imports()
     assert sum(isinstance(finder, UnservedModules) for finder in sys.meta_path) == 1
