@@ -188,6 +188,31 @@ def many_uses_of_one_array(mx):
 
 
 @script
+def gradients_of_operators_are_added(mx):
+    nd = mx.nd
+    functions = {
+        "mean": lambda x: x.mean(), "sum": lambda x: x.sum(), "copy": lambda x: x.copy(),
+        "identity": nd.identity, "reshape": lambda x: x.reshape((2, 1)), "x + 1": lambda x: x + 1,
+        "-x": lambda x: -x, "x + x": lambda x: x + x, "x[0]": lambda x: x[0], "norm": nd.norm,
+        "concat": lambda x: nd.concat(x, x, dim=0), "softmax": nd.softmax, "max": nd.max,
+        "broadcast_to": lambda x: x.reshape((1, 2)).broadcast_to((3, 2)),
+        "dot": lambda x: nd.dot(x, x), "slice": lambda x: x.slice(begin=0, end=1),
+        "take": lambda x: x.take(nd.array([1, 1])), "astype": lambda x: x.astype("float64"),
+        "dropout": lambda x: nd.Dropout(x, p=0.0), "tanh": nd.tanh,
+        "where": lambda x: nd.where(x, x, x),
+        "layer norm": lambda x: nd.LayerNorm(x.reshape((1, 2)), nd.ones((2,)), nd.ones((2,))),
+    }  # fmt: skip
+    seen = {}
+    for name, function in functions.items():
+        x = leaf(mx, [1.0, 3.0], "add")
+        x.grad[:] = 10
+        for _ in range(2):
+            recorded(mx, function, x).backward()
+        seen[name] = x.grad
+    return seen
+
+
+@script
 def two_leaves_two_heads(mx):
     seen = []
     for reqs in (("write", "add"), ("add", "null"), ("null", "write")):

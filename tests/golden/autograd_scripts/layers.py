@@ -209,6 +209,20 @@ def random_operators(mx):
 
 
 @script
+def frozen_weights(mx):
+    """A layer of which only the bias, or only the weight, is trained."""
+    nd, x = mx.nd, mx.nd.array(_X)
+    seen = []
+    for reqs in (("null", "write"), ("write", "null"), ("null", "add")):
+        w, b = leaf(mx, [[1.0, 2.0]], reqs[0]), leaf(mx, [0.5], reqs[1])
+        for _ in range(2):
+            y = recorded(mx, lambda w=w, b=b: nd.FullyConnected(x, w, b, num_hidden=1))
+            y.backward()
+        seen.append([a.grad for a in (w, b) if a.grad is not None])
+    return seen
+
+
+@script
 def losses(mx):
     """Layers that give gradients of their own whatever the head gradient is."""
     nd = mx.nd
