@@ -3,12 +3,16 @@
 No other file reads any, so that this one is all that has to follow a change of JAX.
 """
 
-from operator import attrgetter
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from operator import attrgetter, methodcaller
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 from jax._src.core import Trace, trace_ctx, trace_state_strong_ref
 from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
+
+P, T = ParamSpec("P"), TypeVar("T")
 
 #: ``(aval, sharding, [host array], [device], committed) -> array`` that takes over the memory of
 #: the host array. ``jax.device_put`` does this with six times as much Python.
@@ -31,6 +35,9 @@ def forget_calls(jitted: Any) -> None:
     jitted._clear_cache()
 
 
+#: ``(array) -> array`` of the same buffers, to which nothing is attached that the array has cached.
+clone = methodcaller("clone")
+
 #: JAX's setting of 64-bit types in this thread, and its setter: ``with jax.enable_x64(True)`` takes
 #: seven times as long.
 thread_x64, set_thread_x64 = jax.enable_x64.get_local, jax.enable_x64.set_local
@@ -51,6 +58,40 @@ def restore_thread(x64: Any, trace: Any) -> None:
     trace_ctx.reset()
     if isinstance(trace, Trace):
         trace_ctx.set_trace(trace)
+
+
+def in_x64(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, run with 64-bit types; JAX's state of the thread is then as it was before,
+    after an exception too.
+
+    ``with jax.enable_x64(True)`` keeps 64-bit types after an exception that comes as it is left.
+    """
+
+    @wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        x64, trace = thread_x64(), thread_trace()
+        try:
+            set_thread_x64(True)
+            result = function(*args, **kwargs)
+            set_thread_x64(x64)
+        except BaseException:
+            restore_thread(x64, trace)
+            raise
+        return result
+
+    return run
+
+
+def parts_of(array: jax.Array) -> list[jax.Array]:
+    """The parts of an array on its devices, each an array of its own, in the order of the devices.
+
+    JAX lists them when someone first asks, in C++ that calls Python for each part: an exception
+    there, such as a KeyboardInterrupt, leaves the array with a list of fewer parts for good.
+    """
+    shards = array.addressable_shards
+    if len(shards) < len(array.sharding.addressable_devices):
+        shards = clone(array).addressable_shards
+    return [shard.data for shard in shards]
 
 
 class ThreadState:

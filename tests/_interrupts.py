@@ -14,6 +14,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
+import jax
 import numpy as np
 import optax
 
@@ -249,8 +250,6 @@ class StepTraining(ModuleTraining):
         state = {"args": as_numpy(args), "aux": as_numpy(aux), "random": mx.random.get_state()}
         if step.optimizer is not None:
             return state | optimizer_state(step.optimizer, step.opt_state)
-        import jax
-
         return state | {"states": as_numpy(jax.tree.leaves(step.opt_state))}
 
 
@@ -396,6 +395,7 @@ def interrupt_steps(
     reference = Reference(make)
     training = make()
     number, raised, wrong = 0, 0, []
+    mode = jax.enable_x64.get_local()
     while number < warm:
         prepare(training, number)
         training.step(number)
@@ -407,6 +407,9 @@ def interrupt_steps(
             number += 1
             break
         raised += 1
+        if jax.enable_x64.get_local() != mode:
+            wrong.append(f"event {at} at {interrupter.place}: 64-bit types")
+            jax.enable_x64.set_local(mode)
         state = training.state()
         before = differences(state, reference.before(number))
         if isinstance(training, UpdaterTraining):  # forward has drawn already

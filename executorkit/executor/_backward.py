@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from ..errors import InputTypeError, UnknownNameError
+from ..jax_internals import in_x64
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.rollback import complete
@@ -114,6 +115,7 @@ def _with_moving_statistics(graph: Graph) -> Graph:
     return graph if steps == graph.steps else dataclasses.replace(graph, steps=steps, memo={})
 
 
+@in_x64
 def backward_in_inference(
     runnable: Runnable[NDArray], program: Program, step: PendingStep, heads: Sequence[Any]
 ) -> None:
@@ -124,7 +126,7 @@ def backward_in_inference(
     """
     step.force()
     targets = runnable.gradient_targets
-    with runnable.lock, jax.enable_x64(True):
+    with runnable.lock:
         *_, grads = program.forward_backward[step.train](step.args, step.aux, step.key, heads)
         sums = zip(targets, runnable.accumulate, grads, strict=True)
         contents = [target.value + grad if add else grad for target, add, grad in sums]

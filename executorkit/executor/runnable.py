@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
+from ..jax_internals import in_x64
 from ..lowering import Graph
 from ..ndarray.handle import buffer_of
 from ..ndarray.pending import register_pending_owner, resolve_pending, unregister_pending_owner
@@ -147,15 +148,15 @@ class Runnable(ABC, Generic[Value]):
         adds = [t.value if a and k not in self.duplicate_targets else None for k, (t, a) in targets]
         return tuple(adds)
 
+    @in_x64
     def final_gradients(self, grads: Sequence[Any]) -> Sequence[Any]:
         """The gradients, with the final contents of an array that is the target of several
         arguments in each of its positions: written or added one after the other."""
         targets = self.gradient_targets
         final: dict[int, Any] = {}
-        with jax.enable_x64(True):
-            for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):
-                adds = k in self.duplicate_targets and self.accumulate[k]
-                final[id(target)] = final[id(target)] + grad if adds else grad
+        for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):
+            adds = k in self.duplicate_targets and self.accumulate[k]
+            final[id(target)] = final[id(target)] + grad if adds else grad
         return [final[id(target)] for target in targets]
 
     def register(self) -> None:

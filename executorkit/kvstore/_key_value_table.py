@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import InputTypeError, KVStoreError, ShapeError
+from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
@@ -197,12 +198,12 @@ class KeyValueTable:
             return self._compressed(entry, 0, sum_over_devices(arrays, context))
         return sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
 
+    @in_x64
     def _compressed(self, entry: StoredArray, number: int, value: jax.Array) -> jax.Array:
-        with jax.enable_x64(True):
-            residual = entry.residuals.get(number)
-            residual = jnp.zeros_like(value) if residual is None else residual
-            threshold = jnp.float32(self.threshold)
-            sent, entry.residuals[number] = quantize_two_bit(value, residual, threshold)
+        residual = entry.residuals.get(number)
+        residual = jnp.zeros_like(value) if residual is None else residual
+        threshold = jnp.float32(self.threshold)
+        sent, entry.residuals[number] = quantize_two_bit(value, residual, threshold)
         return sent
 
     def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:

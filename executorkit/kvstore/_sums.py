@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..context import Context
+from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..ndarray.values import fit
 from ..parallel import PerDevice, Replicas, ReplicatedArray, reduce_replicated
@@ -23,8 +24,8 @@ def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
 
 def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
     """The sum of arrays, as a new array on the context's device, in the dtype of the first."""
-    with jax.enable_x64(True):
-        return _sum_parts(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
+    moved = in_x64(jax.device_put)(list(parts), context.device)
+    return _sum_parts(tuple(moved), parts[0].shape)
 
 
 @small_jit(static_argnums=1)
@@ -55,8 +56,7 @@ def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[j
 
 def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
     """The first process's array, in all processes."""
-    with jax.enable_x64(True):
-        summand = value if jax.process_index() == 0 else jnp.zeros_like(value)
+    summand = value if jax.process_index() == 0 else in_x64(jnp.zeros_like)(value)
     return sums_over_processes([summand], context)[0]
 
 

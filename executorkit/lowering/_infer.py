@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 import jax
 
 from ..errors import MXNetError, ShapeError, explain
+from ..jax_internals import in_x64
 from ..ops import OpDef, Params
 from ..ops.schema.attrs import Shape, dtype_name, make_attr
 from ..ops.schema.inference import (
@@ -382,11 +383,14 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
     cached = _OUTPUTS.get(key)
     if cached is not None:
         return cached
-    with jax.enable_x64(True):
-        arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
-        prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
-        results = jax.eval_shape(lambda k, *xs: op.apply(p, xs, key=k, train=True), prng, *arrays)
-    return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
+    return memoize(_OUTPUTS, key, _traced_results(op, p, shapes, dtypes), _OUTPUTS_LIMIT)
+
+
+@in_x64
+def _traced_results(op: OpDef, p: Params, shapes: Any, dtypes: tuple[str, ...]) -> Any:
+    arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
+    return jax.eval_shape(lambda k, *xs: op.apply(p, xs, key=k, train=True), prng, *arrays)
 
 
 def _partial_output_shapes(

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from ..errors import MissingParameterError, ShapeError
+from ..jax_internals import in_x64
 from ._batch_norm_folding import lower_for_inference
 from ._graph import Graph
 from .staging import Stages, two_stages
@@ -55,8 +56,8 @@ class PreparedFunction:
                 hint = "prepare(...) once for each shape"
                 raise ShapeError(f"{_WHERE}: {name!r}", problem, because=because, hint=hint)
         keys = [] if key is None else [key]
-        with jax.enable_x64(True):  # operators may count in 64 bits
-            return self._stages.run(*arrays, *keys, *self.arrays)
+        # Operators may count in 64 bits.
+        return in_x64(self._stages.run)(*arrays, *keys, *self.arrays)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Its arrays, and the rest."""

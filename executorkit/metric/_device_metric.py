@@ -23,6 +23,7 @@ from jax import Array
 
 from ..context import Device, current_context
 from ..errors import MetricShapeError, MetricValueError
+from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ..program import CompiledFunction, cached_code, deferred_errors
@@ -237,9 +238,9 @@ def move_to_device(array: Any, device: Device) -> Any:
     return value if current == device or isinstance(value, np.ndarray) else _moved(value, device)
 
 
+@in_x64
 def _moved(value: Array, device: Device) -> Array:
-    with jax.enable_x64(True):
-        return jax.device_put(value, device)
+    return jax.device_put(value, device)
 
 
 @lru_cache(maxsize=256)

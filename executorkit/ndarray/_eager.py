@@ -17,6 +17,7 @@ import numpy as np
 
 from ..context import Context, Device, current_context
 from ..errors import AttributeValueError, DTypeError, InputTypeError, MXNetError, ShapeError
+from ..jax_internals import in_x64
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.traits import CALLS_PYTHON
 from ..program import (
@@ -326,8 +327,8 @@ def _run(
     device: Device | None,
 ) -> tuple[jax.Array, ...]:
     if not resolved.is_compiled:
-        with jax.enable_x64(True):
-            results = resolved.op.apply(resolved.params, values, key=key, train=modes.training)
+        apply = in_x64(resolved.op.apply)
+        results = apply(resolved.params, values, key=key, train=modes.training)
         if deferred_errors.open:
             deferred_errors.follow(values, results)
         return results

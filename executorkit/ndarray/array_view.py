@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 
-import jax
 import numpy as np
 
 from .. import display
+from ..jax_internals import in_x64
 from ._ndarray import NDArray
 from .array_statistics import Statistics, host_statistics, statistics
 
@@ -43,8 +43,7 @@ def array_view(array: NDArray) -> display.View:
         host = np.asarray(value)
         summary, corner = host_statistics(host), host[_corner(array.shape)]
     else:
-        with jax.enable_x64(True):
-            corner = np.asarray(value[_corner(array.shape)])
+        corner = np.asarray(in_x64(value.__getitem__)(_corner(array.shape)))
         summary = statistics([value])[0]
     table = display.Table(STATISTICS_COLUMNS, [statistics_cells(summary)], RIGHT_ALIGNED)
     return display.View(title, [table, display.Lines(_preview(corner, array.shape))])

@@ -22,6 +22,7 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..jax_internals import in_x64
 from ..program import small_jit
 from .protocol import Producer
 
@@ -243,14 +244,12 @@ class Storage:
         assert buffer is not None
         if buffer.size == size:
             return reshaped(buffer, shape)
-        with jax.enable_x64(True):
-            if next(iter(buffer.devices())).platform == "cpu":
-                # NumPy needs no program for this shape. A copy: JAX would hold the larger buffer.
-                flat = np.asarray(buffer).reshape(-1)
-                return jax.device_put(
-                    flat[offset : offset + size].reshape(shape).copy(), buffer.sharding
-                )
-            return slice_flat(buffer, np.int64(offset), shape)
+        if next(iter(buffer.devices())).platform == "cpu":
+            # NumPy needs no program for this shape. A copy: JAX would hold the larger buffer.
+            flat = np.asarray(buffer).reshape(-1)
+            part = flat[offset : offset + size].reshape(shape).copy()
+            return in_x64(jax.device_put)(part, buffer.sharding)
+        return slice_flat(buffer, np.int64(offset), shape)
 
     def wait(self, start: int, shape: Shape) -> None:
         """Waits until the elements from ``start`` on are computed, without reading them."""
@@ -310,9 +309,8 @@ class Storage:
         if not written:
             return
         merged, update = self._base, update_flat
-        with jax.enable_x64(True):
-            for o in written:
-                merged, update = update(merged, o.value, np.int64(o.start)), update_flat_donated
+        for o in written:
+            merged, update = update(merged, o.value, np.int64(o.start)), update_flat_donated
         deferred = [o for o in self._overlays if o.value is None]
         if deferred:
             self._base = merged

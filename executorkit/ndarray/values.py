@@ -12,7 +12,7 @@ from jax.core import ShapedArray
 from .._support.shape_semantics import is_known
 from ..context import Context, Device
 from ..errors import InputTypeError, ShapeError
-from ..jax_internals import batched_device_put
+from ..jax_internals import batched_device_put, in_x64
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
 from .handle import Handle
@@ -83,11 +83,11 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
         raise InputTypeError(where, problem, hint=hint) from None
 
 
+@in_x64
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
     """A device array of a NumPy array that nobody will write to any more."""
-    with jax.enable_x64(True):
-        aval = ShapedArray(host.shape, host.dtype)
-        return batched_device_put(aval, _sharding(device), [host], [device], True)
+    aval = ShapedArray(host.shape, host.dtype)
+    return batched_device_put(aval, _sharding(device), [host], [device], True)
 
 
 class HostContents(MadeContents):
@@ -115,8 +115,7 @@ def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Ar
         value = np.asarray(number).astype(dtype)
     if device.platform == "cpu" or math.prod(shape) <= 1024:
         return to_device(np.full(shape, value, dtype), device)
-    with jax.enable_x64(True):
-        return _broadcast(jax.device_put(value, device), shape)
+    return _broadcast(in_x64(jax.device_put)(value, device), shape)
 
 
 @small_jit(static_argnums=1)

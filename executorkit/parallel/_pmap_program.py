@@ -17,6 +17,7 @@ import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
 from ..context import Device
+from ..jax_internals import in_x64
 from ..ndarray.array_statistics import statistics_rows
 from ..ndarray.random_state import wrap_key
 from ..ops.nn.moments import DEVICE_AXIS
@@ -80,14 +81,14 @@ class PmapFunction(CompiledFunction):
         mapped.__name__ = mapped.__qualname__ = self.name
         return jax.jit(mapped, donate_argnums=0, compiler_options=self.compiler_options)
 
+    @in_x64
     def jaxpr(self, *args: Any) -> Any:
         """The jaxpr of what each device runs."""
         parts = [
             x if i in self.replicated else jax.tree.map(_shard_aval, x) for i, x in enumerate(args)
         ]
-        with jax.enable_x64(True):
-            env = [(DEVICE_AXIS, len(self.devices))]
-            return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
+        env = [(DEVICE_AXIS, len(self.devices))]
+        return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
 
 
 def _shard_aval(stack: Any) -> jax.ShapeDtypeStruct:

@@ -19,6 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
+from ..jax_internals import in_x64, parts_of
 from ..ndarray.random_state import next_key_data
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import small_jit
@@ -78,14 +79,12 @@ class Replicas:
 
     def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
         """A stacked array of one number."""
-        with jax.enable_x64(True):
-            host = np.full((len(self), *shape), number, jnp.dtype(dtype))
-            return jax.device_put(host, self.sharding)
+        return self.from_host(np.full((len(self), *shape), number, jnp.dtype(dtype)))
 
+    @in_x64
     def from_host(self, host: np.ndarray) -> jax.Array:
         """A stacked array of NumPy contents, which nobody writes to any more."""
-        with jax.enable_x64(True):
-            return jax.device_put(host, self.sharding)
+        return jax.device_put(host, self.sharding)
 
     def keys(self, contexts: Sequence[Context]) -> jax.Array:
         """The data of one new PRNG key per context, each from its context's own stream."""
@@ -94,8 +93,7 @@ class Replicas:
     def split(self, stacked: jax.Array, k: int) -> jax.Array:
         """Device ``k``'s entry of a stacked array, as an array of that device."""
         traffic.split += 1
-        with jax.enable_x64(True):
-            return _without_leading_axis(stacked.addressable_data(k))
+        return _without_leading_axis(parts_of(stacked)[k])
 
     def assemble(self, parts: Sequence[jax.Array]) -> jax.Array:
         """The stacked array of one part per device."""
@@ -105,10 +103,8 @@ class Replicas:
     def replace(self, stacked: jax.Array, parts: dict[int, jax.Array]) -> jax.Array:
         """A stacked array with other entries for some of the devices."""
         traffic.assembled += 1
-        with jax.enable_x64(True):
-            ks = range(len(self))
-            data = stacked.addressable_data
-            return self._joined([_leading_axis(parts[k]) if k in parts else data(k) for k in ks])
+        present = enumerate(parts_of(stacked))
+        return self._joined([_leading_axis(parts[k]) if k in parts else p for k, p in present])
 
     def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
         """As :meth:`assemble`, for the parts of one array that was cut up for the devices."""
@@ -120,22 +116,21 @@ class Replicas:
         traffic.scattered += 1
         return self.from_host(host)
 
+    @in_x64
     def broadcast(self, value: jax.Array | np.ndarray) -> jax.Array:
         """The stacked array of copies of one array."""
         traffic.broadcast += 1
-        with jax.enable_x64(True):
-            copies = jax.device_put(value[None], self._everywhere)
-            return self._joined([shard.data for shard in copies.addressable_shards])
+        return self._joined(parts_of(jax.device_put(value[None], self._everywhere)))
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
         """All entries of a stacked array on one device, each with its leading axis."""
         traffic.gathered += 1
-        return jax.device_put([stacked.addressable_data(k) for k in range(len(self))], device)
+        return jax.device_put(parts_of(stacked), device)
 
     def _stack(self, parts: Sequence[jax.Array]) -> jax.Array:
-        with jax.enable_x64(True):
-            return self._joined([_leading_axis(p) for p in parts])
+        return self._joined([_leading_axis(p) for p in parts])
 
+    @in_x64
     def _joined(self, leading: Sequence[jax.Array]) -> jax.Array:
         shape = (len(self), *leading[0].shape[1:])
         return jax.make_array_from_single_device_arrays(shape, self.sharding, list(leading))

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from ..jax_internals import in_x64
 from ..jaxprs import Flattener
 from ..lowering import Graph, GraphStep
 from ..ops.schema.traits import STOPS_GRADIENT
@@ -85,8 +86,7 @@ def used_inputs(
     JAX knows to be zero (the derivative of a comparison, of argmax, of an index) stops a
     dependency; a mere multiplication by zero does not.
     """
-    with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(function)(first, *others)
+    jaxpr = in_x64(jax.make_jaxpr(function))(first, *others)
     masks = [1 << k if k < len(first) else 0 for k in range(len(jaxpr.in_avals))]
     used = reduce(or_, _Dependencies().flatten(jaxpr, masks), 0)
     return tuple(bool(used >> k & 1) for k in range(len(first)))
@@ -97,8 +97,7 @@ def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool,
 
     As :func:`used_inputs`: shapes and dtypes are enough, and nothing is compiled.
     """
-    with jax.enable_x64(True):
-        jaxpr = jax.make_jaxpr(function)(*arrays)
+    jaxpr = in_x64(jax.make_jaxpr(function))(*arrays)
     return tuple(map(bool, _Dependencies().flatten(jaxpr, [1] * len(jaxpr.in_avals))))
 
 

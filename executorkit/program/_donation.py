@@ -22,6 +22,7 @@ import jax
 import numpy as np
 
 from ..errors import MXNetError
+from ..jax_internals import clone, in_x64
 
 
 class Donated:
@@ -60,9 +61,8 @@ class Donated:
             because = "the device failed while the program that replaces them was running"
             hint = "load the last checkpoint"
             raise MXNetError("training step", "its parameters are lost", because=because, hint=hint)
-        with jax.enable_x64(True):
-            for i in deleted:
-                leaves[i] = jax.device_put(self.saved[i], leaves[i].sharding)
+        for i in deleted:
+            leaves[i] = in_x64(jax.device_put)(self.saved[i], leaves[i].sharding)
         return jax.tree.unflatten(structure, leaves)
 
     def flatten(self) -> tuple[tuple[Any], None]:
@@ -80,9 +80,11 @@ jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Do
 def _saved(array: jax.Array) -> Any:
     """A copy of an array on the host; of PRNG keys on their device."""
     is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
-    return array.copy() if is_key else np.array(array)
+    # Of a clone: an exception may have left JAX's list of the array's own parts incomplete.
+    return array.copy() if is_key else np.array(clone(array))
 
 
+@in_x64
 def copied(array: jax.Array) -> jax.Array:
     """A copy of an array where it is, without a program of its own for each shape."""
     return jax.device_put(array, array.sharding, may_alias=False)
@@ -95,10 +97,8 @@ def held_elsewhere(arrays: list[Any]) -> set[int]:
 
 def copy_at(arrays: list[Any], positions: Collection[int]) -> None:
     """Replaces arrays of a list by copies, where they are."""
-    if positions:
-        with jax.enable_x64(True):
-            for i in positions:
-                arrays[i] = copied(arrays[i])
+    for i in positions:
+        arrays[i] = copied(arrays[i])
 
 
 def _reference_counts(arrays: list[Any]) -> list[int]:

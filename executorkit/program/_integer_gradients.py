@@ -14,6 +14,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..jax_internals import in_x64
 from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes, walk
 from ..ops import Params
 from ..ops.schema.traits import STOPS_INTEGER_GRADIENT
@@ -195,8 +196,7 @@ def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
         return _gradients(smooth, inputs, [position], cotangents)
 
     try:
-        with jax.enable_x64(True):
-            outputs = jax.eval_shape(smooth, *floats)
+        outputs = in_x64(jax.eval_shape)(smooth, *floats)
         return any(used_inputs(gradient, outputs, *floats))
     except (TypeError, ValueError):
         return False

@@ -10,6 +10,7 @@ import jax
 
 from ..context import Context
 from ..errors import NotSupportedError
+from ..jax_internals import in_x64
 from ..lowering import Cost, DeviceSegment, Graph, device_segments, placements
 from ._analysis import Analysis, summed
 from ._background_tasks import CompileTask, submit
@@ -147,10 +148,10 @@ class PartitionedProgram(BaseProgram):
         states = tuple(put(new_aux[n], aux[n].sharding) for n in self.forward_state_indices)
         return outputs, states
 
+    @in_x64
     def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:
         gradient = jax.device_put(gradient, self._context_of[i].device)
-        with jax.enable_x64(True):
-            gradients[i] = gradients[i] + gradient if i in gradients else gradient
+        gradients[i] = gradients[i] + gradient if i in gradients else gradient
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
         return self._unpartitioned.needs_head_gradient(args, aux, key)
@@ -232,9 +233,9 @@ class _SegmentedFunction:
         return submit(lambda: self.compile(*args))
 
 
+@in_x64
 def _zeros(avals: Sequence[Any]) -> tuple[Any, ...]:
-    with jax.enable_x64(True):
-        return tuple(
-            None if a is None else jax.device_put(jax.numpy.zeros(a.shape, a.dtype), a.sharding)
-            for a in avals
-        )
+    return tuple(
+        None if a is None else jax.device_put(jax.numpy.zeros(a.shape, a.dtype), a.sharding)
+        for a in avals
+    )

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ..jax_internals import in_x64
 from ..lowering import Graph, Stages, memoize, two_stages
 from ..ops.schema.traits import MATMUL
 from ._code_cache import CodeCache
@@ -328,8 +329,7 @@ class PreparedInference:
 
         avals = layout.avals
         stays = [i in layout.staying for i in range(len(avals))]
-        with jax.enable_x64(True):
-            stages = two_stages(evaluate, avals, stays, layout.platform)
+        stages = in_x64(two_stages)(evaluate, avals, stays, layout.platform)
         if not stages.prepare.outputs:
             return None
         facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])

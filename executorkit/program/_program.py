@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import NotFingerprintableError
+from ..jax_internals import in_x64
 from ..lowering import (
     LOWERING_PASSES,
     Cost,
@@ -315,8 +316,7 @@ class Program(BaseProgram):
         dtypes = tuple(x.dtype for x in (*args, *aux))
         if dtypes not in self._needs_head_gradient:
             arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
-            with jax.enable_x64(True):
-                outputs = jax.eval_shape(lambda *a: self._vjp(True, *a)[0], *arrays, key)
+            outputs = in_x64(jax.eval_shape)(lambda *a: self._vjp(True, *a)[0], *arrays, key)
 
             def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Any) -> Any:
                 return self._vjp(True, args, aux, key)[3].gradients(heads)
@@ -327,10 +327,10 @@ class Program(BaseProgram):
             )
         return self._needs_head_gradient[dtypes]
 
+    @in_x64
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The arguments in the dtypes that the program computes in (``options.compute_dtype``)."""
-        with jax.enable_x64(True):
-            return self._evaluator.cast(args, aux, key)
+        return self._evaluator.cast(args, aux, key)
 
     def input_gradient_names(self, graph: Graph) -> list[str]:
         """Names of the results of ``observe_backward``, for this or an equal graph.

@@ -147,10 +147,11 @@ class Step(Viewed):
                 hint = f"Step(..., inputs=[{name!r}, ...]), or executor.set_params"
                 raise StepError(f"step: {name!r}", "it is a parameter of this step", hint=hint)
         backend = self._backend
-        with backend.lock:
-            self._feeder.feed(batch)
-            self._take_step()
-        return backend.whole_outputs()
+        with Rollback():
+            with backend.lock:
+                self._feeder.feed(batch)
+                self._take_step()
+            return backend.whole_outputs()
 
     def _take_step(self) -> None:
         """One step by the batch that is bound; after an exception everything is as before it, or as
