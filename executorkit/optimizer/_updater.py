@@ -33,6 +33,8 @@ class Updater:
         number of calls that have updated something.
     training
         the training that it updates; ``training.compile_at_once()`` has no update interpreted.
+    replicated_states
+        for each index the state on all devices of a group, which the group keeps here.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -42,6 +44,7 @@ class Updater:
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
         self.training = Training()
+        self.replicated_states: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])

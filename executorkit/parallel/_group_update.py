@@ -7,7 +7,6 @@ collective (:func:`attach_replicated`), or after it (:func:`update_by_sum`).
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
-from weakref import WeakKeyDictionary
 
 import jax
 
@@ -120,9 +119,12 @@ class GroupUpdater(Protocol):
 
     states
         for each index the state of a parameter: a pytree of NDArrays.
+    replicated_states
+        for each index the state on all devices, filled and read here only.
     """
 
     states: dict[Any, Any]
+    replicated_states: dict[Any, Any]
 
     def attach(
         self, indices: Any, first_weights: Any, weights: Any, grads: Any, state_of: Any
@@ -148,19 +150,14 @@ class _States(NamedTuple):
     arrays: Any
 
 
-#: For each updater, by index of the parameter.
-_replicated_states: WeakKeyDictionary[GroupUpdater, dict[Any, _States]] = WeakKeyDictionary()
-
-
 def _replicated_state(updater: GroupUpdater, index: Any, weight: ReplicatedArray) -> Any:
     """The state of a parameter on all devices of ``weight``, as a pytree of replicated arrays.
 
     Their first members replace the state in ``updater.states``, so that it can be read, saved and
     replaced there as usual; all devices follow them.
     """
-    states = _replicated_states.setdefault(updater, {})
     present = updater.states[index]
-    cached = states.get(index)
+    cached: _States | None = updater.replicated_states.get(index)
     if cached is not None and present is not None and present is cached.members:
         arrays = _leaves(cached.arrays)
         if arrays[0].contexts == weight.contexts:
@@ -175,7 +172,7 @@ def _replicated_state(updater: GroupUpdater, index: Any, weight: ReplicatedArray
 
     replicated = jax.tree.map(replicate, present)
     updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
-    states[index] = _States(members, replicated)
+    updater.replicated_states[index] = _States(members, replicated)
     return replicated
 
 

@@ -47,7 +47,7 @@ from ._first_calls import (
 from ._program_options import chosen, current_options, forbids_interpreter
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
-MAX_SHAPES = 128
+MAX_COMPILED_SHAPES = 128
 #: Number of traces of one function in its log.
 MAX_TRACES = 32
 #: The environment variable that sets or forbids the interpreter.
@@ -509,7 +509,7 @@ class CompiledFunction:
         self.trace_log.append(TraceRecord(avals, seconds, loaded))
         if compiles:
             self._count_executable(self._compiled(args), loaded)
-        too_many = self._traces_since_clear > MAX_SHAPES
+        too_many = self._traces_since_clear > MAX_COMPILED_SHAPES
         if too_many or self.code_bytes > function_limit_bytes():
             self.clear()
 

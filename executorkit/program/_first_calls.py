@@ -74,7 +74,7 @@ _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 _STAYING_SECONDS = 1e-5
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
 #: function should begin anew, so that JAX forgets their traces too.
-MAX_SHAPES = 256
+MAX_LISTED_SHAPES = 256
 
 #: Shapes and dtypes of the arrays of a call.
 HostKey = tuple[tuple[tuple[int, ...], Any], ...]
@@ -244,7 +244,7 @@ class HostPlans(dict[HostKey, Plan]):
         steps = None if general is None else general.for_shapes(shapes)
         if steps is None or steps.estimate > _STAYING_SECONDS:
             return None
-        if len(self) < MAX_SHAPES:
+        if len(self) < MAX_LISTED_SHAPES:
             self[key] = steps
         return steps
 
@@ -299,7 +299,7 @@ class FirstCalls:
     @property
     def full(self) -> bool:
         """True if the function should begin anew before it is called with further shapes."""
-        return max(len(self._entries), len(self.host_plans)) >= MAX_SHAPES
+        return max(len(self._entries), len(self.host_plans)) >= MAX_LISTED_SHAPES
 
     def check_trace(self) -> None:
         """Raises NotCompiledError where JAX traces the function for a call of its own that a policy

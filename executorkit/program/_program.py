@@ -35,7 +35,7 @@ from ._activity import (
     used_inputs,
 )
 from ._analysis import Analysis
-from ._compiled_function import MAX_SHAPES, CompiledFunction
+from ._compiled_function import MAX_COMPILED_SHAPES, CompiledFunction
 from ._compiler_options import compiler_options
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
@@ -288,7 +288,7 @@ class Program(BaseProgram):
     def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
         if bound in self._prefetched or not disk_cache.disk_cache_enabled():
             return
-        if len(self._prefetched) >= MAX_SHAPES:
+        if len(self._prefetched) >= MAX_COMPILED_SHAPES:
             self._prefetched.clear()
         self._prefetched.add(bound)
         for function, avals in calls():

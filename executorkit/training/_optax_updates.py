@@ -120,6 +120,8 @@ class OptaxUpdater:
         the state, a pytree of NDArrays, by the only index 0.
     training
         the training that it updates.
+    replicated_states
+        the state on all devices of a group, which the group keeps here.
     """
 
     is_pure = True
@@ -128,6 +130,7 @@ class OptaxUpdater:
         self._update = update
         self._context = weights[0].context
         self.training = Training()
+        self.replicated_states: dict[Any, Any] = {}
         self.states: dict[Any, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
 

@@ -20,6 +20,7 @@ from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer, set_inference_cache
 from executorkit.program import cache_info, clear_cache
 from executorkit.program._compiled_function import CompiledFunction
+from executorkit.program.disk_cache.cached_jit import CachedExecutable, CachedJit
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
 from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache, set_disk_cache
 
@@ -290,6 +291,36 @@ def test_shapes_are_inferred_once(inference_cache, monkeypatch):
     monkeypatch.setattr("executorkit.lowering._infer._RESULTS", {})
     with pytest.raises(TypeError):  # it would be inferred
         infer(graph_of(declared.heads), {"x": (2, 5)})
+
+
+@pytest.mark.usefixtures("new_process")
+def test_an_error_of_the_only_executable_is_raised_unless_it_refuses_the_shapes(monkeypatch):
+    calls = []
+
+    class Executable:
+        def __init__(self, args):
+            (self.only,) = args
+
+        def load(self):
+            return self
+
+        def __call__(self, array):
+            calls.append(array.shape)
+            if array.shape != self.only.shape or np.isnan(array).any():
+                raise TypeError("refused")
+            return array
+
+    monkeypatch.setattr(CachedExecutable, "of", lambda text, compiled, args, _: Executable(args))
+    cached = CachedJit(jax.jit(lambda a: a), lambda: "", (), lambda: None)
+    numbers, bad, others = jax.numpy.ones(2), jax.numpy.array([1, np.nan]), jax.numpy.ones(3)
+    cached.run(numbers)
+    with pytest.raises(TypeError, match="refused"):
+        cached.run(bad)
+    assert calls == [(2,), (2,)]
+    cached.run(others)
+    assert calls == [(2,), (2,), (3,), (3,)]
+    cached.run(others)
+    assert calls == [(2,), (2,), (3,), (3,), (3,)]
 
 
 def test_settings_that_change_between_calls_mean_other_programs(new_process):

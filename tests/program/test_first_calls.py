@@ -230,7 +230,7 @@ def test_large_work_is_compiled_at_once(compilations):
 
 
 def test_a_function_of_many_shapes_begins_anew(monkeypatch):
-    monkeypatch.setattr("executorkit.program._first_calls.MAX_SHAPES", 3)
+    monkeypatch.setattr("executorkit.program._first_calls.MAX_LISTED_SHAPES", 3)
     small = small_jit(lambda x: x + 1)
     references = set()
     for n in range(1, 8):

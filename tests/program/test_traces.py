@@ -14,7 +14,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.program import cache_info, clear_cache, set_cache_limit
-from executorkit.program._compiled_function import MAX_SHAPES
+from executorkit.program._compiled_function import MAX_COMPILED_SHAPES
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 
@@ -228,8 +228,8 @@ def test_clearing_a_program_compiles_it_again():
 
 
 def test_a_function_forgets_when_it_has_seen_too_many_shapes(monkeypatch):
-    monkeypatch.setattr("executorkit.program._compiled_function.MAX_SHAPES", 2)
-    assert MAX_SHAPES > 2
+    monkeypatch.setattr("executorkit.program._compiled_function.MAX_COMPILED_SHAPES", 2)
+    assert MAX_COMPILED_SHAPES > 2
     executor = (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(8,))
     for size in (1, 2, 3, 1):
         executor.reshape(x=(size,)).forward()[0].asnumpy()
@@ -237,7 +237,7 @@ def test_a_function_forgets_when_it_has_seen_too_many_shapes(monkeypatch):
 
 
 def test_many_shapes_leave_caches_bounded(monkeypatch):
-    monkeypatch.setattr("executorkit.program._compiled_function.MAX_SHAPES", 8)
+    monkeypatch.setattr("executorkit.program._compiled_function.MAX_COMPILED_SHAPES", 8)
     executor = (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(100,))
     function: Any = executor.program.infer[False]
     held = []

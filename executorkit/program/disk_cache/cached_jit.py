@@ -81,7 +81,7 @@ class CachedJit:
         try:
             return self._donate(function, results, donated, args)
         except (TypeError, ValueError):
-            if not self._refuses(function):
+            if not self._refuses(function, (donated, *args)):
                 raise
         return self._donate(self._target((donated, *args)), results, donated, args)
 
@@ -91,13 +91,14 @@ class CachedJit:
         in_c = function if function is self._jitted else c_function(function)
         return call_donating(in_c or function, results, donated, args, in_c is not None)
 
-    def _refuses(self, function: Any) -> bool:
-        """True if a function was called for whatever shapes, as the only executable. One refuses
-        arguments of other shapes before it does anything; calls are dispatched by shapes then."""
+    def _refuses(self, function: Any, args: tuple[Any, ...]) -> bool:
+        """True if a function, called as the only executable, is not that for such arguments. It has
+        refused them before it did anything; calls are dispatched by shapes from now on."""
         is_only = self._only is not None and self._only[0] is function
-        if is_only:
-            self.run, self._only = self._dispatch, None
-        return is_only
+        if not is_only or self._executables.get(_call_key(args)) is function:
+            return False
+        self.run, self._only = self._dispatch, None
+        return True
 
     def _target(self, args: tuple[Any, ...]) -> Any:
         if self.run is self._jitted:
@@ -146,7 +147,7 @@ class CachedJit:
                 try:
                     return executable(*args)
                 except (TypeError, ValueError):
-                    if not self._refuses(executable):
+                    if not self._refuses(executable, args):
                         raise
             return self._dispatch(*args)
 
