@@ -12,7 +12,8 @@ import jax
 from jax._src.core import Trace, trace_ctx, trace_state_strong_ref
 from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 #: ``(aval, sharding, [host array], [device], committed) -> array`` that takes over the memory of
 #: the host array. ``jax.device_put`` does this with six times as much Python.
