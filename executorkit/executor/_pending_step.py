@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..ndarray.protocol import PendingValue, Producer
-from ..optimizer.update_call import UpdatableStep, UpdateCall
+from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE
 from ._buffers import read_buffers
 from ._update import CONSUMED, PendingUpdate

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import GradientConsumedError
 from ..ndarray.protocol import PendingValue, Producer
-from ..optimizer.update_call import UpdateCall
+from ..ndarray.update_call import UpdateCall
 from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
 from ._buffers import read_buffers
 from .runnable import Runnable

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
@@ -62,18 +61,22 @@ _FUNCTIONS: dict[str, tuple[Any, float]] = {
     "atanh": (np.arctanh, 40),
     "atan2": (np.arctan2, 40),
     "cbrt": (np.cbrt, 60),
-    "erf": (special.erf, 25),
-    "erfc": (special.erfc, 40),
-    "erf_inv": (special.erfinv, 120),
-    "lgamma": (special.gammaln, 100),
-    "digamma": (special.digamma, 110),
-    "polygamma": (special.polygamma, 400),
-    "zeta": (special.zeta, 400),
-    "igamma": (special.gammainc, 500),
-    "igammac": (special.gammaincc, 500),
-    "bessel_i0e": (special.i0e, 300),
-    "bessel_i1e": (special.i1e, 300),
-    "regularized_incomplete_beta": (special.betainc, 1000),
+}
+
+#: The same of functions of ``scipy.special``, which takes long to import.
+_SPECIAL_FUNCTIONS: dict[str, tuple[str, float]] = {
+    "erf": ("erf", 25),
+    "erfc": ("erfc", 40),
+    "erf_inv": ("erfinv", 120),
+    "lgamma": ("gammaln", 100),
+    "digamma": ("digamma", 110),
+    "polygamma": ("polygamma", 400),
+    "zeta": ("zeta", 400),
+    "igamma": ("gammainc", 500),
+    "igammac": ("gammaincc", 500),
+    "bessel_i0e": ("i0e", 300),
+    "bessel_i1e": ("i1e", 300),
+    "regularized_incomplete_beta": ("betainc", 1000),
 }
 
 
@@ -85,11 +88,21 @@ def _of_dtype(kernel: Any, call: Call) -> Kernel:
     return lambda *operands: np.asarray(kernel(*operands), dtype)
 
 
+def _special_function(name: str) -> Any:
+    from scipy import special
+
+    return getattr(special, name)
+
+
 for _name, (_kernel, _weight) in _UFUNCS.items():
     rule(_name, fresh=True, weight=_weight, any_shape=True)(lambda call, kernel=_kernel: kernel)
 for _name, (_kernel, _weight) in _FUNCTIONS.items():
     rule(_name, fresh=True, weight=_weight, any_shape=True)(
         lambda call, kernel=_kernel: in_float32(_of_dtype(kernel, call), call)
+    )
+for _name, (_special, _weight) in _SPECIAL_FUNCTIONS.items():
+    rule(_name, fresh=True, weight=_weight, any_shape=True)(
+        lambda call, name=_special: in_float32(_of_dtype(_special_function(name), call), call)
     )
 
 

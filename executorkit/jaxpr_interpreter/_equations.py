@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
+from ..jax_internals import ClosedJaxpr
 from ..jaxprs import Flattener, Trait, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 

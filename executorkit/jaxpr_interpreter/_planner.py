@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
+from ..jax_internals import ClosedJaxpr
 from ..jaxprs import Trait, flops, needed, primitives_with
 from ._equations import Equation, Flattened, simplified
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep

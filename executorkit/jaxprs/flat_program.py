@@ -12,8 +12,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
+from ..jax_internals import ClosedJaxpr
 from .flatten import Flattener, needed
 
 

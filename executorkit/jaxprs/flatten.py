@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from jax.extend.core import ClosedJaxpr, Literal
+from ..jax_internals import ClosedJaxpr, Literal
 
 #: Primitives that call a jaxpr with all of their inputs, and do nothing else where no derivative is
 #: taken; and the parameter that holds it.

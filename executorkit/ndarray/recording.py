@@ -8,6 +8,7 @@ value of a recorded call. Entries belong to handles: another handle on the same 
 
 import threading
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 from ..context import Context
@@ -130,4 +131,6 @@ def install_recorder(recorder: Recorder) -> None:
 
 def recorder() -> Recorder:
     """The installed recorder."""
+    if not _recorders:  # its package is imported when something of it is looked up
+        import_module(f"{__name__.partition('.')[0]}.autograd")
     return _recorders[0]

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import optax
-
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
@@ -18,6 +16,8 @@ class _AdaGradRule(StepRule):
     limit: float | None
 
     def step(self, weight, grad, state, lr, wd, rescale_grad):
+        import optax
+
         scaled: Any
         new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
@@ -87,6 +87,8 @@ class _AdaDeltaRule(StepRule):
     limit: float | None
 
     def step(self, weight, grad, state, lr, wd, rescale_grad):
+        import optax
+
         delta: Any
         new: Any
         delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(

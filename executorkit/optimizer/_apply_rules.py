@@ -20,6 +20,7 @@ from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
 from ..ndarray.rollback import Rollback
+from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
@@ -32,7 +33,6 @@ from ..program import (
     held_elsewhere,
 )
 from ._rule import Rule, State
-from .update_call import UpdatableStep, UpdateCall
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
 _ARRAY_BYTES = 30_000

@@ -8,12 +8,11 @@ params = optax.apply_updates(params, updates)
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import Array
 
 from ..context import current_context
@@ -21,6 +20,9 @@ from ..errors import InputTypeError, NotSupportedError, UnknownNameError
 from ..ndarray import NDArray
 from ..ndarray.random_state import next_key_data, wrap_key
 from ._rule import Rule, RuleProvider, State, is_half
+
+if TYPE_CHECKING:  # it is imported where it is called, since that takes long
+    import optax
 
 Provider = TypeVar("Provider", bound=RuleProvider)
 
@@ -46,8 +48,10 @@ class OptimizerState(NamedTuple):
 
 def transformation(
     optimizer: RuleProvider, names: Sequence[str] | None, key: Any
-) -> optax.GradientTransformationExtraArgs:
+) -> "optax.GradientTransformationExtraArgs":
     """The optax transformation that ``Optimizer.to_optax`` returns."""
+    import optax
+
     if not optimizer._is_pure:
         problem = "its class overrides update, which works on NDArrays"
         hint = "give the updates to an Updater, or write an optax transformation"

@@ -11,10 +11,9 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
-import optax
 from jax import Array
 
 from .._support.keyword_arguments import CheckedKeywords
@@ -24,6 +23,9 @@ from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
 from ._optax import transformation
 from ._rule import Float32Rule, Hyperparams, MasterWeightRule, Rule, State, is_half
+
+if TYPE_CHECKING:
+    import optax
 
 Class = TypeVar("Class", bound=type)
 

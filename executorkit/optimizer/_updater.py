@@ -8,6 +8,7 @@ from ..display import brief, many
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback, complete
+from ..ndarray.update_call import UpdateCall
 from ..program import Training
 from ._apply_rules import (
     apply_rules,
@@ -19,7 +20,6 @@ from ._apply_rules import (
 from ._optimizer import Optimizer
 from ._rule import State
 from ._state_pickle import dump_states, load_states
-from .update_call import UpdateCall
 
 
 class Updater:

@@ -15,8 +15,8 @@ from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback, complete
+from ..ndarray.update_call import UpdateCall
 from ..ndarray.values import fit
-from ..optimizer.update_call import UpdateCall
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._pmap_program import reduce_replicated

@@ -14,8 +14,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core import jaxpr_as_fun
 
+from ..jax_internals import jaxpr_as_fun
 from ..jaxprs import FlatProgram, FlatValue, Trait, flat_program, primitives_with
 from ._train_step import Arrays
 

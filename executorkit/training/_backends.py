@@ -20,8 +20,8 @@ from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
 from ..ndarray.protocol import Producer
 from ..ndarray.storage import Storage
+from ..ndarray.update_call import UpdateCall
 from ..optimizer import Updater
-from ..optimizer.update_call import UpdateCall
 from ..parallel import (
     DataParallelCore,
     PerDevice,

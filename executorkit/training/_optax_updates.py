@@ -13,8 +13,8 @@ from ..errors import StepError
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback
+from ..ndarray.update_call import UpdateCall
 from ..optimizer import apply_update, attach_update
-from ..optimizer.update_call import UpdateCall
 from ..program import Training
 
 Arrays = Sequence[Any]

@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import GradientConsumedError
+from executorkit.ndarray.update_call import UpdateCall
 from executorkit.optimizer import attach_update
-from executorkit.optimizer.update_call import UpdateCall
 from executorkit.program import MAX_AGE
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")

@@ -14,8 +14,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
+from ...jax_internals import ClosedJaxpr
 from ...jaxprs import FlatProgram, FlatValue, Operation, Trait, primitives_with
 
 _FREE = primitives_with(Trait.FREE)

@@ -15,8 +15,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.extend.core import jaxpr_as_fun
 
+from ...jax_internals import jaxpr_as_fun
 from ...jaxprs import Trait, output_ids, primitives_with
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
 

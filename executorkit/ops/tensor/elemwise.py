@@ -49,6 +49,10 @@ def _rint(x: Array) -> Array:
     return jnp.where(x - below <= above - x, below, above)
 
 
+def _gamma(x: Array) -> Array:
+    return jax.scipy.special.gamma(x)  # which JAX imports when it is looked up
+
+
 def _digamma(x: Array) -> Array:
     """The digamma function; at 0, -1, ... float64's largest number, infinite in other types, as
     MXNet's gradients need it (JAX gives NaN)."""
@@ -126,7 +130,7 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], str, str]] = {
     "erf": (lax.erf, "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", ""),
     "erfinv": (lax.erf_inv, "the y with erf(y) = x", "NaN outside [-1, 1]."),
     "gamma": (
-        with_jvp(jax.scipy.special.gamma, lambda t, out, x: t * (out * _digamma(x))),
+        with_jvp(_gamma, lambda t, out, x: t * (out * _digamma(x))),
         "the gamma function of x",
         "",
     ),

@@ -19,9 +19,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
-from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
+from ...jax_internals import Primitive
 from ..tracing import varying_axes, varying_over
 
 #: ``forward(*arguments) -> (out, residuals)``.

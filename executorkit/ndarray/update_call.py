@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ndarray.protocol import PendingValue
+from .protocol import PendingValue
 
 
 class UpdateCall:

@@ -1,0 +1,40 @@
+"""Modules of a package that are imported when they are looked up.
+
+``import executorkit`` takes most of its time for modules that a bound network never uses.
+"""
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from .unserved import absent_attribute
+
+
+def lazy_modules(
+    package: str, aliases: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package that imports its public modules when they are
+    looked up; ``aliases`` has the modules by their other names. Other names are an AttributeError
+    with what to do, or similar names."""
+    contents = vars(sys.modules[package])
+
+    @lru_cache(1)
+    def modules() -> frozenset[str]:
+        return frozenset(m.name for m in iter_modules(contents["__path__"]) if m.name[0] != "_")
+
+    def get(name: str) -> Any:
+        if name == "__all__":  # of a star import
+            return [public for public in names() if public[0] != "_"]
+        target = aliases.get(name, name)
+        if target.startswith("_") or target not in modules():
+            raise AttributeError(absent_attribute(package, name, names()))
+        contents[name] = module = import_module(f"{package}.{target}")
+        return module
+
+    def names() -> list[str]:
+        return sorted({*contents, *aliases, *modules()})
+
+    return get, names
