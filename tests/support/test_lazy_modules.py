@@ -19,9 +19,9 @@ pytestmark = pytest.mark.smoke
 LATE = (
     "optax", "scipy", "onnx", "cv2", "matplotlib", "pandas", "IPython", "jax.extend",
     *(f"executorkit.{name}" for name in (
-        "autograd", "callback", "contrib", "export", "gluon", "image", "initializer", "inspection", "io",
-        "kvstore", "metric", "model", "module", "notebook", "onnx", "opencv", "optimizer",
-        "parallel", "rnn", "test_utils", "training", "visualization",
+        "autograd", "callback", "contrib", "export", "gluon", "image", "initializer",
+        "inspection", "io", "kvstore", "metric", "model", "module", "notebook", "onnx", "opencv",
+        "optimizer", "parallel", "rnn", "test_utils", "training", "visualization",
     )),
 )  # fmt: skip
 RUN = """
@@ -55,7 +55,9 @@ def test_an_import_and_a_bound_network_load_only_what_they_need():
 
 
 def test_the_gradient_of_an_array_needs_no_import_of_autograd():
-    lines = "import executorkit as mx; x = mx.nd.ones(2); x.attach_grad(); x.backward(); print(x.grad)"
+    lines = (
+        "import executorkit as mx; x = mx.nd.ones(2); x.attach_grad(); x.backward(); print(x.grad)"
+    )
     process = subprocess.run([sys.executable, "-c", lines], capture_output=True, text=True)
     assert process.stdout.split()[:2] == ["[1.", "1.]"], process.stderr
 
