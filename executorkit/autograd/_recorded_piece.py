@@ -24,7 +24,7 @@ from ..program import Training
 from ._gradient_operator import gradient_call
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._run import RecordedStep, Run
-from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, Role, empty_trace, leaf_kind
+from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, leaf_kind
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
@@ -131,6 +131,7 @@ class RecordedPiece(Piece):
         references: Sequence[int | NewLeaf],
         new: Sequence[NewLeaf],
         targets: Sequence[Storage] = (),
+        uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
         """Adds a call; callers hold the lock. Returns its outputs, in new storages or, where they
         are given, in these.
@@ -140,7 +141,7 @@ class RecordedPiece(Piece):
         """
         before = self.trace
         key = tuple([r.kind if r.__class__ is NewLeaf else r for r in references])
-        trace = before.after(resolved, train, key)
+        trace = before.after(resolved, train, key, uses)
         if len(self._storages) != before.n_values or len(self._draws) != before.n_draws:
             self._drop_interrupted()
         storages = self._storages

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -21,12 +21,14 @@ from ..ndarray.resolved_calls import (
     call_errors,
     call_of,
     check_inputs,
+    with_constants,
 )
 from ..ndarray.values import filled
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES
 from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
+from ._trace import NumberUses, with_number_inputs
 
 
 class _Tape(threading.local):
@@ -64,8 +66,15 @@ def takes(arrays: Sequence[Handle], out: Any) -> bool:
     return any(isinstance(t, Handle) and t.graph_entry is not None for t in targets)
 
 
-def record(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
-    """Records a call and returns its outputs, whose contents are pending.
+def record(
+    resolved: ResolvedCall,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    out: Any,
+    uses: NumberUses | None = None,
+) -> Any:
+    """Records a call and returns its outputs, whose contents are pending; ``uses`` has the numbers
+    of calls in its place.
 
     MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
     """
@@ -76,7 +85,7 @@ def record(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], 
         _assign(targets, results)
     else:
         try:
-            results = _record(resolved, cls, arrays, targets)
+            results = _record(resolved, cls, arrays, targets, uses)
         except NEEDS_VALUES_ERRORS:
             resolved.is_compiled = False
             return record(resolved, cls, arrays, out)
@@ -106,7 +115,11 @@ def _in_place() -> MXNetError:
 
 
 def _record(
-    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], targets: list[Handle]
+    resolved: ResolvedCall,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    targets: list[Handle],
+    uses: NumberUses | None = None,
 ) -> list[Any]:
     op, context = resolved.op, arrays[0].context
     train = op.train_name is None or modes.training
@@ -128,7 +141,7 @@ def _record(
                     continue
                 covered = all(t.covers_storage for t in targets)
                 storages = [t.storage for t in targets] if covered else ()
-                outputs = piece.add(resolved, train, references, new, storages)
+                outputs = piece.add(resolved, train, references, new, storages, uses)
             break
     if piece.is_full:
         with piece.lock:
@@ -229,12 +242,36 @@ def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
     return copy
 
 
+def record_numbers(
+    resolved: ResolvedCall,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    numbers: Mapping[str, float],
+    out: Any,
+) -> Any:
+    """Records a call with numbers: as constants, or as inputs where they change from step to step,
+    so that a changing number makes no new program."""
+    context = arrays[0].context
+    uses = tape.piece(context).trace.skeleton.numbers_of(resolved)
+    if not uses.change(tuple(numbers.values())):
+        attrs = {**dict(resolved.texts), **numbers}
+        return record(with_constants(resolved.op, attrs), cls, arrays, out, uses)
+    dtype = arrays[0].storage.dtype
+    inputs = [
+        cls.from_jax(filled(number, (), dtype, context.device), context, shared=False)
+        for number in numbers.values()
+    ]
+    call = with_number_inputs(resolved, tuple(numbers))
+    return record(call, cls, [*arrays, *inputs], out, uses)
+
+
 class TapeRecorder:
     """The recorder of array calls."""
 
     takes = staticmethod(takes)
     record = staticmethod(record)
     record_copy = staticmethod(record_copy)
+    record_numbers = staticmethod(record_numbers)
 
     @staticmethod
     def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:

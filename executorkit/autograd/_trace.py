@@ -20,13 +20,15 @@ import numpy as np
 
 from ..lowering import call_results
 from ..ndarray.resolved_calls import ResolvedCall, call_errors, check_inputs
-from ..ops import OpDef
+from ..ops import OpDef, Params
 
 #: Shape and dtype.
 ArrayType = tuple[tuple[int, ...], np.dtype]
 
 #: Maximum number of calls of a trace. A longer one is cut.
 MAX_CALLS = 4096
+#: Maximum number of numbers that are constants of programs at one place of a trace.
+MAX_CONSTANTS = 2
 #: Maximum number of states; one more and the tree begins anew.
 _MAX_STATES = 65_536
 
@@ -64,6 +66,53 @@ _lock = threading.Lock()
 leaf_kind = lru_cache(maxsize=None)(LeafKind)
 
 
+class Skeleton:
+    """Traces of the same calls but for numbers, whatever the inputs are."""
+
+    __slots__ = ("_next", "_uses")
+
+    def __init__(self) -> None:
+        self._next: dict[Any, Skeleton] = {}
+        self._uses: dict[ResolvedCall, NumberUses] = {}
+
+    def after(self, key: Any) -> Skeleton:
+        """Those with one more call."""
+        skeleton = self._next.get(key)
+        if skeleton is None:
+            skeleton = self._next[key] = Skeleton()
+        return skeleton
+
+    def numbers_of(self, resolved: ResolvedCall) -> NumberUses:
+        """The numbers that such a call was recorded with after these traces."""
+        uses = self._uses.get(resolved)
+        if uses is None:
+            uses = self._uses[resolved] = NumberUses()
+        return uses
+
+
+class NumberUses:
+    """Numbers that calls of an operator at one place of a trace were recorded with.
+
+    skeleton
+        the traces after such a call.
+    """
+
+    __slots__ = ("_values", "skeleton")
+
+    def __init__(self) -> None:
+        self.skeleton = Skeleton()
+        self._values: set[tuple[float, ...]] | None = set()
+
+    def change(self, numbers: tuple[float, ...]) -> bool:
+        """True if the numbers change from step to step, these among them, and should be inputs."""
+        if self._values is None:
+            return True
+        self._values.add(numbers)
+        if len(self._values) > MAX_CONSTANTS:
+            self._values = None
+        return self._values is None
+
+
 class CallTrace:
     """A sequence of recorded calls: a state of the tree. Values are numbered, leaves too.
 
@@ -83,13 +132,15 @@ class CallTrace:
         whether it draws random numbers.
     n_values, n_leaves, n_calls, n_draws
         numbers of values, of leaves, of calls, and of those that draw.
+    skeleton
+        the traces that differ from it by numbers alone.
     plans
         what is known about how to run it; see ``_trace_plan``.
     """
 
     __slots__ = (
         "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves", "n_values", "next",
-        "op", "output_types", "outputs", "parent", "plans", "resolved",
+        "op", "output_types", "outputs", "parent", "plans", "resolved", "skeleton",
     )  # fmt: skip
 
     op: OpDef
@@ -98,8 +149,11 @@ class CallTrace:
     outputs: range
     output_types: tuple[ArrayType, ...]
 
-    def __init__(self, parent: CallTrace | None, types: list[ArrayType]) -> None:
+    def __init__(
+        self, parent: CallTrace | None, types: list[ArrayType], skeleton: Skeleton
+    ) -> None:
         self.parent = parent
+        self.skeleton = skeleton
         self.next: dict[Any, CallTrace] = {}
         self.plans: dict[Any, Any] = {}
         self.leaves: tuple[LeafKind, ...] = ()
@@ -109,7 +163,11 @@ class CallTrace:
         self._types = types
 
     def _extended(
-        self, resolved: ResolvedCall, train: bool, references: Sequence[int | LeafKind]
+        self,
+        resolved: ResolvedCall,
+        train: bool,
+        references: Sequence[int | LeafKind],
+        skeleton: Skeleton,
     ) -> CallTrace:
         """The trace with a call that was not recorded here before."""
         p, op = resolved.params, resolved.op if train else in_inference(resolved.op)
@@ -127,7 +185,7 @@ class CallTrace:
             shared = len(self._types) == self.n_values
             types = self._types if shared else self._types[: self.n_values]
             types += [*new_types, *output_types]
-        trace = CallTrace(self, types)
+        trace = CallTrace(self, types, skeleton)
         trace.resolved, trace.op = resolved, op
         trace.leaves, trace.inputs = tuple(leaves), inputs
         trace.output_types = tuple(output_types)
@@ -168,16 +226,21 @@ class CallTrace:
         return self._types[number]
 
     def after(
-        self, resolved: ResolvedCall, train: bool, references: tuple[int | LeafKind, ...]
+        self,
+        resolved: ResolvedCall,
+        train: bool,
+        references: tuple[int | LeafKind, ...],
+        uses: NumberUses | None = None,
     ) -> CallTrace:
         """The trace with one more call: one look-up if it has been recorded before.
 
-        MXNetError for inputs that do not fit.
+        ``uses`` has the numbers of calls in its place. MXNetError for inputs that do not fit.
         """
         key = (resolved, train, *references)
         trace = self.next.get(key)
         if trace is None:
-            trace = self._extended(resolved, train, references)
+            skeleton = self.skeleton.after(resolved) if uses is None else uses.skeleton
+            trace = self._extended(resolved, train, references, skeleton)
             _count_state()
             self.next[key] = trace
         return trace
@@ -190,7 +253,7 @@ class _Tree(NamedTuple):
     count: list[int]
 
 
-_trees = [_Tree(CallTrace(None, []), [0])]
+_trees = [_Tree(CallTrace(None, [], Skeleton()), [0])]
 
 
 def empty_trace() -> CallTrace:
@@ -207,7 +270,7 @@ def _count_state() -> None:
 
 def forget_traces() -> None:
     """Begins with an empty tree; traces that are being recorded go on."""
-    _trees[0] = _Tree(CallTrace(None, []), [0])
+    _trees[0] = _Tree(CallTrace(None, [], Skeleton()), [0])
 
 
 @lru_cache(maxsize=512)
@@ -226,3 +289,28 @@ def in_inference(op: OpDef) -> OpDef:
         op, fn=fn, train_name=None, aux=(), _aux=None,
         _uses_rng=lambda p, train: op.uses_rng(p, False),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> ResolvedCall:
+    """A call with numbers as further inputs, arrays without axes of the dtype of the others."""
+    op = resolved.op
+    inputs = op.inputs(resolved.params)
+
+    def fn(*arrays: Any, **keywords: Any) -> Any:
+        numbers = dict(zip(names, arrays[len(inputs) :], strict=True))
+        params = Params({**keywords, **numbers})
+        return op.apply(params, arrays[: len(inputs)])
+
+    changed = replace(
+        op,
+        fn=fn,
+        variadic="arrays",
+        count=None,
+        infer_shape=None,
+        output_shapes=None,
+        infer_type=lambda facts, params: None,
+        layout_rule=None,
+        _inputs=lambda p: (*inputs, *names),
+    )
+    return ResolvedCall(changed, resolved.texts, ())

@@ -7,7 +7,7 @@ value of a recorded call. Entries belong to handles: another handle on the same 
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -84,6 +84,18 @@ class Recorder(Protocol):
 
     def record(self, resolved: Any, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
         """Records a resolved call, and returns its outputs, whose contents are pending."""
+        ...
+
+    def record_numbers(
+        self,
+        resolved: Any,
+        cls: type[Handle],
+        arrays: Sequence[Handle],
+        numbers: Mapping[str, float],
+        out: Any,
+    ) -> Any:
+        """:meth:`record` of a call with numbers that may change from call to call, by attribute;
+        ``resolved`` is the call with numbers as values."""
         ...
 
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
