@@ -225,9 +225,9 @@ def invoke(
     """
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
-    texts, dynamic = split_numbers(op, attrs, arrays)
     if modes.recording and recorder().takes(arrays, out):
-        return _recorded(op, cls, arrays, attrs, out, texts, dynamic)
+        return _recorded(op, cls, arrays, attrs, out)
+    texts, dynamic = split_numbers(op, attrs, arrays)
     resolved = resolve(op, texts, tuple([k for k, _ in dynamic]))
     if dynamic and not resolved.is_compiled:
         resolved, dynamic = with_constants(op, attrs), ()
@@ -261,10 +261,10 @@ def invoke(
 
 
 def _recorded(
-    op: OpDef, cls: type[Handle], arrays: Sequence[Handle], attrs: Mapping[str, Any], out: Any,
-    texts: tuple[tuple[str, str], ...], dynamic: tuple[tuple[str, Any], ...],
-) -> Any:  # fmt: skip
+    op: OpDef, cls: type[Handle], arrays: Sequence[Handle], attrs: Mapping[str, Any], out: Any
+) -> Any:
     """The outputs of a call that is recorded."""
+    texts, dynamic = split_numbers(op, attrs, arrays)
     numbers = {k: v for k, v in dynamic if v.__class__ is float}
     if len(numbers) == len(dynamic) != 0:
         resolved = resolve(op, texts, tuple(numbers))
