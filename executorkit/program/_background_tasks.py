@@ -6,10 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
 import jax
+
+from ._compiler_threads import compiler_threads
 
 #: Maximum number of compilations at a time; XLA itself uses several threads for a large one.
 MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
@@ -60,8 +63,9 @@ class CompileTask:
 
     def finish(self) -> None:
         """Does the work in this thread if it has not begun, else waits for its end."""
-        self.run()
-        self.wait()
+        with compiler_threads.awaited():
+            self.run()
+            self.wait()
 
     def cancel(self) -> None:
         """Drops work that has not begun."""
@@ -124,40 +128,63 @@ def _matmul_precision() -> Any:
 
 
 _lock = threading.RLock()
-_queue: deque[CompileTask] = deque()
-_workers: set[threading.Thread] = set()
 
 
-def submit(work: Callable[[], Any]) -> CompileTask:
-    """Queues work for the background threads, which take it in the order of submission."""
-    task = CompileTask(work)
-    with _lock:
-        _queue.append(task)
-        if len(_workers) < MAX_WORKERS:
-            worker = threading.Thread(target=_work_off, name="executorkit-compile", daemon=True)
-            _workers.add(worker)
-            worker.start()
-    return task
+class _Queue:
+    """Tasks that background threads take in the order of submission, and those threads."""
 
+    def __init__(self, max_workers: int, frame: Callable[[], AbstractContextManager[None]]) -> None:
+        self.tasks: deque[CompileTask] = deque()
+        self.workers: set[threading.Thread] = set()
+        self._max_workers = max_workers
+        self._frame = frame
 
-def _work_off() -> None:
-    while True:
+    def submit(self, task: CompileTask) -> None:
         with _lock:
-            if not _queue:
-                _workers.discard(threading.current_thread())
-                return
-            task = _queue.popleft()
-        task.run()
+            self.tasks.append(task)
+            if len(self.workers) < self._max_workers:
+                worker = threading.Thread(
+                    target=self._work_off, name="executorkit-compile", daemon=True
+                )
+                self.workers.add(worker)
+                worker.start()
+
+    def _work_off(self) -> None:
+        while True:
+            with _lock:
+                if not self.tasks:
+                    self.workers.discard(threading.current_thread())
+                    return
+                task = self.tasks.popleft()
+            with self._frame():
+                task.run()
+
+
+#: Tasks that were asked for, and those beside the calls that they will take over from.
+_ahead = _Queue(MAX_WORKERS, nullcontext)
+_beside_calls = _Queue(MAX_WORKERS - 1, compiler_threads.confined)
+
+
+def submit(work: Callable[[], Any], beside_calls: bool = False) -> CompileTask:
+    """Queues work for the background threads, which take it in the order of submission; work
+    ``beside_calls`` leaves them a core."""
+    task = CompileTask(work)
+    (_beside_calls if beside_calls else _ahead).submit(task)
+    return task
 
 
 @atexit.register
 def _shut_down() -> None:
     """Cancels queued tasks at the end of the process and waits for those that have begun, since
     XLA must not be torn down while it compiles."""
+    queues = _ahead, _beside_calls
     with _lock:
-        queued, workers = list(_queue), list(_workers)
-        _queue.clear()
+        queued = [task for queue in queues for task in queue.tasks]
+        workers = [worker for queue in queues for worker in queue.workers]
+        for queue in queues:
+            queue.tasks.clear()
     for task in queued:
         task.cancel()
-    for worker in workers:
-        worker.join()
+    with compiler_threads.awaited():
+        for worker in workers:
+            worker.join()

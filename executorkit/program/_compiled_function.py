@@ -28,6 +28,7 @@ from ._code_cache import (
     count_code,
     function_limit_bytes,
 )
+from ._compiler_threads import compiler_threads
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, stored
 from ._first_calls import (
@@ -388,7 +389,7 @@ class CompiledFunction:
         """The results of a call that is interpreted, or that compiles."""
         if interpreted is not None:
             return stored(interpreted.run(args), into)
-        with tracing_allowed():
+        with tracing_allowed(), compiler_threads.awaited():
             if into is None:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)

@@ -396,14 +396,20 @@ class FirstCalls:
         return None if steps.uncovered else InterpretedFunction(steps, traced, target, self._static)
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
-        """Has the program compiled in the background; JAX finds it at the next call."""
+        """Has the program compiled in the background; JAX finds it at the next call.
+
+        It is lowered here: this is Python's work, and calls beside it would have to wait for
+        Python's lock, five milliseconds at a time.
+        """
+        with jax.enable_x64(True), tracing_allowed(), paused_collection():
+            lowered = self._jitted.lower(*args)
 
         def compile() -> None:
             with jax.enable_x64(True), tracing_allowed():
-                executable = self._jitted.lower(*args).compile()
+                executable = lowered.compile()
             self._count(executable)
 
-        return submit(compile)
+        return submit(compile, beside_calls=True)
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""
