@@ -4,13 +4,14 @@ Each uses several parts of the API together, as such programs do. They run on bo
 answers are stored. Random numbers come from NumPy, so that the answers can be compared.
 """
 
-from . import classics, generation, pictures, play, shapes, tools, words
+from . import classics, generation, imperative, pictures, play, shapes, tools, words
 from ._facts import SCRIPTS, run
 
 __all__ = [
     "SCRIPTS",
     "classics",
     "generation",
+    "imperative",
     "pictures",
     "play",
     "run",
