@@ -18,12 +18,15 @@ from ._handwritten import functions
 from ._measure import Ours, check
 from ._networks import network
 from ._new_shapes import perceptron
+from ._recorded_loops import LOOPS, Loop
 
 #: Number of cases of each family of operators, and their tolerance, relative to the largest number
 #: of an array: devices have approximations of their own.
 CASES, RTOL = 3, 1e-4
 #: Networks with their sizes: rows or pictures, and pixels of a side or steps.
 NETWORKS = (("mlp", (8, 28)), ("lenet", (4, 28)), ("lstm", (4, 5)), ("resnet50", (1, 96)))
+#: Iterations of a recorded loop.
+ITERATIONS = 3
 InTime = Callable[[str], bool]
 
 
@@ -125,3 +128,33 @@ def _train(contexts: list[mx.Context]) -> tuple[float, dict[str, np.ndarray]]:
     )  # fmt: skip
     parameters, _ = module.get_params()
     return module.score(batches, "acc")[0][1], {n: a.asnumpy() for n, a in parameters.items()}
+
+
+def recorded_loops(context: mx.Context, in_time: InTime) -> Iterator[list[str]]:
+    """The loops of bench_autograd on a device, compared with those on a CPU."""
+    for title, loop in LOOPS.items():
+        if not in_time(f"smoke test of {title}"):
+            continue
+        start = time.perf_counter()
+        try:
+            with jax.default_matmul_precision("highest"):
+                on_cpu, on_device = (_iterated(loop, c) for c in (mx.cpu(), context))
+            for theirs, ours in zip(on_cpu, on_device, strict=True):
+                check(ours, theirs, title)
+            result = "agrees with a CPU"
+        except Exception as error:  # as above
+            result = f"FAILS: {one_line(error)}"
+        yield [title, result, f"{time.perf_counter() - start:.1f} s"]
+
+
+def _iterated(loop: Loop, context: mx.Context) -> list[np.ndarray]:
+    """What the first iterations return, where they return anything."""
+    with context:
+        iteration = loop.make(mx)
+        results = [iteration() for _ in range(ITERATIONS)]
+        mx.nd.waitall()
+        return [
+            np.asarray(r if isinstance(r, np.ndarray) else r.asnumpy())
+            for r in results
+            if r is not None
+        ]

@@ -3,7 +3,8 @@
 python -m benchmarks.accelerator [--small] [--seconds 460] [--torch PYTHON]
 
 1. Smoke tests: some golden cases of each family of operators; inference and gradients of networks,
-   beside functions written by hand with JAX; a training by ``Module.fit``, on all devices too.
+   beside functions written by hand with JAX; a training by ``Module.fit``, on all devices too;
+   loops over recorded calls, beside the same on a CPU.
 2. The programs lowered for the platform (on a CPU: for CUDA): numbers of convolutions, products,
    transposes and loops, and the libraries that they call by name. No form that is meant for CPUs
    may be there.
@@ -50,7 +51,7 @@ from ._exported import export
 from ._handwritten import functions
 from ._measure import Ours
 from ._networks import Network, network
-from ._smoke import networks, one_line, operators, trainings
+from ._smoke import networks, one_line, operators, recorded_loops, trainings
 from ._workers import Worker, timed
 
 #: Networks: name, batch, size; and the same for ``--small``.
@@ -301,7 +302,8 @@ def _run_parts(options: argparse.Namespace, table: _Table, devices: list[mx.Cont
     header = ["test", "result", "time"]
     small = itertools.chain(trainings(devices, in_time), operators(in_time))
     table.run("Trainings and operators", header, OPERATORS_END, small)
-    table.run("Small networks", header, SMOKE_END, networks(in_time))
+    small = itertools.chain(networks(in_time), recorded_loops(devices[0], in_time))
+    table.run("Small networks and recorded loops", header, SMOKE_END, small)
     platform = jax.devices()[0].platform
     platform = "cuda" if platform in ("cpu", "gpu") else platform
     table.run(
