@@ -53,8 +53,8 @@ class Function:
             raise ArgumentValueError("autograd.Function", problem)
         self._used = True
         recording, training = modes.recording, modes.training
-        modes.set(False, training)
         try:
+            modes.set(False, training)
             results = self.forward(*inputs)
         finally:
             modes.set(recording, training)
@@ -76,8 +76,8 @@ class Function:
                 value = jnp.zeros(output.shape, output.storage.dtype)
             cotangents.append(NDArray.from_jax(value, output.context))
         recording, training = modes.recording, modes.training
-        modes.set(False, True)
         try:
+            modes.set(False, True)
             results = self.backward(*cotangents)
         finally:
             modes.set(recording, training)

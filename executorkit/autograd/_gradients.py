@@ -195,8 +195,8 @@ def recorded_gradients(values: Sequence[Head]) -> dict[Variable, NDArray]:
         head = NDArray.from_jax(_head_of(value) if head is None else head, context)
         cotangents.append((value, head))
     before = modes.recording, modes.training
-    modes.set(True, before[1])
     try:
+        modes.set(True, before[1])
         return _reverse(cotangents, of_piece, add)[0]
     finally:
         modes.set(*before)

@@ -45,16 +45,26 @@ class _Scope:
 
     def __enter__(self) -> None:
         recording, training = modes.recording, modes.training
-        self._before.append((recording, training))
         if self._recording and not recording:
             tape.forget_dead()
-        modes.set(
-            recording if self._recording is None else self._recording,
-            training if self._training is None else self._training,
-        )
+        self._before.append((recording, training))
+        try:
+            modes.set(
+                recording if self._recording is None else self._recording,
+                training if self._training is None else self._training,
+            )
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: Any) -> None:
-        modes.set(*self._before.pop())
+        try:
+            modes.set(*self._before[-1])
+        except BaseException:
+            modes.set(*self._before[-1])
+            raise
+        finally:
+            del self._before[-1]
 
 
 def record(train_mode: bool = True) -> _Scope:

@@ -295,9 +295,13 @@ class Storage:
                     raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
     def _run(self, producer: Producer | MadeContents) -> None:
-        """Computes the whole contents."""
+        """Computes the whole contents. Those that are made are the same before and after it."""
         if isinstance(producer, MadeContents):
-            self.assign(producer.make())
+            value = producer.make()
+            if self.producer is producer:
+                self.current = value
+                self.shared = False
+                self.producer = None
             return
         producer()
         if self.producer is producer:
