@@ -21,9 +21,11 @@ from ..ndarray.resolved_calls import ResolvedCall
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ..program import Training
+from ._call_by_call import CallRun, can_run_by_calls
 from ._gradient_operator import gradient_call
+from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
-from ._run import RecordedStep, Run
+from ._run import RecordedStep, Run, recorded_inputs
 from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, leaf_kind
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
@@ -66,7 +68,7 @@ class RecordedPiece(Piece):
     def __init__(self, context: Context, lock: threading.RLock) -> None:
         super().__init__(context, lock)
         self.trace = empty_trace()
-        self.step: RecordedStep | None = None
+        self.step: RecordedStep | CallRun | None = None
         self._draws: list[np.ndarray] = []
         self._leaf_arrays: list[Any] = []
         self._leaf_values: list[Any] = []
@@ -195,14 +197,14 @@ class RecordedPiece(Piece):
         """Computes all values that have arrays."""
         with self.lock:
             self.close()
-            if self.step is not None:
+            if isinstance(self.step, RecordedStep):
                 self.step()
 
     def force(self) -> None:
         """Computes all values that have arrays, and gradients that wait."""
         with self.lock:
             self.close()
-            if self.step is not None:
+            if isinstance(self.step, RecordedStep):
                 self.step.force()
 
     # -- closing -----------------------------------------------------------------------------------
@@ -223,6 +225,15 @@ class RecordedPiece(Piece):
         """
         if self.status is not Status.RECORDING:
             return
+        if self._runs_call_by_call():
+            self._run_calls(self._alive())
+        else:
+            self._close_whole(heads)
+
+    def _close_whole(self, heads: Sequence[int]) -> None:
+        """:meth:`close` of a trace that runs as one program."""
+        if self.status is not Status.RECORDING:
+            return
         alive = self._alive()
         outputs = tuple(dict.fromkeys((*alive, *heads)))
         if not outputs:
@@ -232,6 +243,29 @@ class RecordedPiece(Piece):
         self.step = self._step(plan, self._output_storages(plan, alive), self._targets(plan))
         self._note_versions(self.step)
         self.status = Status.CLOSED
+        unregister_pending_owner(self)
+        self._let_go()
+
+    def _runs_call_by_call(self) -> bool:
+        """True if the trace is not worth a program; to be asked once."""
+        if not can_run_by_calls(self.trace):
+            return False
+        variable = self._first_variable()
+        if variable is None:
+            return False
+        if variable.history is None:
+            variable.history = TraceHistory()
+        return not variable.history.runs_whole(self.trace)
+
+    def _run_calls(self, alive: Mapping[int, Storage]) -> None:
+        """Computes all values now, call by call."""
+        run = CallRun(self.trace, self.context, self._leaf_values, self._draws)
+        values = {number: run.array(number) for number in alive}
+        self.step = run
+        self.status = Status.CLOSED
+        for number, storage in alive.items():
+            storage.set_result(self, values[number])
+            self.versions[number] = storage.version
         unregister_pending_owner(self)
         self._let_go()
 
@@ -277,11 +311,12 @@ class RecordedPiece(Piece):
         contents = tuple([read(part, values, computed) for part in sources])
         return RecordedStep(run, contents, self._draws)
 
+    def _first_variable(self) -> Variable | None:
+        return next((e for e in self.leaf_entries if e.__class__ is Variable), None)
+
     def _training(self) -> Training:
-        for entry in self.leaf_entries:
-            if entry.__class__ is Variable:
-                return entry.training
-        return Training()
+        variable = self._first_variable()
+        return Training() if variable is None else variable.training
 
     def _note_versions(self, step: RecordedStep) -> None:
         """Notes the versions that the storages of values will have once they are computed."""
@@ -311,14 +346,15 @@ class RecordedPiece(Piece):
         assert self.step is not None
         leaves = {*self.reached(sorted(heads)).leaves}
         grads, states = self.step.vjp(heads)
-        pairs = zip(self.step.plan.leaves, grads, strict=False)
-        return Gradients([(i, grad) for i, grad in pairs if i in leaves], states)
+        return Gradients([(i, grad) for i, grad in grads if i in leaves], states)
 
     def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
         step, numbers = self.step, tuple(sorted(heads))
         assert step is not None
-        resolved = gradient_call(self.trace, step.plan, numbers)
-        inputs = [*step.recorded_inputs(self.leaf_entries), *[heads[n] for n in numbers]]
+        plan = step.plan if isinstance(step, RecordedStep) else reading_plan(self.trace, numbers)
+        resolved = gradient_call(self.trace, plan, numbers)
+        arrays = recorded_inputs(step.contents(plan), plan, self)
+        inputs = [*arrays, *[heads[n] for n in numbers]]
         grads = recorder().record(resolved, NDArray, inputs, None)
         grads = grads if isinstance(grads, list) else [grads]
         return list(zip(reached(self.trace, numbers).leaves, grads, strict=True))
@@ -343,14 +379,17 @@ class RecordedPiece(Piece):
         if requested is not None:
             pairs = zip(reach.leaves, entries, strict=True)
             chosen = tuple([i for i, e in pairs if e in requested])
+        if self.status is Status.RECORDING and self._runs_call_by_call():
+            self._run_calls(self._alive())
+            return False
         if not retain and self.status is Status.RECORDING:
             step = self._close_for_backward(heads, chosen, requested)
         else:
             if requested is not None:
                 return False
-            self.close(heads)
+            self._close_whole(heads)
             step = self.step
-            if step is None or {*step.plan.leaves} != {*chosen}:
+            if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
                 return False
         if any(n not in step.plan.outputs for n in heads):
             return False
@@ -401,7 +440,7 @@ class RecordedPiece(Piece):
             return
         used = self.used | reached(self.trace, tuple(heads)).values
         self.used = used
-        if used.issuperset(self.step.plan.outputs):
+        if used.issuperset(self.step.outputs):
             self._end()
 
 

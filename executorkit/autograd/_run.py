@@ -14,11 +14,10 @@ from ..executor import Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
 from ..ndarray.random_state import next_key, wrap_key
-from ..ndarray.recording import Variable
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..program import Training
-from ._piece import LeafEntry, RecordedValue
+from ._piece import Piece, RecordedValue
 from ._trace_plan import TracePlan
 
 
@@ -67,6 +66,11 @@ class Run(Runnable[Any]):
         self.buffers = Buffers((), states, grads, tuple(outputs))
         self._constants = {}
 
+    @property
+    def deferred_arrays(self) -> tuple[Sequence[Any], ...]:
+        variables = [a for a in self.arg_arrays if a is not None]
+        return self.gradient_targets, self.outputs, self.aux_arrays, variables
+
     def next_key(self) -> Any:
         return next_key(self.context)
 
@@ -88,23 +92,30 @@ class RecordedStep(PendingStep):
         """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
         are the key data of the piece's random operators."""
         self._started_at = run.training.age
-        super().__init__(run, True, _key(run, draws), values)
+        super().__init__(run, True, key_rows(run.plan, draws, run.context), values)
 
     @property
     def plan(self) -> TracePlan:
         """The plan of the run."""
         return self.runnable.plan
 
-    def vjp(self, heads: Mapping[int, Any]) -> tuple[Sequence[Any], list[tuple[NDArray, Any]]]:
-        """The gradients of ``plan.leaves`` for head gradients by number, and the auxiliary states
-        with their new contents. Nothing is stored but the outputs."""
+    @property
+    def outputs(self) -> Sequence[int]:
+        """The numbers of the values that it computes."""
+        return self.plan.outputs
+
+    def vjp(
+        self, heads: Mapping[int, Any]
+    ) -> tuple[list[tuple[int, Any]], list[tuple[NDArray, Any]]]:
+        """The gradients of leaves, by their position, for head gradients by number, and the
+        auxiliary states with their new contents. Nothing is stored but the outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()
             state = self.state
             assert isinstance(state, Computed)
             if state.residuals is None:
-                return (), []
+                return [], []
             cotangents = [heads.get(n) for n in self.plan.outputs]
             grads = program.backward.call_at(self._started_at, state.residuals, cotangents)
             states, indices = state.backward_states, self.backward_state_indices
@@ -114,37 +125,43 @@ class RecordedStep(PendingStep):
                     2
                 ]
             changed = [run.aux_arrays[n] for n in indices]
-            return grads, list(zip(changed, states, strict=True))
+            pairs = list(zip(self.plan.leaves, grads, strict=True))
+            return pairs, list(zip(changed, states, strict=True))
 
-    def recorded_inputs(self, entries: Sequence[LeafEntry]) -> list[NDArray]:
-        """The arguments, auxiliary states and key data as arrays that belong to the graph as the
-        leaves do; ``entries`` are those of the piece's leaves."""
-        run, inputs = self.runnable, []
-        with run.lock:
+    def contents(self, plan: TracePlan) -> Contents:
+        """The contents of the arguments, auxiliary states and key data of the step's own plan."""
+        with self.runnable.lock:
             self.force()
-        for source, array, value in zip(self.plan.sources, run.arg_arrays, self.args, strict=True):
-            entry = entries[source] if source >= 0 else None
-            if (
-                isinstance(entry, Variable)
-                and array.graph_entry is entry
-                and array.current is value
-            ):
-                inputs.append(array)
-                continue
-            copy = NDArray.from_jax(value, run.context)
-            if isinstance(entry, RecordedValue):
-                copy = NDArray.from_storage(entry.storage, 0, entry.storage.shape, run.context)
-            copy.graph_entry = entry
-            inputs.append(copy)
-        others = [*self.aux, *([] if self.key is None else [self.key])]
-        return inputs + [NDArray.from_jax(value, run.context) for value in others]
+        return self.args, self.aux, self.key
 
 
-def _key(run: Run, draws: Sequence[np.ndarray]) -> Any:
-    """The rows of key data for a program's random operators, in its order."""
-    rows = run.plan.key_rows
+def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[NDArray]:
+    """A plan's arguments, auxiliary states and key data as arrays, which belong to the graph as the
+    leaves of the piece do."""
+    args, states, key = contents
+    inputs = []
+    for source, value in zip(plan.sources, args, strict=True):
+        entry = piece.leaf_entries[source] if source >= 0 else None
+        if isinstance(entry, RecordedValue):
+            array = NDArray.from_storage(entry.storage, 0, entry.storage.shape, piece.context)
+        else:
+            array = NDArray.from_jax(value, piece.context)
+        array.graph_entry = entry
+        inputs.append(array)
+    others = [*states, *([] if key is None else [key])]
+    return inputs + [NDArray.from_jax(value, piece.context) for value in others]
+
+
+def key_rows(plan: TracePlan, draws: Sequence[np.ndarray], context: Context) -> Any:
+    """The rows of key data for a program's random operators, in its order; ``draws`` are those of
+    the piece."""
+    rows = plan.key_rows
     if not rows:
         return None
     nothing = np.zeros(2, np.uint32)
     data = [nothing if i is None else draws[i] for i in rows]
-    return to_device(np.stack(data), run.context.device)
+    return to_device(np.stack(data), context.device)
+
+
+#: Contents of arguments, of auxiliary states, and key data, None where there is none.
+Contents = tuple[tuple[Any, ...], tuple[Any, ...], Any]

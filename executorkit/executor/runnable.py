@@ -164,14 +164,18 @@ class Runnable(ABC, Generic[Value]):
         register_pending_owner(self)
         self.is_registered = True
 
+    @property
+    def deferred_arrays(self) -> tuple[Sequence[PendingValue], ...]:
+        """The arrays that may wait for a step."""
+        return self.gradient_targets, self.outputs, self.aux_arrays, self.arg_arrays
+
     def force(self) -> None:
         """Computes everything that these arrays still wait for."""
-        arrays = (self.gradient_targets, self.outputs, self.aux_arrays, self.arg_arrays)
         try:
             with self.lock:
                 self.is_registered = False
                 unregister_pending_owner(self)
-            resolve_pending(itertools.chain(*arrays))
+            resolve_pending(itertools.chain(*self.deferred_arrays))
         except BaseException:  # some work may be left
             self.register()
             raise

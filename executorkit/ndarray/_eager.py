@@ -9,7 +9,7 @@ NumPy evaluates small calls for good, by a plan for their shapes; that of an ele
 serves other shapes too, so that ever-new shapes are not traced.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -26,6 +26,8 @@ from ..program import (
     CodeCache,
     CompilationCounts,
     CompiledFunction,
+    HostKey,
+    Plan,
     deferred_errors,
     host_plans_allowed,
 )
@@ -42,7 +44,7 @@ from .resolved_calls import (
     with_constants,
 )
 from .storage import Storage
-from .values import HostContents, check_known_shape, filled, to_device
+from .values import HOST_TYPES, HostContents, check_known_shape, filled, to_device
 
 
 def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
@@ -80,8 +82,16 @@ def clear_eager_cache() -> None:
     _functions.clear()
 
 
-def _entry(key: tuple[Any, ...]) -> CompiledFunction:
+def function_of(key: tuple[Any, ...]) -> CompiledFunction:
+    """The compiled function of a call, by :attr:`ResolvedCall.key` or ``train_key``."""
     return _functions.get_or_make(key, lambda: _jitted(*key))
+
+
+def derived_function(
+    key: tuple[Any, ...], make: Callable[[], CompiledFunction]
+) -> CompiledFunction:
+    """A function that follows from that of a call, such as its gradient; made once for a key."""
+    return _functions.get_or_make(key, make)
 
 
 def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
@@ -91,7 +101,7 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
             return recorder().record(resolved, cls, arrays, None)
         if resolved.op.train_name is not None:
             return invoke(resolved.op, cls, arrays, dict(resolved.texts))
-    entry = _functions.get(resolved.key) or _entry(resolved.key)
+    entry = _functions.get(resolved.key) or function_of(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
         return _delivered(resolved, cls, arrays, results, None)
@@ -121,10 +131,6 @@ def run_scalar(
     return None if results is None else _delivered(resolved, cls, (array,), results, out)
 
 
-#: Types of contexts whose arrays are in the host's memory.
-_HOST_TYPES = frozenset(Context.devstr2type[name] for name in ("cpu", "cpu_pinned", "cpu_shared"))
-
-
 def _host_key(args: tuple[Any, ...]) -> Any:
     """The key of a call's plan on the host: shapes and dtypes of its arrays. None if it draws
     random numbers, has no arrays, or numbers of other types than float."""
@@ -134,6 +140,18 @@ def _host_key(args: tuple[Any, ...]) -> Any:
     return tuple([(a.shape, a.dtype) for a in arrays])
 
 
+def host_plan(entry: CompiledFunction, resolved: ResolvedCall, key: HostKey) -> Plan | None:
+    """The plan by which the host computes a call for good, for shapes and dtypes of its arrays;
+    None if it does not."""
+    plan = entry.host_plans.get(key)
+    if plan is None and resolved.output_shapes is not None:
+        shapes = tuple([shape for shape, _ in key])
+        empty = any(0 in shape for shape in shapes)
+        out_shapes = None if empty else resolved.output_shapes(shapes)
+        plan = None if out_shapes is None else entry.host_plan_for(key, out_shapes)
+    return plan if host_plans_allowed() else None
+
+
 def _host_results(
     entry: CompiledFunction,
     resolved: ResolvedCall,
@@ -141,20 +159,14 @@ def _host_results(
     numbers: Sequence[Any],
 ) -> list[np.ndarray] | None:
     """The results of a call that the host computes for good; None for another one."""
-    key = tuple([(a._shape, a.storage.dtype) for a in arrays])
-    plan = entry.host_plans.get(key)
-    if plan is None and resolved.output_shapes is not None:
-        shapes = tuple([shape for shape, _ in key])
-        empty = any(0 in shape for shape in shapes)
-        out_shapes = None if empty else resolved.output_shapes(shapes)
-        plan = None if out_shapes is None else entry.host_plan_for(key, out_shapes)
-    if plan is None or not host_plans_allowed():
+    plan = host_plan(entry, resolved, tuple([(a._shape, a.storage.dtype) for a in arrays]))
+    if plan is None:
         return None
     operands: list[Any] = [np.float64(n) for n in numbers if n.__class__ is float]
     if len(operands) != len(numbers):
         return None
     for array in arrays:
-        if array._context.device_typeid not in _HOST_TYPES:
+        if array._context.device_typeid not in HOST_TYPES:
             return None
         operands.append(array.host)
     return plan.run(operands)
@@ -347,7 +359,7 @@ def _run(
     cache_key = resolved.train_key if modes.training else resolved.key
     if device is not None:
         cache_key = (*cache_key[:-1], device)
-    return _entry(cache_key)(key, tuple([v for _, v in dynamic]), *values)
+    return function_of(cache_key)(key, tuple([v for _, v in dynamic]), *values)
 
 
 def _jitted(

@@ -52,15 +52,18 @@ class Variable:
         whether a backward has reached it since somebody has set that to False.
     training
         the training that it belongs to, by which first steps are interpreted.
+    history
+        what the recorder notes about that training.
     """
 
-    __slots__ = ("__weakref__", "grad", "is_fresh", "request", "training")
+    __slots__ = ("__weakref__", "grad", "history", "is_fresh", "request", "training")
 
     def __init__(self, grad: Handle, request: str) -> None:
         self.grad = grad
         self.request = request
         self.is_fresh = False
         self.training = Training()
+        self.history: Any = None
 
 
 #: Ways in which gradients are stored.

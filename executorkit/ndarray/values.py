@@ -18,6 +18,9 @@ from ..program import small_jit
 from .handle import Handle
 from .storage import MadeContents, Shape
 
+#: Types of contexts whose arrays are in the host's memory.
+HOST_TYPES = frozenset(Context.devstr2type[name] for name in ("cpu", "cpu_pinned", "cpu_shared"))
+
 
 class FittedValue(NamedTuple):
     """A value ready to be assigned; ``shared`` says that someone else may hold its buffer."""

@@ -8,6 +8,7 @@ or ``EXECUTORKIT_CACHE_DIR=directory`` in the environment.
 """
 
 from ..jax_internals import ThreadState as ThreadState
+from ..jaxpr_interpreter import Plan as Plan
 from ..lowering import Cost as Cost, NodeCost as NodeCost
 from ._activity import (
     active_values as active_values,
@@ -44,7 +45,7 @@ from ._donation import (
     copy_at as copy_at,
     held_elsewhere as held_elsewhere,
 )
-from ._first_calls import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
+from ._first_calls import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS, HostKey as HostKey
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments, State as State
 from ._program import Program as Program, program_for as program_for

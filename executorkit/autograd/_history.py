@@ -1,0 +1,38 @@
+"""The history of a training's traces, on which it depends whether a trace runs as one program."""
+
+from __future__ import annotations
+
+from ._trace import CallTrace
+
+#: Number of traces that came once; from there on a new one runs call by call.
+_MAX_SINGLE = 8
+#: Maximum number of traces that are remembered; the oldest is forgotten first.
+_MAX_TRACES = 512
+
+
+class TraceHistory:
+    """The traces that have run, and how often, in the training of a variable.
+
+    A static network, or one of a few lengths, runs as one program from the first step on. Trees
+    and episodes, ever new, pay for eight programs and run call by call then, each until it comes a
+    second time. Counts belong to the training and not to the process, so that a training that is
+    repeated runs the same programs.
+    """
+
+    __slots__ = ("_counts", "_n_single")
+
+    def __init__(self) -> None:
+        self._counts: dict[CallTrace, int] = {}
+        self._n_single = 0
+
+    def runs_whole(self, trace: CallTrace) -> bool:
+        """True if a trace is to run as one program; counts it."""
+        count = self._counts.get(trace, 0) + 1
+        if count == 2:
+            self._n_single -= 1
+        elif count == 1:
+            while len(self._counts) >= _MAX_TRACES:
+                self._counts.pop(next(iter(self._counts)))
+            self._n_single += 1
+        self._counts[trace] = min(count, 2)
+        return count > 1 or self._n_single <= _MAX_SINGLE
