@@ -72,11 +72,13 @@ class Skeleton:
     __slots__ = ("_next", "_uses")
 
     def __init__(self) -> None:
-        self._next: dict[Any, Skeleton] = {}
-        self._uses: dict[ResolvedCall, NumberUses] = {}
+        self._next: dict[Any, Skeleton] | None = None
+        self._uses: dict[ResolvedCall, NumberUses] | None = None
 
     def after(self, key: Any) -> Skeleton:
         """Those with one more call."""
+        if self._next is None:
+            self._next = {}
         skeleton = self._next.get(key)
         if skeleton is None:
             skeleton = self._next[key] = Skeleton()
@@ -84,6 +86,8 @@ class Skeleton:
 
     def numbers_of(self, resolved: ResolvedCall) -> NumberUses:
         """The numbers that such a call was recorded with after these traces."""
+        if self._uses is None:
+            self._uses = {}
         uses = self._uses.get(resolved)
         if uses is None:
             uses = self._uses[resolved] = NumberUses()
@@ -134,13 +138,11 @@ class CallTrace:
         numbers of values, of leaves, of calls, and of those that draw.
     skeleton
         the traces that differ from it by numbers alone.
-    plans
-        what is known about how to run it; see ``_trace_plan``.
     """
 
     __slots__ = (
-        "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves", "n_values", "next",
-        "op", "output_types", "outputs", "parent", "plans", "resolved", "skeleton",
+        "_next", "_plans", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves", "n_values",
+        "op", "output_types", "outputs", "parent", "resolved", "skeleton",
     )  # fmt: skip
 
     op: OpDef
@@ -154,8 +156,9 @@ class CallTrace:
     ) -> None:
         self.parent = parent
         self.skeleton = skeleton
-        self.next: dict[Any, CallTrace] = {}
-        self.plans: dict[Any, Any] = {}
+        # Most traces of ever-new graphs have one that follows, and no plan.
+        self._next: dict[Any, CallTrace] | None = None
+        self._plans: dict[Any, Any] | None = None
         self.leaves: tuple[LeafKind, ...] = ()
         self.draws = False
         self.n_values = self.n_leaves = self.n_calls = self.n_draws = 0
@@ -175,12 +178,10 @@ class CallTrace:
         numbers = iter(range(self.n_values, self.n_values + len(leaves)))
         inputs = tuple([r if r.__class__ is int else next(numbers) for r in references])
         new_types = [(leaf.shape, leaf.dtype) for leaf in leaves]
-        types = [*self._types[: self.n_values], *new_types]
-        input_types = [types[n if n >= 0 else ~n] for n in inputs]
-        avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
-        check_inputs(op, p, avals)
-        with call_errors(op, p, avals):
-            output_types = call_results(op, p, input_types)[: resolved.n_visible]
+        known, count = self._types, self.n_values
+        places = [n if n >= 0 else ~n for n in inputs]
+        input_types = tuple([known[n] if n < count else new_types[n - count] for n in places])
+        output_types = _output_types(resolved, op, input_types)
         with _lock:
             shared = len(self._types) == self.n_values
             types = self._types if shared else self._types[: self.n_values]
@@ -188,7 +189,7 @@ class CallTrace:
         trace = CallTrace(self, types, skeleton)
         trace.resolved, trace.op = resolved, op
         trace.leaves, trace.inputs = tuple(leaves), inputs
-        trace.output_types = tuple(output_types)
+        trace.output_types = output_types
         first = self.n_values + len(leaves)
         trace.outputs = range(first, first + resolved.n_visible)
         trace.n_values = trace.outputs.stop
@@ -197,6 +198,13 @@ class CallTrace:
         trace.draws = op.uses_rng(p, train)
         trace.n_draws = self.n_draws + trace.draws
         return trace
+
+    @property
+    def plans(self) -> dict[Any, Any]:
+        """Facts and plans that were found for the trace, by their key; see ``_trace_plan``."""
+        if self._plans is None:
+            self._plans = {}
+        return self._plans
 
     @property
     def calls(self) -> list[CallTrace]:
@@ -237,13 +245,27 @@ class CallTrace:
         ``uses`` has the numbers of calls in its place. MXNetError for inputs that do not fit.
         """
         key = (resolved, train, *references)
-        trace = self.next.get(key)
+        trace = None if self._next is None else self._next.get(key)
         if trace is None:
             skeleton = self.skeleton.after(resolved) if uses is None else uses.skeleton
             trace = self._extended(resolved, train, references, skeleton)
             _count_state()
-            self.next[key] = trace
+            if self._next is None:
+                self._next = {}
+            self._next[key] = trace
         return trace
+
+
+@lru_cache(maxsize=16_384)
+def _output_types(
+    resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
+) -> tuple[ArrayType, ...]:
+    """Shapes and dtypes of a call's visible outputs; MXNetError for inputs that do not fit."""
+    avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
+    check_inputs(op, resolved.params, avals)
+    with call_errors(op, resolved.params, avals):
+        results = call_results(op, resolved.params, input_types)
+    return tuple(results[: resolved.n_visible])
 
 
 class _Tree(NamedTuple):
