@@ -141,8 +141,8 @@ class CallTrace:
     """
 
     __slots__ = (
-        "_next", "_plans", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves", "n_values",
-        "op", "output_types", "outputs", "parent", "resolved", "skeleton",
+        "_next", "_plans", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves",
+        "n_values", "op", "output_types", "outputs", "parent", "resolved", "skeleton",
     )  # fmt: skip
 
     op: OpDef
