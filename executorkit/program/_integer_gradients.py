@@ -1,14 +1,15 @@
 """Gradients of integers, and through them: as MXNet's, in integer arithmetic.
 
 JAX has no gradients of integers. MXNet computes them by the formulas for floating numbers and
-truncates each result: the gradient of an int32 value is int32, and a head gradient goes through
-``Cast`` to int32 and back. Where a gradient reaches an integer value, the graph is evaluated here:
-such values are *carried* as float64, which JAX differentiates. Every operator around them computes
-its results from the integers; in the backward pass it is differentiated as a function of floating
-numbers, and the results are truncated.
+truncates each result, of element-wise operators the derivative by itself: the gradient of an int32
+value is int32, and a head gradient goes through ``Cast`` to int32 and back. Where a gradient
+reaches an integer value, the graph is evaluated here: such values are *carried* as float64, which
+JAX differentiates. Every operator around them computes its results from the integers; in the
+backward pass it is differentiated as a function of floating numbers, and the results are truncated.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -17,8 +18,8 @@ import jax.numpy as jnp
 from ..jax_internals import in_x64
 from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes, walk
 from ..ops import Params
-from ..ops.schema.traits import STOPS_INTEGER_GRADIENT
-from ..ops.tensor.binary_arithmetic import convert
+from ..ops.schema.traits import STOPS_INTEGER_GRADIENT, TRUNCATES_DERIVATIVE
+from ..ops.tensor.binary_arithmetic import convert, scalar_number
 from ._activity import active_values, used_inputs
 from ._train_step import Arrays
 
@@ -83,13 +84,20 @@ class IntegerGradients:
             n = step.n_outputs
             return (*self._carry(step.outputs, results[:n]), *results[n:])
 
+        dtype = self.carried.get(step.outputs[0])
+        differentiate: Any = _gradients
+        if dtype is not None and "scalar" in params:
+            number = scalar_number(params["scalar"], jnp.dtype(dtype))
+            params = Params({**params, "scalar": float(number)})
+        if dtype is not None and TRUNCATES_DERIVATIVE in step.op.traits:
+            differentiate = partial(_truncated_gradients, dtype)
         smooth = _smooth(step, params, step_key, train)
         stops = STOPS_INTEGER_GRADIENT in step.op.traits
 
         def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
             stopped = {k for k, i in enumerate(step.inputs) if stops and i in self.carried}
             argnums = [k for k, x in enumerate(residuals) if _is_floating(x) and k not in stopped]
-            computed = _gradients(smooth, residuals, argnums, cotangents)
+            computed = differentiate(smooth, residuals, argnums, cotangents)
             gradients: list[Any] = [None] * len(residuals)
             for k, gradient in zip(argnums, computed, strict=True):
                 dtype = self.carried.get(step.inputs[k])
@@ -122,7 +130,7 @@ def _smooth(
     step: GraphStep, params: Params, key: Any, train: bool
 ) -> Callable[..., tuple[Any, ...]]:
     """The step's outputs as a function of floating numbers: integers are converted, conversions to
-    integers are left out, and a scalar that integers meet is truncated as they truncate it."""
+    integers are left out."""
     changed = dict(params)
     if _is_integer(changed.get("dtype")):
         changed["dtype"] = _CARRIER.name
@@ -160,6 +168,28 @@ def _gradients(
             for x, c in zip(outputs, cotangents, strict=False)
         )
     )
+
+
+def _truncated_gradients(
+    dtype: str,
+    smooth: Callable[..., tuple[Any, ...]],
+    inputs: Sequence[Any],
+    argnums: Sequence[int],
+    cotangents: Sequence[Any],
+) -> list[Any]:
+    """Gradients of an element-wise ``smooth``, whose derivatives are truncated to ``dtype``; they
+    are multiplied by the head gradient and summed over stretched axes as integers."""
+    (head,) = cotangents
+    full = [jnp.broadcast_to(x, head.shape) for x in inputs]
+    derivatives = _gradients(smooth, full, argnums, [jnp.ones_like(head)])
+    gradients = []
+    for k, derivative in zip(argnums, derivatives, strict=True):
+        shape = inputs[k].shape
+        padded = (*[1] * (head.ndim - len(shape)), *shape)
+        stretched = [i for i, n in enumerate(padded) if n != head.shape[i]]
+        product = head.astype(dtype) * convert(derivative, dtype)
+        gradients.append(jnp.sum(product, stretched, dtype=dtype, keepdims=True).reshape(shape))
+    return gradients
 
 
 def integer_gradients(

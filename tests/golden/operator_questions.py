@@ -91,10 +91,42 @@ f(S.broadcast_mul(S.reshape(a, shape=(3, 1)), S.reshape(b, shape=(1, 3))), a=i, 
 f(S.where(a, a, b), a=i, b=i * 2)
 f(S.slice(a, begin=(1,), end=(3,)), a=i.astype("uint8"))
 f(S.transpose(S.reshape(a, shape=(3, 1))), a=i)
+f(a / b, a=i * 4, b=i - 4)
+f(a / 2.5, a=i * 4)
+f(3.5 / a, a=i)
+f(a * 2.5, a=i)
+f(a ** 2.5, a=i)
+f(a ** b, a=i, b=i * 2)
+f(2.5 ** a, a=i)
+f(S.hypot(a, b), a=i, b=i * 2)
+f(S.hypot(a, 2), a=i)
+f(S.maximum(a, 1.5), a=i)
+f(S.smooth_l1(a, scalar=0.5), a=i)
+f(S.sin(a), a=i)
+f(S.degrees(a), a=i)
+f(S.log(S.abs(a)), a=i)
+f(S.broadcast_div(S.reshape(a, shape=(3, 1)), S.reshape(b, shape=(1, 3))), a=i, b=i - 4)
+f(S.broadcast_power(S.reshape(a, shape=(3, 1)), S.reshape(b, shape=(1, 3))), a=i, b=i)
+f(S.broadcast_hypot(S.reshape(a, shape=(3, 1)), S.reshape(b, shape=(1, 3))), a=i, b=i)
+f(a / -3, a=i.astype("uint8"))
+f(S.maximum(a, -3), a=i.astype("uint8"))
+f(a / b, a=i.astype("int8"), b=i.astype("int8") * 2)
 f(S.argmax(a, axis=0), a=c)
 f(S.Cast(S.argmax(a, axis=0), dtype="int32"), a=c)
 f(S.Embedding(a, b, input_dim=4, output_dim=2), ["null", "write"], a=i, b=nd.ones((4, 2)))
 f(S.make_loss(S.sum(S.Cast(S.Cast(a, dtype="int32"), dtype="float32") * b)), a=c, b=c * 3)
+"""
+
+NUMBERS_OF_INTEGERS = """
+i + 3e9
+i + 1e300
+nd.maximum(i, -1e300)
+i.astype("uint8") + 4294967301.0
+i.astype("uint8") - 300.7
+i.astype("int8") * 200
+i.astype("int64") - 1e19
+nd.smooth_l1(i, scalar=0.5)
+nd.smooth_l1(i, scalar=1.5)
 """
 
 OPEN_SHAPES = """
@@ -133,6 +165,7 @@ types(nd.amp_multicast(x, i, num_outputs=2))
 THEMES = {
     "refused values": REFUSED_VALUES,
     "integer gradients": INTEGER_GRADIENTS,
+    "numbers of integers": NUMBERS_OF_INTEGERS,
     "open shapes": OPEN_SHAPES,
     "mixed precision": MIXED_PRECISION,
 }

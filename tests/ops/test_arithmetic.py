@@ -75,6 +75,10 @@ class TestScalars:
         assert out.dtype == jnp.uint8
         np.testing.assert_array_equal(out, [45, 38])
 
+    def test_numbers_that_pad_integers_are_converted_like_others(self):
+        pad = function("pad", mode="constant", pad_width=(0, 1), constant_value=300.5)
+        np.testing.assert_array_equal(pad(jnp.uint8([1])), [1, 44])
+
     def test_signature_is_true(self):
         parameters = inspect.signature(operator("_PlusScalar").fn).parameters
         assert list(parameters) == ["data", "scalar", "is_int"]

@@ -51,6 +51,9 @@ NEEDS_NUMBERS = "needs_numbers"
 STOPS_GRADIENT = "stops_gradient"
 #: Those of integer inputs are zero; of others they are not.
 STOPS_INTEGER_GRADIENT = "stops_integer_gradient"
+#: Each entry of its result comes from one entry of each input, stretched as in broadcasting; the
+#: derivative by an integer is truncated before it is multiplied by the head gradient.
+TRUNCATES_DERIVATIVE = "truncates_derivative"
 
 #: Exists for arrays only: it changes its auxiliary inputs when it is called; graphs refuse it.
 MUTATES = "mutates"

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError
-from ..schema.traits import STOPS_INTEGER_GRADIENT
+from ..schema.traits import STOPS_INTEGER_GRADIENT, TRUNCATES_DERIVATIVE
 from .derivatives import with_jvp
 
 
@@ -48,16 +48,22 @@ def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[
     return wrapped
 
 
-def scalar_constant(scalar: float, dtype: np.dtype) -> Array:
-    """A scalar attribute as MXNet uses it: converted to the array's dtype before anything else.
+def scalar_number(scalar: float, dtype: np.dtype) -> float:
+    """A scalar attribute as MXNet uses it: converted to an integer array's dtype before anything
+    else, as :func:`convert` does it. So an int32 array plus 1.5 adds 1."""
+    if not jnp.issubdtype(dtype, jnp.integer):
+        return scalar
+    if not math.isfinite(scalar):
+        raise AttributeValueError(f"scalar {scalar} has no meaning for {dtype.name} data")
+    number, wide = int(scalar), np.int64 if dtype.itemsize == 8 else np.int32
+    bounds = np.iinfo(wide)
+    number = number if bounds.min <= number <= bounds.max else int(bounds.min)
+    return int(np.array(number, wide).astype(dtype))
 
-    So an int32 array plus 1.5 adds 1. Narrow integers wrap.
-    """
-    if jnp.issubdtype(dtype, jnp.integer):
-        if not math.isfinite(scalar):
-            raise AttributeValueError(f"scalar {scalar} has no meaning for {dtype.name} data")
-        return jnp.asarray(np.array(int(scalar)).astype(dtype))
-    return jnp.asarray(scalar, dtype)
+
+def scalar_constant(scalar: float, dtype: np.dtype) -> Array:
+    """:func:`scalar_number` as an array of that dtype."""
+    return jnp.asarray(scalar_number(scalar, dtype), dtype)
 
 
 def where(mask: Array, a: Array | float, b: Array | float) -> Array:
@@ -141,7 +147,7 @@ class BinaryFunction:
     fn: Callable[[Array, Array], Array]
     equation: str
     note: str = ""
-    traits: frozenset[str] = frozenset()
+    traits: frozenset[str] = frozenset({TRUNCATES_DERIVATIVE})
 
     def words(self, a: str, b: str) -> tuple[str, str]:
         return self.equation.format(a=a, b=b), self.note.format(a=a, b=b)

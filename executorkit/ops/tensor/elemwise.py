@@ -18,13 +18,14 @@ from ..schema.attrs import Tuning
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, TypeFacts, same_shapes, shape_of_data, shape_of_inputs
 from ..schema.operator_registry import named, register
-from ..schema.traits import NEEDS_NUMBERS
+from ..schema.traits import NEEDS_NUMBERS, TRUNCATES_DERIVATIVE
 from .binary_arithmetic import (
     BINARY,
     BinaryFunction,
     convert,
     is_floating,
     scalar_constant,
+    scalar_number,
     through_float,
     where,
 )
@@ -177,7 +178,7 @@ def _unary_op(
 for _name, _row in _UNARY_FUNCTIONS.items():
     register(
         _name, infer_shape=same_shapes, output_shapes=shape_of_data,
-        layout_rule=layout_elementwise,
+        layout_rule=layout_elementwise, traits={TRUNCATES_DERIVATIVE},
         kind="act" if _name in ("relu", "sigmoid", "tanh") else None,
     )(_unary_op(_name, *_row))  # fmt: skip
 
@@ -292,13 +293,15 @@ def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., Ar
 
 for (_stem, _first), _names in _SCALAR_NAMES.items():
     _fn = _scalar_op(_names[0], BINARY[_stem], _first)
+    # x / scalar divides the head gradient.
+    _whole = {TRUNCATES_DERIVATIVE} if (_stem, _first) == ("div", False) else set()
     register(
         *_names,
         infer_shape=same_shapes,
         output_shapes=shape_of_data,
         infer_type=_infer_scalar_type,
         layout_rule=layout_elementwise,
-        traits=BINARY[_stem].traits,
+        traits=BINARY[_stem].traits - _whole,
     )(_fn)
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
@@ -360,14 +363,15 @@ def clip(data: Array, *, a_min: float, a_max: float) -> Array:
     return with_jvp(clipped, tangent)(data)
 
 
-@register("smooth_l1", infer_shape=same_shapes, traits={NEEDS_NUMBERS})
+@register("smooth_l1", infer_shape=same_shapes, traits={NEEDS_NUMBERS, TRUNCATES_DERIVATIVE})
 def smooth_l1(data: Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> Array:
     """Huber-like loss of every element x of data, with s = ``scalar``.
 
     s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
     has its shape and dtype. The gradient is s^2 x inside and sign(x) outside.
     """
-    square = scalar * scalar
+    constant = scalar_number(scalar, data.dtype)
+    square = constant * constant
     bound = 1 / square if square else math.inf
 
     def loss(x: Array) -> Array:

@@ -12,6 +12,7 @@ from ..schema.inference import Params, ShapeFacts, normal_axes, normal_axis, sam
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
 from ..tracing import at_least
+from .binary_arithmetic import scalar_constant
 
 
 @register("tile", traits={NAMED_DATA})
@@ -68,17 +69,18 @@ def pad(
 ):
     """data with new entries before and after those of each axis.
 
-    data may have any shape (in MXNet 4 or 5 axes, the first two of them not padded);
-    ``pad_width`` is (before0, after0, before1, after1, ...). New entries are ``constant_value``,
-    or with ``edge`` the nearest entry, or with ``reflect`` the entries mirrored at the nearest
-    one, of which there must be enough.
+    data may have any shape and dtype (in MXNet 4 or 5 axes, the first two of them not padded, and a
+    floating dtype); ``pad_width`` is (before0, after0, before1, after1, ...). New entries are
+    ``constant_value``, converted as other operators convert a number, or with ``edge`` the nearest
+    entry, or with ``reflect`` the entries mirrored at the nearest one, of which there must be
+    enough.
     """
     if len(pad_width) != 2 * data.ndim:
         problem = f"pad_width={pad_width} has not two entries for each axis of data {data.shape}"
         raise ShapeError(problem)
     widths = list(zip(pad_width[::2], pad_width[1::2], strict=True))
     if mode == "constant":
-        value = jnp.asarray(constant_value, data.dtype)
+        value = scalar_constant(constant_value, data.dtype)
         return lax.pad(data, value, [(before, after, 0) for before, after in widths])
     if min(pad_width) < 0:
         raise AttributeValueError(f"pad_width={pad_width} has negative entries")
