@@ -12,6 +12,7 @@ def test_a_package_shows_its_re_exports_and_submodules_and_no_foreign_modules():
     assert {"Program", "program_for", "clear_cache", "SMALL_BYTES"} <= set(
         exported_names(mx.program)
     )
+    assert {"record", "grad", "Function"} <= set(exported_names(mx.autograd))
     names = exported_names(mx.image)
     assert {"ImageIter", "detection"} <= set(names)
     assert not {"np", "os", "io", "recordio", "det"} & set(names)

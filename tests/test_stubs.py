@@ -74,6 +74,7 @@ def test_every_attribute_is_a_typed_parameter(face, module):
 
 def test_calls_that_the_stubs_accept_run():
     assert len(typed_calls.accepted()) == 5
+    assert len(typed_calls.differentiated()) == 3
 
 
 @pytest.mark.parametrize("call", typed_calls.REFUSED, ids=lambda call: call.__name__)

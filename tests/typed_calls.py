@@ -21,6 +21,25 @@ def accepted() -> list[object]:
     ]
 
 
+def differentiated() -> list[mx.nd.NDArray]:
+    """Recorded calls, their gradients, and a function with a gradient of its own."""
+
+    class Doubled(mx.autograd.Function):
+        def forward(self, x: mx.nd.NDArray) -> mx.nd.NDArray:
+            return 2 * x
+
+        def backward(self, head_grad: mx.nd.NDArray) -> mx.nd.NDArray:
+            return 2 * head_grad
+
+    x = mx.nd.ones((2, 3))
+    x.attach_grad(grad_req="add")
+    with mx.autograd.record(train_mode=False):
+        y: mx.nd.NDArray = Doubled()(mx.nd.exp(x))
+    y.backward(retain_graph=True)
+    grads = mx.autograd.grad([y], [x], head_grads=mx.nd.ones((2, 3)))
+    return grads if x.grad is None else [x.grad, x.detach(), *grads]
+
+
 def misspelt_attribute() -> object:
     """An attribute that Convolution does not have."""
     x = mx.sym.Variable("x")
@@ -51,7 +70,12 @@ def misspelt_attribute_of_an_array_operator() -> object:
     return mx.nd.FullyConnected(ones, ones, num_hiden=2)  # pyright: ignore[reportCallIssue]
 
 
+def request_that_is_no_text() -> object:
+    """Requests of gradients are texts."""
+    return mx.nd.ones((2, 3)).attach_grad(grad_req=True)  # pyright: ignore[reportArgumentType]
+
+
 REFUSED = (
     misspelt_attribute, wrong_type, unknown_choice, misspelt_attribute_of_a_variadic_operator,
-    misspelt_attribute_of_an_array_operator,
+    misspelt_attribute_of_an_array_operator, request_that_is_no_text,
 )  # fmt: skip
