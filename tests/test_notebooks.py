@@ -33,8 +33,8 @@ def _printed(text, name="stdout"):
     return {"output_type": "stream", "name": name, "text": text}
 
 
-def test_there_are_nine_and_the_readme_leads_to_them():
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{k}_" for k in range(1, 10)]
+def test_there_are_ten_and_the_readme_leads_to_them():
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"{k:02}_" for k in range(1, 11)]
     assert "](notebooks/01_symbol_and_executor.ipynb)" in README
 
 
@@ -44,7 +44,7 @@ def test_committed_notebook_is_fit_to_be_read(path):
     assert list(faults(notebook)) == []
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
     texts = ["".join(cell["source"]) for cell in notebook["cells"]]
-    assert texts[0].startswith(f"# {path.stem[1]} · ")
+    assert texts[0].startswith(f"# {int(path.stem[:2])} · ")
     shown = [plain(cell) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert sum(map(bool, shown)) > 3
     for target in _LINK.findall("\n".join(texts)):
