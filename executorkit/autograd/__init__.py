@@ -9,6 +9,7 @@ x.grad  # [2, 4]
 """
 
 from ..ndarray.recording import install_recorder as _install_recorder
+from ._explanation import explain as explain
 from ._function import Function as Function
 from ._functions import (
     backward as backward,

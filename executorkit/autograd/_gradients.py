@@ -207,7 +207,9 @@ def _closed(values: Sequence[Head]) -> Sequence[Head]:
     for value, _ in values:
         if isinstance(value.piece, RecordedPiece):
             with value.piece.lock:
-                value.piece.close([v.number for v, _ in values if v.piece is value.piece])
+                value.piece.close(
+                    "backward", [v.number for v, _ in values if v.piece is value.piece]
+                )
     return values
 
 

@@ -22,6 +22,7 @@ from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ..program import Training
 from ._call_by_call import CallRun, can_run_by_calls
+from ._explanation import note_run
 from ._gradient_operator import gradient_call
 from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
@@ -196,14 +197,14 @@ class RecordedPiece(Piece):
     def __call__(self) -> None:
         """Computes all values that have arrays."""
         with self.lock:
-            self.close()
+            self.close("a value was read")
             if isinstance(self.step, RecordedStep):
                 self.step()
 
     def force(self) -> None:
         """Computes all values that have arrays, and gradients that wait."""
         with self.lock:
-            self.close()
+            self.close("waitall")
             if isinstance(self.step, RecordedStep):
                 self.step.force()
 
@@ -218,19 +219,20 @@ class RecordedPiece(Piece):
                 alive[number] = storage
         return alive
 
-    def close(self, heads: Sequence[int] = ()) -> None:
+    def close(self, cut: str, heads: Sequence[int] = ()) -> None:
         """Ends recording: the values wait for one program, and can be differentiated still.
 
-        ``heads`` are values that have to be among the program's outputs.
+        ``cut`` says why, for ``explain``; ``heads`` are values that have to be among the program's
+        outputs.
         """
         if self.status is not Status.RECORDING:
             return
         if self._runs_call_by_call():
-            self._run_calls(self._alive())
+            self._run_calls(self._alive(), cut)
         else:
-            self._close_whole(heads)
+            self._close_whole(cut, heads)
 
-    def _close_whole(self, heads: Sequence[int]) -> None:
+    def _close_whole(self, cut: str, heads: Sequence[int]) -> None:
         """:meth:`close` of a trace that runs as one program."""
         if self.status is not Status.RECORDING:
             return
@@ -240,6 +242,7 @@ class RecordedPiece(Piece):
             self._end()
             return
         plan = reading_plan(self.trace, outputs)
+        note_run(cut, "forward", self.trace, plan)
         self.step = self._step(plan, self._output_storages(plan, alive), self._targets(plan))
         self._note_versions(self.step)
         self.status = Status.CLOSED
@@ -257,9 +260,10 @@ class RecordedPiece(Piece):
             variable.history = TraceHistory()
         return not variable.history.runs_whole(self.trace)
 
-    def _run_calls(self, alive: Mapping[int, Storage]) -> None:
+    def _run_calls(self, alive: Mapping[int, Storage], cut: str) -> None:
         """Computes all values now, call by call."""
         run = CallRun(self.trace, self.context, self._leaf_values, self._draws)
+        note_run(cut, "call by call", self.trace, None)
         values = {number: run.array(number) for number in alive}
         self.step = run
         self.status = Status.CLOSED
@@ -380,14 +384,14 @@ class RecordedPiece(Piece):
             pairs = zip(reach.leaves, entries, strict=True)
             chosen = tuple([i for i, e in pairs if e in requested])
         if self.status is Status.RECORDING and self._runs_call_by_call():
-            self._run_calls(self._alive())
+            self._run_calls(self._alive(), "backward")
             return False
         if not retain and self.status is Status.RECORDING:
             step = self._close_for_backward(heads, chosen, requested)
         else:
             if requested is not None:
                 return False
-            self._close_whole(heads)
+            self._close_whole("backward", heads)
             step = self.step
             if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
                 return False
@@ -417,6 +421,8 @@ class RecordedPiece(Piece):
             outputs = self._output_storages(first_plan, alive)
             first = self._step(first_plan, outputs, self._targets(first_plan))
             self._note_versions(first)
+            note_run("backward", "forward", self.trace, first_plan)
+        note_run("backward", "forward and backward", self.trace, plan)
         targets = self._targets(plan)
         if requested is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]

@@ -28,7 +28,7 @@ from ..ops.schema.traits import CALLS_PYTHON, MUTATES
 from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
-from ._trace import NumberUses, with_number_inputs
+from ._trace import MAX_CALLS, NumberUses, with_number_inputs
 
 
 class _Tape(threading.local):
@@ -145,7 +145,7 @@ def _record(
             break
     if piece.is_full:
         with piece.lock:
-            piece.close()
+            piece.close(f"{MAX_CALLS} calls were recorded")
     if targets and covered:
         for target, entry in zip(targets, outputs, strict=True):
             target.graph_entry = entry

@@ -200,6 +200,11 @@ class CallTrace:
         return trace
 
     @property
+    def following(self) -> list[CallTrace]:
+        """The traces with one more call that were recorded."""
+        return [] if self._next is None else list(self._next.values())
+
+    @property
     def plans(self) -> dict[Any, Any]:
         """Facts and plans that were found for the trace, by their key; see ``_trace_plan``."""
         if self._plans is None:

@@ -31,6 +31,8 @@ class TracePlan(NamedTuple):
     key_rows
         for each random operator of the program the position of its draw among those of the piece,
         None for one that draws nothing.
+    runs
+        an entry for each run, for ``explain``; at most two.
     """
 
     program: Program
@@ -40,6 +42,7 @@ class TracePlan(NamedTuple):
     leaves: tuple[int, ...]
     accumulate: tuple[bool, ...]
     key_rows: tuple[int | None, ...]
+    runs: list[None]
 
 
 class Split(NamedTuple):
@@ -126,6 +129,7 @@ def plan_of(
         leaves=tuple([args[i] for i in argnums]),
         accumulate=tuple([kinds[args[i]].role is Role.ADD for i in argnums]),
         key_rows=tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
+        runs=[],
     )
 
 
