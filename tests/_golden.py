@@ -125,6 +125,15 @@ def run_case(case: Case, dtype: str, evaluated: Callable[..., Any] = jax.jit) ->
     return Result(arrays_by_name, list(op.outputs(p)[:shown]))
 
 
+def call_case(case: Case, arrays: Mapping[str, nd.NDArray]) -> list[nd.NDArray]:
+    """The outputs of a case's operator called on arrays."""
+    op, attrs = parsed(case)[0], dict(case.attrs)
+    if op.variadic is not None and op.count is not None:
+        attrs.setdefault(op.count, len(case.inputs))
+    outs = invoke(op, nd.NDArray, list(arrays.values()), attrs)
+    return outs if isinstance(outs, list) else [outs]
+
+
 def run_eager(case: Case, dtype: str) -> Result:
     """Results of one operator called on arrays, and the inputs that it changed."""
     op = lookup(case.op)

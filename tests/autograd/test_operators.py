@@ -11,7 +11,6 @@ import pytest
 
 import executorkit as mx
 from executorkit import nd
-from executorkit.ndarray._eager import invoke
 from executorkit.symbol import Symbol
 from executorkit.symbol.node import Node
 from tests import _golden
@@ -61,13 +60,8 @@ def states_of(case: Case, arrays: dict[str, Any]) -> dict[str, Any]:
 
 def run_recorded(case: Case, arrays: dict[str, Any]) -> list[Any]:
     """Records the case's operator and calls backward; its outputs."""
-    op = _golden.parsed(case)[0]
-    attrs = dict(case.attrs)
-    if op.variadic is not None and op.count is not None:
-        attrs.setdefault(op.count, len(case.inputs))
     with mx.autograd.record(train_mode=case.train):
-        outs = invoke(op, nd.NDArray, list(arrays.values()), attrs)
-    outs = outs if isinstance(outs, list) else [outs]
+        outs = _golden.call_case(case, arrays)
     mx.autograd.backward(outs, heads_of(case, outs))
     return outs
 
