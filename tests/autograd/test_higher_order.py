@@ -121,7 +121,7 @@ FUNCTIONS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("ours, theirs", FUNCTIONS)
+@pytest.mark.parametrize(("ours", "theirs"), FUNCTIONS)
 def test_third_order(ours, theirs):
     x = np.array([0.5, 1.25, 2.0], "float64")
     expected, function = [], theirs
