@@ -110,11 +110,11 @@ def _why(note: _Note) -> str:
     if note.n_plans > 1:
         return "other values are alive, or other heads, than before"
     fork = note.trace
-    while fork.parent is not None and len(fork.parent.following) < 2:
+    while fork.parent is not None and not _earlier(fork):
         fork = fork.parent
     if fork.parent is None:
         return "it is the first of its kind"
-    others = [t for t in fork.parent.following if t is not fork]
+    others = _earlier(fork)
     same = [t for t in others if t.resolved.op is fork.resolved.op]
     name = fork.resolved.op.name
     where = f"call {fork.n_calls}, {name}"
@@ -123,6 +123,12 @@ def _why(note: _Note) -> str:
     if same[-1].resolved.params != fork.resolved.params:
         return f"{where}: other attributes or numbers than before"
     return f"{where}: {_input_difference(same[-1].leaves, fork.leaves)}"
+
+
+def _earlier(trace: CallTrace) -> list[CallTrace]:
+    """The traces that were recorded before it in its place."""
+    following = trace.parent.following if trace.parent is not None else [trace]
+    return following[: following.index(trace)] if trace in following else following
 
 
 def _input_difference(before: Sequence[LeafKind], now: Sequence[LeafKind]) -> str:
