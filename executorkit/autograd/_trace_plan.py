@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..lowering import graph_of, memoize, optimized
+from ..lowering import Graph, graph_of, infer, memoize, optimized
 from ..ops import lookup
-from ..program import Program, program_for
+from ..program import Program, can_split_temp_buffers, program_for, retain_freed_memory
 from ..symbol.node import Entry, Node
 from ._piece import Reached
-from ._trace import DIFFERENTIATED, CallTrace, Role
+from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 #: Maximum number of plans of a trace.
 _MAX_PLANS = 64
@@ -121,8 +122,9 @@ def plan_of(
     argnums = tuple([i for i, source in enumerate(args) if source in leaves])
     kinds = trace.all_leaves
     draws = {node.name: row for node, row in nodes.draws.items()}
+    types = {name: trace.type_of(_number(trace, source)) for name, source in sources.items()}
     return TracePlan(
-        program=program_for(graph, argnums),
+        program=program_for(graph, argnums, _splits_temp_buffers(graph, types)),
         outputs=tuple(outputs),
         sources=args,
         state_sources=tuple([sources[name] for name in graph.aux_names]),
@@ -131,6 +133,24 @@ def plan_of(
         key_rows=tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
         runs=[],
     )
+
+
+def _number(trace: CallTrace, source: int) -> int:
+    """The number of the value that an argument comes from."""
+    return trace.leaf_numbers[source] if source >= 0 else ~source
+
+
+def _splits_temp_buffers(graph: Graph, types: Mapping[str, ArrayType]) -> bool:
+    """True if the compiler may take working memory in pieces, as for executors; freed memory of
+    such programs is retained."""
+    if any(not math.prod(shape) or not shape for shape, _ in types.values()):
+        return False
+    shapes = {name: shape for name, (shape, _) in types.items()}
+    inferred = infer(graph, shapes, {name: dtype.name for name, (_, dtype) in types.items()})
+    splits = can_split_temp_buffers(graph, inferred)
+    if splits:
+        retain_freed_memory(graph, inferred)
+    return splits
 
 
 def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
