@@ -463,6 +463,7 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0):
     at = normal_axis(axis, data.ndim)
     if index.shape != (data.shape[at],):
         raise ShapeError(f"'index' is {index.shape}, expected ({data.shape[at]},)")
+    index = lax.stop_gradient(index)  # so that its values are known while data is differentiated
     if isinstance(index, Tracer):
         raise DynamicShapeError(
             "_contrib_boolean_mask",

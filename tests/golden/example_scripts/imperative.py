@@ -381,3 +381,108 @@ def learned_picture(mx):
         picture[:] = (picture - 0.5 * picture.grad).clip(-2, 2)
         losses.append(loss.asscalar().item())
     return {"losses": losses, "picture": picture.asnumpy()}
+
+
+@script
+def rows_chosen_by_a_mask_of_what_was_computed(mx):
+    """Rows are kept by their own first score; the mask itself has no gradient."""
+    autograd, nd = mx.autograd, mx.nd
+    p, x = _parameters(mx, w=(4, 2)), nd.array(numbers("x", (7, 4)))
+    facts = []
+    for _ in range(3):
+        with autograd.record():
+            scores = nd.dot(x, p["w"])
+            kept = nd.contrib.boolean_mask(scores, scores[:, 0] > 0)
+            loss = nd.sum(kept * kept)
+        loss.backward()
+        _descend(p, 0.05)
+        facts.append([loss.asscalar().item(), list(kept.shape), p["w"].grad.asnumpy()])
+    return facts
+
+
+@script
+def parameters_on_two_devices(mx):
+    """Halves of a batch on two contexts, and a sum of gradients by hand."""
+    autograd, nd = mx.autograd, mx.nd
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    first = {n: 0.3 * numbers(n, s) for n, s in (("w1", (4, 3)), ("w2", (4, 3)))}
+    copies = [[nd.array(a, ctx=c) for a in first.values()] for c in contexts]
+    for params in copies:
+        for array in params:
+            array.attach_grad()
+    x, y = nd.array(numbers("x", (8, 4))), nd.array(numbers("y", (8, 3)))
+    losses = []
+    for _ in range(4):
+        parts = []
+        with autograd.record():
+            for k, (c, (w1, w2)) in enumerate(zip(contexts, copies, strict=True)):
+                rows = slice(4 * k, 4 * k + 4)
+                a, b = (v[rows].as_in_context(c) for v in (x, y))
+                parts.append(((nd.dot(a, w1) + nd.tanh(nd.dot(a, w2)) - b) ** 2).sum())
+        for part in parts:
+            part.backward()
+        for one, other in zip(*copies, strict=True):
+            one.grad[:] += other.grad.copyto(one.context)
+            one.grad.copyto(other.grad)
+        for params in copies:
+            for array in params:
+                array[:] = array - 0.02 * array.grad
+        losses.append(sum(part.asscalar().item() for part in parts))
+    return {"losses": losses, "params": [numpy_of(params) for params in copies]}
+
+
+@script
+def attention_over_sentences_of_several_lengths(mx):
+    """Scaled products with a mask, and a loss over parts of the result."""
+    autograd, nd = mx.autograd, mx.nd
+    p = _parameters(mx, q=(5, 5), k=(5, 5), v=(5, 5))
+    x, lengths = nd.array(numbers("x", (3, 6, 5))), nd.array([6, 3, 1])
+    losses = []
+    for _ in range(4):
+        with autograd.record():
+            q, k, v = (nd.dot(x.reshape((-1, 5)), w).reshape((3, 6, 5)) for w in p.values())
+            scores = nd.batch_dot(q, k, transpose_b=True) / 5**0.5
+            scores = nd.SequenceMask(
+                scores.transpose((2, 0, 1)), lengths, use_sequence_length=True, value=-1e6
+            )
+            out = nd.batch_dot(nd.softmax(scores.transpose((1, 2, 0))), v)
+            loss = (out[:, 0] ** 2).sum() + nd.concat(out[:, 1], out[:, 2], dim=1).abs().sum()
+        loss.backward()
+        _descend(p, 0.05)
+        losses.append(loss.asscalar().item())
+    return {"losses": losses, "params": numpy_of(p)}
+
+
+@script
+def python_decides_how_often(mx):
+    """A loop until a norm is large, and a branch on a sum: each gradient has its own graph."""
+    autograd, nd = mx.autograd, mx.nd
+    gradients = []
+    for k in range(5):
+        a = nd.array(numbers(f"a{k}", (3,)))
+        a.attach_grad()
+        with autograd.record():
+            b = a * 2
+            while b.norm().asscalar() < 100:
+                b = b * 2
+            c = b if b.sum().asscalar() > 0 else 100 * b
+        c.backward()
+        gradients.append(a.grad.asnumpy())
+    return gradients
+
+
+@script
+def batches_of_any_size_and_a_falling_rate(mx):
+    """A hundred steps: every number of rows is another graph, every factor another number."""
+    autograd, nd = mx.autograd, mx.nd
+    p, random = _parameters(mx, w1=(3, 8), b1=(8,), w2=(8, 1), b2=(1,)), np.random.RandomState(6)
+    losses = []
+    for step in range(100):
+        rows = random.randint(1, 20)
+        x, y = nd.array(random.randn(rows, 3)), nd.array(random.randn(rows, 1))
+        with autograd.record():
+            loss = ((_perceptron(mx, x, p, "") - y) ** 2).mean() / (1 + 0.1 * step)
+        loss.backward()
+        _descend(p, 0.05)
+        losses.append(loss.asscalar().item())
+    return {"losses": losses[::9], "params": numpy_of(p)}
