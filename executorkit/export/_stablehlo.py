@@ -30,6 +30,7 @@ from ..errors import (
     UnknownArgumentError,
     did_you_mean,
 )
+from ..jax_internals import in_x64
 from ..ndarray.comparison import Comparison
 from ..symbol import Symbol
 from ._inference_graph import FREE_BATCH, BatchSize, InferenceNetwork, refuse_random
@@ -103,6 +104,7 @@ def check_platforms(platforms: Sequence[str]) -> None:
         raise ArgumentValueError("export to StableHLO", f"platforms={platforms!r}", hint=hint)
 
 
+@in_x64
 def _exported(network: InferenceNetwork, batch: BatchSize, platforms: tuple[str, ...]) -> Any:
     function = network.symbol.to_jax()
     names = network.output_names
@@ -114,22 +116,21 @@ def _exported(network: InferenceNetwork, batch: BatchSize, platforms: tuple[str,
         outputs, _ = function({**arguments, **inputs}, states)
         return dict(zip(names, outputs, strict=True))
 
-    with jax.enable_x64(True):
-        stored = {n: _stored(array) for n, array in network.parameters.items()}
-        specs = {n: jax.ShapeDtypeStruct(x.shape, x.dtype) for n, x in stored.items()}
-        inputs = _input_specs(network, batch)
-        try:
-            return jax_export.export(jax.jit(program), platforms=platforms)(specs, inputs)
-        except Exception as error:
-            # Whatever JAX refuses, in any of its exception classes, cannot be exported.
-            free = batch == "free"
-            reason = str(error).strip().partition("\n")[0]
-            raise NotSupportedError(
-                "export to StableHLO",
-                "JAX cannot express this network" + " with a free batch size" * free,
-                because=f"{type(error).__name__}: {reason}",
-                hint="a fixed batch size" if free else None,
-            ) from error
+    stored = {n: _stored(array) for n, array in network.parameters.items()}
+    specs = {n: jax.ShapeDtypeStruct(x.shape, x.dtype) for n, x in stored.items()}
+    inputs = _input_specs(network, batch)
+    try:
+        return jax_export.export(jax.jit(program), platforms=platforms)(specs, inputs)
+    except Exception as error:
+        # Whatever JAX refuses, in any of its exception classes, cannot be exported.
+        free = batch == "free"
+        reason = str(error).strip().partition("\n")[0]
+        raise NotSupportedError(
+            "export to StableHLO",
+            "JAX cannot express this network" + " with a free batch size" * free,
+            because=f"{type(error).__name__}: {reason}",
+            hint="a fixed batch size" if free else None,
+        ) from error
 
 
 def _input_specs(network: InferenceNetwork, batch: BatchSize) -> dict[str, jax.ShapeDtypeStruct]:

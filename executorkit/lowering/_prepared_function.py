@@ -102,8 +102,7 @@ def prepared_function(
     arguments = [*(inputs[name] for name in fed), *keys, *staying]
     first = len(arguments) - len(staying)
     stay = [i >= first for i in range(len(arguments))]
-    with jax.enable_x64(True):
-        stages = two_stages(evaluate, arguments, stay, jax.default_backend())
-        prepared = jax.jit(stages.prepare)(*(arguments[i] for i in stages.sources))
+    stages = in_x64(two_stages)(evaluate, arguments, stay, jax.default_backend())
+    prepared = in_x64(jax.jit(stages.prepare))(*(arguments[i] for i in stages.sources))
     held = [arguments[i] for i in stages.held]
     return PreparedFunction(stages, {name: inputs[name] for name in fed}, (*held, *prepared))

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..jax_internals import in_x64
 from ..program import small_jit
 
 #: Number of bins of a histogram.
@@ -176,6 +177,7 @@ def statistics(values: Sequence[jax.Array]) -> list[Statistics]:
     return statistics_of_lists([values])[0]
 
 
+@in_x64
 def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
     """Statistics of several lists of arrays, brought to the host by one transfer.
 
@@ -187,12 +189,11 @@ def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Stati
     for n, values in enumerate(lists):
         for i, value in enumerate(values):
             groups.setdefault((n, frozenset(value.devices())), []).append(i)
-    with jax.enable_x64(True):
-        computed = [
-            statistics_rows(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
-            for (n, devices), group in groups.items()
-        ]
-        matrices = fetch_rows(computed)
+    computed = [
+        statistics_rows(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
+        for (n, devices), group in groups.items()
+    ]
+    matrices = fetch_rows(computed)
     results: list[list[Any]] = [[None] * len(values) for values in lists]
     for ((n, _), group), rows in zip(groups.items(), matrices, strict=True):
         for i, row in zip(group, rows, strict=True):

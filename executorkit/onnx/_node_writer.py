@@ -15,10 +15,10 @@ from operator import add, floordiv, mul, sub
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-import jax
 import numpy as np
 
 from ..errors import NotSupportedError
+from ..jax_internals import in_x64
 from ..lowering import GraphStep
 from ..ops.schema.attrs import dtype_name
 from ._correspondence import LAYERS
@@ -180,10 +180,10 @@ class NodeWriter:
             lengths.append(length if factor == 1 else self.length_op("Mul", length, factor))
         return lengths
 
+    @in_x64
     def evaluate(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The operator's outputs for arrays."""
-        with jax.enable_x64(True):
-            return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
+        return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
 
     def length_list(self, lengths: Sequence[Length]) -> str:
         """Lengths as one int64 list."""

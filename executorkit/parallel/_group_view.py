@@ -16,6 +16,7 @@ from ..executor import (
     section_views,
     value_shapes,
 )
+from ..jax_internals import in_x64
 from ..ndarray.array_statistics import (
     Statistics,
     fetch_rows,
@@ -155,11 +156,11 @@ class _GroupStatisticsReader:
         self.differing = [name for name, each in parameters if len(set(each)) > 1]
         return [[pool_statistics(each) for each in section] for section in parts]
 
+    @in_x64
     def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         replicas = Replicas.on([c.device for c in self._core.contexts])
-        with jax.enable_x64(True):
-            stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
-            matrices = iter(fetch_rows(stacked))
+        stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
+        matrices = iter(fetch_rows(stacked))
         sections: list[list[list[Statistics]]] = []
         for stacks in lists:
             rows = [parse_row(row) for row in next(matrices)] if stacks else []

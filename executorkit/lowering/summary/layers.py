@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from ...jax_internals import in_x64
 from ...ops import OpDef, Params
 from ...ops.schema.attrs import Shape
 from ...ops.schema.inference import is_fully_known
@@ -121,14 +122,14 @@ def _work(
     return _COUNTS[key]
 
 
+@in_x64
 def _traced_work(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> OperationCount:
     """The work of one operator traced by itself; nothing is lowered or compiled."""
-    with jax.enable_x64(True):
-        arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
-        key = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
-        try:
-            traced = jax.make_jaxpr(lambda key, *xs: op.apply(params, xs, key=key, train=False))
-            return total_work(traced(key, *arrays).jaxpr)
-        except Exception as error:
-            # An operator whose result depends on values runs, though it cannot be traced.
-            return OperationCount(uncounted={f"{op.name} cannot be traced: {type(error).__name__}"})
+    arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    key = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
+    try:
+        traced = jax.make_jaxpr(lambda key, *xs: op.apply(params, xs, key=key, train=False))
+        return total_work(traced(key, *arrays).jaxpr)
+    except Exception as error:
+        # An operator whose result depends on values runs, though it cannot be traced.
+        return OperationCount(uncounted={f"{op.name} cannot be traced: {type(error).__name__}"})
