@@ -27,7 +27,7 @@ from ._gradient_operator import gradient_call
 from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._run import RecordedStep, Run, recorded_inputs
-from ._trace import MAX_CALLS, ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, leaf_kind
+from ._trace import ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, leaf_kind
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
@@ -153,11 +153,9 @@ class RecordedPiece(Piece):
             self._leaf_arrays.append(leaf.array)
             self._leaf_values.append(leaf.value)
             self.leaf_entries.append(leaf.entry)
+        made = targets or [Storage(*kind, None, False, self) for kind in trace.output_types]
         outputs = []
-        for i, (number, (shape, dtype)) in enumerate(
-            zip(trace.outputs, trace.output_types, strict=True)
-        ):
-            storage = targets[i] if targets else Storage(shape, dtype, producer=self)
+        for number, storage in zip(trace.outputs, made, strict=True):
             storages.append(weakref.ref(storage))
             outputs.append(RecordedValue(self, number, storage))
         if trace.draws:
@@ -176,11 +174,6 @@ class RecordedPiece(Piece):
             del leaves[trace.n_leaves :]
         known = self._known.items()
         self._known = {i: fact for i, fact in known if fact[0] < trace.n_values}
-
-    @property
-    def is_full(self) -> bool:
-        """True if no more calls should be added."""
-        return self.trace.n_calls >= MAX_CALLS
 
     @property
     def has_living_values(self) -> bool:

@@ -13,7 +13,7 @@ from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
-from ..ndarray.random_state import next_key, rewound_on_error
+from ..ndarray.random_state import StreamPositions, next_key
 from ..ndarray.recording import check_unrecorded, modes
 from ..ndarray.resolved_calls import (
     NEEDS_VALUES_ERRORS,
@@ -23,8 +23,8 @@ from ..ndarray.resolved_calls import (
     check_inputs,
     with_constants,
 )
+from ..ndarray.storage import Storage
 from ..ndarray.values import filled
-from ..ops.schema.traits import CALLS_PYTHON, MUTATES
 from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
@@ -79,8 +79,7 @@ def record(
     MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
     """
     targets = _targets(resolved, arrays, out)
-    op = resolved.op
-    if not resolved.is_compiled or not op.traits.isdisjoint((CALLS_PYTHON, MUTATES)):
+    if not resolved.is_compiled or resolved.has_effects:
         results = _compute_at_once(resolved, cls, arrays)
         _assign(targets, results)
     else:
@@ -121,32 +120,22 @@ def _record(
     targets: list[Handle],
     uses: NumberUses | None = None,
 ) -> list[Any]:
-    op, context = resolved.op, arrays[0].context
-    train = op.train_name is None or modes.training
+    context = arrays[0].context
     if resolved.constant_inputs:
         _overwrite_constants(resolved, arrays)
-    if any(a.context is not context and a.graph_entry is not None for a in arrays):
-        arrays = [a if a.context == context else record_copy(cls, a, context) for a in arrays]
-    names = op.inputs(resolved.params) if resolved.aux else ()
-    with rewound_on_error(op.key_name is not None):
-        while True:
-            piece = tape.piece(context)
-            new: list[NewLeaf] = []
-            references = [
-                piece.reference(a, new, bool(names) and train and names[k] in resolved.aux)
-                for k, a in enumerate(arrays)
-            ]
-            with piece.lock:
-                if piece.status is not Status.RECORDING:  # somebody has read one of its values
-                    continue
-                covered = all(t.covers_storage for t in targets)
-                storages = [t.storage for t in targets] if covered else ()
-                outputs = piece.add(resolved, train, references, new, storages, uses)
+    for array in arrays:
+        if array.context is not context and array.graph_entry is not None:
+            arrays = [a if a.context == context else record_copy(cls, a, context) for a in arrays]
             break
-    if piece.is_full:
-        with piece.lock:
-            piece.close(f"{MAX_CALLS} calls were recorded")
-    if targets and covered:
+    storages = [t.storage for t in targets if t.covers_storage]
+    if len(storages) < len(targets):
+        storages = []
+    if resolved.op.key_name is None:
+        outputs = _add(resolved, arrays, context, storages, uses)
+    else:
+        with StreamPositions():
+            outputs = _add(resolved, arrays, context, storages, uses)
+    if storages:
         for target, entry in zip(targets, outputs, strict=True):
             target.graph_entry = entry
         return targets
@@ -155,8 +144,35 @@ def _record(
         array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
         array.graph_entry = entry
         results.append(array)
-    _assign(targets, results)
+    if targets:
+        _assign(targets, results)
     return results
+
+
+def _add(
+    resolved: ResolvedCall,
+    arrays: Sequence[Handle],
+    context: Context,
+    targets: Sequence[Storage],
+    uses: NumberUses | None,
+) -> list[RecordedValue]:
+    """Adds a call to the thread's piece on a context; returns its outputs."""
+    op = resolved.op
+    train = op.train_name is None or modes.training
+    states = ()
+    if resolved.aux and train:
+        states = [k for k, n in enumerate(op.inputs(resolved.params)) if n in resolved.aux]
+    while True:
+        piece = tape.piece(context)
+        new: list[NewLeaf] = []
+        references = [piece.reference(a, new, k in states) for k, a in enumerate(arrays)]
+        with piece.lock:
+            if piece.status is Status.RECORDING:
+                outputs = piece.add(resolved, train, references, new, targets, uses)
+                if piece.trace.n_calls >= MAX_CALLS:
+                    piece.close(f"{MAX_CALLS} calls were recorded")
+                return outputs
+        # Somebody has read one of its values meanwhile.
 
 
 def _assign(targets: Sequence[Handle], results: Sequence[Handle]) -> None:

@@ -17,7 +17,7 @@ from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ..ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
+from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
 from .handle import Handle
 
 #: Errors raised when Python code asks for a value that is only traced.
@@ -37,6 +37,8 @@ class ResolvedCall:
         a call without arrays.
     n_visible
         number of outputs that a call returns.
+    has_effects
+        whether it calls Python or changes its inputs.
     is_plain
         whether a call has no effect but its results, and draws no random numbers.
     is_compiled
@@ -50,7 +52,7 @@ class ResolvedCall:
     """
 
     __slots__ = (
-        "aux", "constant_inputs", "is_compiled", "is_plain", "key", "n_visible", "op",
+        "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible", "op",
         "output_shapes", "params", "texts", "train_key",
     )  # fmt: skip
 
@@ -67,6 +69,7 @@ class ResolvedCall:
         self.constant_inputs = op.constant_inputs(self.params)
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
         self.is_compiled = NEEDS_VALUES not in op.traits
+        self.has_effects = not op.traits.isdisjoint((CALLS_PYTHON, MUTATES))
         self.output_shapes = None
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
