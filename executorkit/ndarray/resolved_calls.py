@@ -52,8 +52,8 @@ class ResolvedCall:
     """
 
     __slots__ = (
-        "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible", "op",
-        "output_shapes", "params", "texts", "train_key",
+        "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible",
+        "op", "output_shapes", "params", "texts", "train_key",
     )  # fmt: skip
 
     def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
