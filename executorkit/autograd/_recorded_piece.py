@@ -153,9 +153,9 @@ class RecordedPiece(Piece):
             self._leaf_arrays.append(leaf.array)
             self._leaf_values.append(leaf.value)
             self.leaf_entries.append(leaf.entry)
-        made = targets or [Storage(*kind, None, False, self) for kind in trace.output_types]
+        results = targets or [Storage(*kind, None, False, self) for kind in trace.output_types]
         outputs = []
-        for number, storage in zip(trace.outputs, made, strict=True):
+        for number, storage in zip(trace.outputs, results, strict=True):
             storages.append(weakref.ref(storage))
             outputs.append(RecordedValue(self, number, storage))
         if trace.draws:
