@@ -143,7 +143,8 @@ class Executor(Runnable[NDArray], Viewed):
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
         self._monitor: MonitorCallback | None = None
-        self._fed = FedArguments(graph.arg_names, filter(is_input_name, graph.arg_names))
+        inputs = filter(is_input_name, graph.arg_names)
+        self._fed = FedArguments(graph.arg_names, inputs, trained=bool(targets))
         self.program.add_user(self)
         bound = inferred.arg_shapes, inferred.arg_dtypes, inferred.aux_shapes, ctx
         self.program.prefetch(bound, lambda: expected_calls(self))

@@ -5,10 +5,11 @@ For arrays of certain shapes the program is split (:func:`executorkit.lowering.t
 the first stage, ``prepare``, folds batch normalisation into weights, turns and packs them; the
 second, ``infer_prepared``, runs at every call.
 
-Arrays are prepared at the second call with them: weights that change at every call (an evaluation
-after each step of training) are not worth it, nor is a single call. If a set was replaced after few
-uses, the next one needs more calls. These are fixed counts, so that a run repeats bit for bit. All
-other calls run the whole program, whose results are the same but for rounding.
+The first arrays of an executor without gradients are prepared at its first call, so that one program
+is traced and compiled instead of two. Others are prepared at the second call with them: weights that
+change at every call (an evaluation after each step of training) are not worth it. If a set was
+replaced after few uses, the next one needs more calls. These are fixed counts, so that a run repeats
+bit for bit. All other calls run the whole program, whose results are the same but for rounding.
 
 A set of prepared arrays belongs to the identity of the arrays that it was computed from: arrays
 are immutable, so that a written weight is another array. When one of them is freed, the set is.
@@ -38,7 +39,8 @@ from ._train_step import Arrays
 
 #: Minimum size in bytes of the arrays that stay for which a program is split by itself.
 MIN_BYTES = 1 << 20
-#: Number of calls with the same arrays, the one that prepares included.
+#: Number of calls with the same arrays, the one that prepares included, but for the first arrays of
+#: an executor without gradients, which one call prepares.
 _FIRST_CALLS, _MAX_CALLS = 2, 64
 #: A set that was used less often than this was not worth its preparation.
 _WORTH_USES = 8
@@ -69,7 +71,8 @@ class State(Enum):
 
 
 class FedArguments:
-    """The arguments of an executor that are fed; all others are expected to stay.
+    """The arguments of an executor that are fed; all others are expected to stay, from the first
+    call on if it is never ``trained``.
 
     Fed are data and labels (``inputs``), what ``forward`` was called with, and what two calls of
     inference in succession find changed while most arguments were not. It belongs to an executor,
@@ -88,7 +91,7 @@ class FedArguments:
         is fed, less stays.
     """
 
-    def __init__(self, names: Sequence[str], inputs: Iterable[str]) -> None:
+    def __init__(self, names: Sequence[str], inputs: Iterable[str], trained: bool) -> None:
         self._all_names = names
         self._names = frozenset(inputs)
         self.positions = frozenset(i for i, name in enumerate(names) if name in self._names)
@@ -96,7 +99,7 @@ class FedArguments:
         self.state = State.COUNTING
         self._changed: frozenset[int] = frozenset()
         self._previous: list[Any] = []
-        self.calls_needed = _FIRST_CALLS
+        self.calls_needed = _FIRST_CALLS if trained else 1
         self.latest: PreparedArrays | None = None
 
     def add(self, names: Collection[str]) -> None:
@@ -130,7 +133,7 @@ class FedArguments:
         if latest.uses >= _MAX_CALLS:
             self.calls_needed = _FIRST_CALLS
         elif latest.arrays is None and latest.uses < _WORTH_USES:
-            self.calls_needed = min(2 * self.calls_needed, _MAX_CALLS)
+            self.calls_needed = min(2 * max(self.calls_needed, _FIRST_CALLS), _MAX_CALLS)
             self.latest = None
 
 

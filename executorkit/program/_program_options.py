@@ -54,10 +54,10 @@ class Options:
     prepare
         whether inference computes what depends on parameters alone once per set of parameters
         (folded normalisations, turned and packed weights), which takes memory for a copy of the
-        weights: None (from the second call with the same parameters on, if these take 1 MiB or
-        more), True (however small they are) or False (never). The environment variable
-        EXECUTORKIT_PREPARE ('auto', '0', '1') says it where this is None. All compute the same but
-        for rounding.
+        weights: None (from the first call of an executor without gradients on, otherwise from the
+        second with the same parameters, if these take 1 MiB or more), True (however small they are)
+        or False (never). The environment variable EXECUTORKIT_PREPARE ('auto', '0', '1') says it
+        where this is None. All compute the same but for rounding.
     winograd
         the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
         'auto' ('F4' in inference, 'exact' in training), 'exact' (the convolution as it is), 'F2'

@@ -32,9 +32,11 @@ def _fill(executor: Any, seed: int = 0) -> Any:
     return executor
 
 
-def _bind(net: Any, options: Mapping[str, Any], seed: int = 0, **shapes: Any) -> Any:
+def _bind(
+    net: Any, options: Mapping[str, Any], seed: int = 0, grad_req: str = "null", **shapes: Any
+) -> Any:
     with mx.program.options(**options):
-        return _fill(net.simple_bind(mx.cpu(), grad_req="null", **shapes), seed)
+        return _fill(net.simple_bind(mx.cpu(), grad_req=grad_req, **shapes), seed)
 
 
 def _forward(executor: Any, data: Any) -> np.ndarray:
@@ -83,13 +85,13 @@ def test_prepared_results_are_those_of_the_whole_program(name: str) -> None:
     net, shape = _layers()[name]
     plain, prepared = (_bind(net, options, data=shape) for options in (PLAIN, PREPARED))
     rng = np.random.default_rng(1)
-    for call in range(3):
+    for _ in range(3):
         data = rng.standard_normal(shape)
         expected = [x.asnumpy() for x in plain.forward(is_train=False, data=data)]
         outputs = [x.asnumpy() for x in prepared.forward(is_train=False, data=data)]
         for ours, theirs in zip(outputs, expected, strict=True):
             np.testing.assert_allclose(ours, theirs, 1e-5, 1e-5 * np.abs(theirs).max())
-        assert prepared.program.prepares == (call > 0)
+        assert prepared.program.prepares == 1
 
 
 def _net() -> Any:
@@ -140,12 +142,34 @@ def test_a_written_parameter_is_seen_at_the_next_call(write: Any) -> None:
 
 
 def test_weights_that_change_at_every_call_are_not_prepared() -> None:
-    executor = _bind(_net(), PREPARED, data=SHAPE)
+    executor = _bind(_net(), PREPARED, grad_req="write", data=SHAPE)
     for step in range(6):
         _fill(executor, step)
         _forward(executor, _data(step))
     assert executor.program.prepares == 0
     assert executor.program.traces == 1
+
+
+def test_an_executor_without_gradients_never_runs_the_whole_program() -> None:
+    executor = _bind(_net(), PREPARED, data=SHAPE)
+    for step in range(6):
+        _forward(executor, _data(step))
+    names = {f.name for f in executor.program.functions if f.traces}
+    assert names == {"prepare", "infer_prepared"}
+    for step in range(6):
+        _fill(executor, step)
+        _forward(executor, _data(step))
+    assert executor.program.prepares == 1
+    assert executor.program.traces == 3
+
+
+def test_first_calls_without_gradients_have_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+    executor = _bind(_net(), {"prepare": True}, data=SHAPE)
+    for step in range(60):
+        _forward(executor, _data(step))
+    compiled = [f.name for f in executor.program.functions if f.executables]
+    assert compiled == ["infer_prepared"]
 
 
 def test_a_weight_that_changes_at_every_call_counts_as_fed() -> None:
@@ -285,7 +309,7 @@ def test_entries_have_a_state() -> None:
         _forward(executor, _data())
         (entry,) = fed.layout.entries.values()
         states.append(entry.state)
-    assert states == [State.COUNTING, State.READY, State.READY]
+    assert states == [State.READY, State.READY, State.READY]
     executor.arg_dict["c1_weight"][:] = 1
     _forward(executor, _data())
     assert [entry.state for entry in fed.layout.entries.values()] == [State.COUNTING]
