@@ -5,11 +5,12 @@ For arrays of certain shapes the program is split (:func:`executorkit.lowering.t
 the first stage, ``prepare``, folds batch normalisation into weights, turns and packs them; the
 second, ``infer_prepared``, runs at every call.
 
-The first arrays of an executor without gradients are prepared at its first call, so that one program
-is traced and compiled instead of two. Others are prepared at the second call with them: weights that
-change at every call (an evaluation after each step of training) are not worth it. If a set was
-replaced after few uses, the next one needs more calls. These are fixed counts, so that a run repeats
-bit for bit. All other calls run the whole program, whose results are the same but for rounding.
+The first arrays of an executor without gradients are prepared at its first call, so that one
+program is traced and compiled instead of two. Others are prepared at the second call with them:
+weights that change at every call (an evaluation after each step of training) are not worth it. If a
+set was replaced after few uses, the next one needs more calls. These are fixed counts, so that a
+run repeats bit for bit. All other calls run the whole program, whose results are the same but for
+rounding.
 
 A set of prepared arrays belongs to the identity of the arrays that it was computed from: arrays
 are immutable, so that a written weight is another array. When one of them is freed, the set is.
