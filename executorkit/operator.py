@@ -27,6 +27,7 @@ import itertools
 import warnings
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -36,6 +37,7 @@ from . import ops
 from .context import Context, cpu
 from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorError
 from .ndarray import NDArray, array, clear_eager_cache
+from .ndarray.recording import modes
 from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .program import clear_cache
@@ -176,7 +178,7 @@ class _NDArrayKernel:
 
     def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
         data, out, aux = map(_wrap, (inputs, outputs, states))
-        self._kernel.forward(train, data, out, aux)
+        modes.run(False, train, partial(self._kernel.forward, train, data, out, aux))
         _store(out, outputs)
         _store(aux, states)
 
@@ -184,7 +186,7 @@ class _NDArrayKernel:
         self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
     ) -> None:
         head, data, out, grad, aux = map(_wrap, (heads, inputs, outputs, grads, states))
-        self._kernel.backward(head, data, out, grad, aux)
+        modes.run(False, True, partial(self._kernel.backward, head, data, out, grad, aux))
         _store(grad, grads)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
@@ -52,12 +53,8 @@ class Function:
             )
             raise ArgumentValueError("autograd.Function", problem)
         self._used = True
-        recording, training = modes.recording, modes.training
-        try:
-            modes.set(False, training)
-            results = self.forward(*inputs)
-        finally:
-            modes.set(recording, training)
+        recording = modes.recording
+        results = modes.run(False, modes.training, partial(self.forward, *inputs))
         outputs = [results] if isinstance(results, NDArray) else list(results)
         arrays = [x for x in inputs if isinstance(x, NDArray)]
         if recording and any(differentiable(x) is not None for x in arrays):
@@ -75,12 +72,7 @@ class Function:
             if value is None:
                 value = jnp.zeros(output.shape, output.storage.dtype)
             cotangents.append(NDArray.from_jax(value, output.context))
-        recording, training = modes.recording, modes.training
-        try:
-            modes.set(False, True)
-            results = self.backward(*cotangents)
-        finally:
-            modes.set(recording, training)
+        results = modes.run(False, True, partial(self.backward, *cotangents))
         grads = [results] if isinstance(results, NDArray) else list(results)
         name = f"autograd.Function: {type(self).__name__}.backward"
         if len(grads) != len(inputs):

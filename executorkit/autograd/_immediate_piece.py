@@ -66,9 +66,7 @@ def differentiable(array: Handle) -> LeafEntry:
     """The leaf that an array becomes which is read: None for a constant."""
     entry: Any = array.graph_entry
     if entry.__class__ is RecordedValue:
-        piece = entry.piece
-        is_left = piece.can_differentiate(entry.number) and piece.is_intact(entry)
-        return entry if is_left else None
+        return entry if entry.piece.leads_to_variables(entry) else None
     return entry
 
 

@@ -110,6 +110,13 @@ class Piece(ABC):
         """True if the contents of a computed value are those that were recorded."""
         return entry.storage.version == self.versions.get(entry.number)
 
+    def leads_to_variables(self, entry: RecordedValue) -> bool:
+        """True if gradients of what is computed from a value now go on to a variable."""
+        number = entry.number
+        if not (self.can_differentiate(number) and self.is_intact(entry)):
+            return False
+        return bool(self.reached((number,)).leaves)
+
     @abstractmethod
     def reached(self, heads: Sequence[int]) -> Reached:
         """The values and leaves that the gradients of some values flow through."""

@@ -117,7 +117,7 @@ class RecordedPiece(Piece):
             role, link = ROLE_OF_REQUEST[entry.request], entry
         elif entry is not None and entry.piece is not self:
             recorded = entry.storage.value
-            if entry.piece.can_differentiate(entry.number) and entry.piece.is_intact(entry):
+            if entry.piece.leads_to_variables(entry):
                 role, link, value = Role.EARLIER, entry, recorded
         if value is None:
             value = array.value

@@ -7,7 +7,7 @@ value of a recorded call. Entries belong to handles: another handle on the same 
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -36,6 +36,15 @@ class Modes(threading.local):
         self.recording = recording
         self.training = training
         self.active = recording or training
+
+    def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
+        """What a function returns that is called in modes; those before are entered again."""
+        before = self.recording, self.training
+        try:
+            self.set(recording, training)
+            return function()
+        finally:
+            self.set(*before)
 
 
 modes = Modes()

@@ -324,3 +324,40 @@ class TestErrors:
         exe = mx.sym.Custom(mx.sym.var("x"), op_type="broken").simple_bind(mx.cpu(), x=(2,))
         with pytest.raises(Exception, match="the user's own mistake"):
             exe.forward()[0].asnumpy()
+
+
+def test_python_code_runs_in_the_modes_of_its_operator():
+    """It is not recorded, and trains where its operator does: backward always."""
+    seen = []
+
+    class Look(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            seen.append((mx.autograd.is_recording(), mx.autograd.is_training(), is_train))
+            self.assign(out_data[0], req[0], in_data[0])
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            seen.append((mx.autograd.is_recording(), mx.autograd.is_training()))
+            self.assign(in_grad[0], req[0], out_grad[0])
+
+    @operator.register("look")
+    class LookProp(operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Look()
+
+    x = mx.nd.ones((2,))
+    x.attach_grad()
+    mx.nd.Custom(x, op_type="look").wait_to_read()
+    with mx.autograd.train_mode():
+        mx.nd.Custom(x, op_type="look").wait_to_read()
+    with mx.autograd.record(train_mode=False):
+        y = mx.nd.Custom(x, op_type="look")
+        assert mx.autograd.is_recording()
+    y.backward()
+    executor = mx.sym.Custom(mx.sym.var("x"), op_type="look").bind(mx.cpu(), [x], [x.grad])
+    executor.forward(is_train=True)
+    executor.backward(x)
+    executor.grad_arrays[0].wait_to_read()
+    assert seen == [
+        (False, False, False), (False, True, True), (False, False, False), (False, True),
+        (False, True, True), (False, True),
+    ]  # fmt: skip
