@@ -59,7 +59,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "mxnet.lr_scheduler": {"pi": "a constant of math"},
     "mxnet.model": {"SKLEARN_INSTALLED": "a detail of FeedForward's base class"},
     "mxnet.ndarray": {
-        "CachedOp": C_INTERFACE,
         "get_indexing_dispatch_code": INDEXING,
         "get_oshape_of_gather_nd_op": INDEXING,
         "indexing_key_expand_implicit_axes": INDEXING,

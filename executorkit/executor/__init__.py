@@ -9,6 +9,7 @@ from ..debugging import (
     FiniteReport as FiniteReport,
     NotFiniteError as NotFiniteError,
 )
+from . import _cached_op as _cached_op  # attaches CachedOp to mx.nd
 from ._backward import (
     check_head_gradients as check_head_gradients,
     head_gradients as head_gradients,

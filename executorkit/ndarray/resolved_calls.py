@@ -56,9 +56,16 @@ class ResolvedCall:
         "op", "output_shapes", "params", "texts", "train_key",
     )  # fmt: skip
 
-    def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
+    def __init__(
+        self,
+        op: OpDef,
+        texts: tuple[tuple[str, str], ...],
+        dynamic: tuple[str, ...],
+        params: Params | None = None,
+    ) -> None:
+        """``params`` are the parsed attributes, where texts do not say all of them."""
         self.op = op
-        self.params = _parsed(op, texts)
+        self.params = _parsed(op, texts) if params is None else params
         self.texts = texts
         self.key = op, self.params.key, dynamic, False, None
         self.train_key = self.key

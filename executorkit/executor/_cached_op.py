@@ -1,0 +1,200 @@
+"""``mx.nd.CachedOp``: a graph that is called with arrays, as a function."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from .. import ndarray
+from ..context import Context
+from ..errors import (
+    AttributeValueError,
+    BindError,
+    DTypeError,
+    InputTypeError,
+    MXNetError,
+    ShapeError,
+)
+from ..lowering import GraphStep, graph_of, optimized, resolved_params
+from ..ndarray import NDArray
+from ..ndarray.call_functions import forward
+from ..ndarray.random_state import next_key, next_key_data
+from ..ndarray.recording import check_unrecorded, modes, recorder
+from ..ndarray.resolved_calls import ResolvedCall, call_of
+from ..ndarray.values import to_device
+from ..ops import Params
+from ..ops.schema.traits import NEEDS_VALUES
+from ..program import Program, program_for
+from ..symbol import Symbol
+from ..symbol.node import is_annotation
+from ._validation import check_arrays
+
+_FLAGS = {
+    "inline_limit", "forward_bulk_size", "backward_bulk_size", "static_alloc", "static_shape",
+    "is_dynamic", "data_indices", "param_indices",
+}  # fmt: skip
+
+
+class CachedOp:
+    """A symbol as a function of arrays, compiled for their shapes: ``mx.nd.CachedOp``.
+
+    sym
+        the symbol.
+    flags
+        pairs of MXNet's names and values, which choose nothing here.
+
+    A call takes NDArrays of one context, in the order of ``sym.list_inputs()``, and returns an
+    NDArray, or a list if there are several outputs; with ``out``, an array or a list, results are
+    written to it. It computes as in training where ``autograd`` says so. Under
+    ``autograd.record()`` the graph's operators are recorded: gradients are differentiable again,
+    auxiliary states change in ``backward``, and the program is that of the step.
+
+    MXNetError for another number of arrays, and for shapes and dtypes that do not fit.
+
+    Unlike in MXNet, an output that is an input is a copy of it, and is differentiated.
+
+    >>> import executorkit as mx
+    >>> a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    >>> function = mx.nd.CachedOp(a * b + a)
+    >>> x, y = mx.nd.array([1, 2]), mx.nd.array([3, 4])
+    >>> function(x, y).asnumpy().tolist()
+    [4.0, 10.0]
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     z = function(x, y)
+    >>> z.backward()
+    >>> x.grad.asnumpy().tolist()
+    [4.0, 5.0]
+    """
+
+    def __init__(self, sym: Symbol, flags: Iterable[tuple[str, Any]] = ()) -> None:
+        if not isinstance(sym, Symbol):
+            raise InputTypeError("CachedOp", f"{type(sym).__name__} is no Symbol")
+        unknown = [name for name, _ in flags if name not in _FLAGS]
+        if unknown:
+            problem = f"unknown flags: {', '.join(unknown)}"
+            raise AttributeValueError("CachedOp", problem, hint=", ".join(sorted(_FLAGS)))
+        self._graph = graph_of(sym.heads)
+        self._variables = [node for node in self._graph.nodes if node.is_variable]
+        self._needs_values = any(NEEDS_VALUES in s.op.traits for s in self._graph.steps)
+        self._program: Program | None = None
+        #: Shapes and dtypes of arrays that fit.
+        self._checked: set[Any] = set()
+        self._calls: dict[Any, ResolvedCall] = {}
+
+    def __call__(self, *args: NDArray, out: Any = None) -> Any:
+        """The outputs for these arrays; see the class."""
+        self._check(args)
+        targets = [out] if isinstance(out, NDArray) else out
+        results = self._results(args, targets)
+        if targets is not None:
+            self._check_targets(targets, results)
+            for target, result in zip(targets, results, strict=True):
+                if modes.recording:
+                    check_unrecorded(target)
+                if result.graph_entry is not None and modes.recording:
+                    recorder().record_write(target, result, covers=True)
+                else:
+                    target.assign(result.value, shared=True)
+            return out
+        return results[0] if len(results) == 1 else results
+
+    def _check(self, arrays: Sequence[Any]) -> None:
+        """MXNetError for arrays that do not fit."""
+        names = [node.name for node in self._variables]
+        for name, x in zip(names, arrays, strict=False):
+            if not isinstance(x, NDArray):
+                raise InputTypeError(f"CachedOp: {name!r}", f"{type(x).__name__} is no NDArray")
+        if len(arrays) != len(names) or not names:
+            problem = f"it is given {len(arrays)} arrays, expected {len(names) or 'one or more'}"
+            raise BindError("CachedOp", problem, because=f"its inputs are {', '.join(names)}")
+        context = arrays[0].context
+        if any(x.context != context for x in arrays):
+            problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
+            raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{context})")
+        types = tuple([(x.shape, x.storage.dtype) for x in arrays])
+        if types not in self._checked:
+            if not self._needs_values:
+                check_arrays(self._graph, *self._sorted(arrays), None)
+            self._checked.add(types)
+
+    @staticmethod
+    def _check_targets(targets: Sequence[Any], results: Sequence[NDArray]) -> None:
+        if len(targets) != len(results):
+            problem = f"out holds {len(targets)} arrays, expected {len(results)}"
+            raise MXNetError("CachedOp", problem)
+        for target, result in zip(targets, results, strict=True):
+            if target.shape != result.shape:
+                raise ShapeError("CachedOp", f"out is {target.shape}, expected {result.shape}")
+            if target.storage.dtype != result.storage.dtype:
+                problem = f"out is {target.dtype_name}, expected {result.dtype_name}"
+                raise DTypeError("CachedOp", problem)
+
+    def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Arrays in the order of the graph's arguments, and in that of its auxiliary states."""
+        by_node = dict(zip(self._variables, arrays, strict=True))
+        return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
+
+    def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
+        if modes.recording and recorder().takes(arrays, targets):
+            return self._recorded(arrays)
+        if self._needs_values:
+            return [x.detach() for x in self._recorded(arrays)]
+        context, train = arrays[0].context, modes.training
+        if self._program is None:
+            self._program = program_for(graph_of(optimized(self._graph.head_entries)))
+        program = self._program
+        args, aux = self._sorted(arrays)
+        values = [tuple([x.value for x in part]) for part in (args, aux)]
+        key = self._random_key(program, context, train)
+        outputs, states = program.infer[train](*values, key)
+        for n, state in zip(program.forward_state_indices, states, strict=True):
+            aux[n].assign(state)
+        return [NDArray.from_jax(value, context) for value in outputs]
+
+    @staticmethod
+    def _random_key(program: Program, context: Context, train: bool) -> Any:
+        """A row of key data for each random operator, drawn as calls of each would draw it."""
+        if not program.graph.uses_rng(train):
+            return None
+        steps = [s for s in program.graph.steps if s.op.key_name is not None]
+        draws = [s.op.uses_rng(s.params, train) for s in steps]
+        nothing = np.zeros(2, np.uint32)
+        rows = [next_key_data(context) if draw else nothing for draw in draws]
+        return to_device(np.stack(rows), context.device)
+
+    def _recorded(self, arrays: Sequence[NDArray]) -> list[NDArray]:
+        """The outputs, each of the graph's operators recorded."""
+        graph, context = self._graph, arrays[0].context
+        resolved = resolved_params(graph, *self._sorted(arrays))
+        values: dict[int, NDArray] = {}
+        by_node = dict(zip(self._variables, arrays, strict=True))
+        values.update((number, by_node[node]) for node, number in graph.variables)
+        for step in graph.steps:
+            call = self._call_of(step, resolved)
+            inputs = [values[n] for n in step.inputs]
+            results = recorder().record(call, NDArray, inputs, None) if inputs else None
+            if results is None:
+                key = next_key(context) if step.op.key_name is not None else None
+                computed = forward(call, modes.training, key, (), on_host=False)
+                moved = [jax.device_put(x, context.device) for x in computed]
+                results = [NDArray.from_jax(x, context) for x in moved]
+            results = results if isinstance(results, list) else [results]
+            values.update(zip(step.outputs, results, strict=False))
+        outputs, inputs = [values[n] for n in graph.heads], {*map(id, arrays)}
+        copy = call_of("_copy", {})
+        return [
+            recorder().record(copy, NDArray, [x], None) if id(x) in inputs else x for x in outputs
+        ]
+
+    def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
+        params = resolved.get(step.index, step.params)
+        key = step.index, params.key
+        if key not in self._calls:
+            texts = [(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)]
+            self._calls[key] = ResolvedCall(step.op, tuple(texts), (), params)
+        return self._calls[key]
+
+
+setattr(ndarray, CachedOp.__name__, CachedOp)
