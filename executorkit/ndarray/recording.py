@@ -38,7 +38,7 @@ class Modes(threading.local):
         self.active = recording or training
 
     def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
-        """What a function returns that is called in modes; those before are entered again."""
+        """Calls a function in modes, and returns what it does; those before are entered again."""
         before = self.recording, self.training
         try:
             self.set(recording, training)
