@@ -28,6 +28,9 @@ T = TypeVar("T")
 #: ``(aval, sharding, [host array], [device], committed) -> array`` that takes over the memory of
 #: the host array. ``jax.device_put`` does this with six times as much Python.
 batched_device_put = xla_client.batched_device_put
+#: ``(arrays) -> None`` that waits for a list of arrays, and raises the error of one of them.
+#: ``jax.block_until_ready`` looks for the arrays in a tree first, 10 us for those of an MLP.
+wait_for_arrays = xla_client.batched_block_until_ready
 #: The C++ function that a ``jax.stages.Compiled`` calls, which its first call makes; None before.
 #: A call of the ``Compiled`` itself may be interrupted between the end of the program and the
 #: moment at which Python has its results.

@@ -166,9 +166,10 @@ def predict(executor: Executor, images: np.ndarray) -> np.ndarray:
 
 
 def compare(executor: Executor, digits: Digits) -> PairedTimes:
-    """The executor's training step against the hand-written one, from the same parameters."""
+    """The executor's training step against the hand-written one, from the same parameters; both
+    compiled, where the first steps of an executor would be interpreted."""
     images, labels = digits.train_images[:BATCH], digits.train_labels[:BATCH]
-    executor_step = ExecutorStep(bind_network(network()))
+    executor_step = ExecutorStep(bind_network(network()).compile(is_train=True))
     executor_step.executor.copy_params_from(
         {name: executor.arg_dict[name] for name in executor_step.names}
     )

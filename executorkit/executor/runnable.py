@@ -167,7 +167,8 @@ class Runnable(ABC, Generic[Value]):
     @property
     def deferred_arrays(self) -> tuple[Sequence[PendingValue], ...]:
         """The arrays that may wait for a step."""
-        return self.gradient_targets, self.outputs, self.aux_arrays, self.arg_arrays
+        args, aux, grads, outputs = self.buffers
+        return grads, outputs, aux, args
 
     def force(self) -> None:
         """Computes everything that these arrays still wait for."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import jax
 
+from ..jax_internals import wait_for_arrays
 from ..program import deferred_errors
 from .protocol import PendingValue
 
@@ -40,7 +41,7 @@ def unregister_pending_owner(owner: PendingOwner) -> None:
 
 def resolve_pending(arrays: Iterable[PendingValue]) -> None:
     """Runs every producer that one of these arrays waits for, each once."""
-    producers = [array.pending for array in arrays]
+    producers = [array.pending for array in arrays if array.current is None]
     for producer in dict.fromkeys(p for p in producers if p is not None):
         producer.force()
 
@@ -74,7 +75,7 @@ def _wait_for_arrays() -> None:
         known = {id(reference()) for reference in _reported}
         arrays = [a for a in arrays if id(a) not in known]
     try:
-        jax.block_until_ready(arrays)
+        wait_for_arrays(arrays)
     except Exception:
         errors = []
         for array in arrays:
@@ -91,5 +92,6 @@ def _wait_for_arrays() -> None:
 def waitall() -> None:
     """Waits until all deferred and running work is done; an error in it is raised here, once."""
     resolve_all()
-    deferred_errors.raise_any()
+    if deferred_errors.open:
+        deferred_errors.raise_any()
     _wait_for_arrays()
