@@ -1,6 +1,6 @@
 """The command line, ``executorkit`` or ``python -m executorkit``.
 
-Its commands are inspect, run, export, coverage, im2rec and demo.
+Its commands are inspect, run, export, coverage, im2rec, cache and demo.
 """
 
 import argparse
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from ._cli import (
+    _cache_command,
     _coverage_command,
     _demo_command,
     _export_command,
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _export_command,
         _coverage_command,
         _im2rec_command,
+        _cache_command,
         _demo_command,
     ):
         command.add_parser(commands)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# Nothing of an earlier run, or of the user's, is loaded; nothing is left in the home directory.
+os.environ["EXECUTORKIT_CACHE_DIR"] = ""
 # Quick compilation: machine code is not optimised, is generated in one piece, and without MLIR's
 # passes for fusions. Single operators then compile in a third of the time, and results stay
 # within the tests' tolerances.

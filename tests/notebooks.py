@@ -171,6 +171,7 @@ def check(path: Path, store: bool) -> list[str]:
 def _prepare(folder: str) -> None:
     """The environment of the kernels: CPU, a cache of compiled programs, a new profile."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ["EXECUTORKIT_CACHE_DIR"] = ""
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
     os.environ["IPYTHONDIR"] = folder

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 import types
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -467,3 +469,43 @@ def test_a_closed_pipe_is_no_error(network):
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 1
+
+
+@pytest.fixture
+def disk_cache(tmp_path):
+    """The directory of a disk cache with two files, used during the test."""
+    mx.program.enable_disk_cache(tmp_path / "cache")
+    for letter, kind in (("a", "program"), ("b", "answer")):
+        path = tmp_path / "cache" / f"{letter * 48}.{kind}"
+        path.write_bytes(bytes(5000))
+        os.utime(path, (0, 1_000_000_000))
+    yield tmp_path / "cache"
+    mx.program.disable_disk_cache()
+
+
+def test_cache_tells_what_is_in_it(capsys, disk_cache):
+    status, out, err = run(capsys, "cache")
+    assert (status, err) == (0, "")
+    time = datetime.fromtimestamp(1_000_000_000).isoformat(" ")
+    assert out.splitlines() == [
+        f"directory: {disk_cache}",
+        "on: enable_disk_cache names it",
+        "1 program, 16 KiB of at most 1 GiB",
+        f"last used: the oldest {time}, the newest {time}",
+    ]
+
+
+def test_cache_deletes_its_own_files_only(capsys, disk_cache):
+    (disk_cache / "notes.txt").touch()
+    _, out, _ = run(capsys, "cache", "--clear")
+    assert out.splitlines()[0] == "1 program deleted"
+    assert out.splitlines()[3:] == ["0 programs, 0 B of at most 1 GiB"]
+    assert [path.name for path in disk_cache.iterdir()] == ["notes.txt"]
+
+
+def test_cache_tells_why_it_is_off(capsys):
+    mx.program.disable_disk_cache()
+    _, out, _ = run(capsys, "cache", "--clear")
+    assert out.splitlines() == [
+        "0 programs deleted", "directory: none", "off: disable_disk_cache()",
+    ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Files: atomic writing, reading with errors that name the file, recognition of other formats."""
 
-from ._atomic_file import remove_leftovers, write_atomically
+from ._atomic_file import remove_leftovers, remove_leftovers_in, write_atomically, write_private
 from ._file_formats import (
     HEAD,
     PARAMS,

@@ -66,14 +66,26 @@ def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) 
         file.writelines(parts)
 
 
+def write_private(path: str, parts: Iterable[Any]) -> None:
+    """:func:`write_atomically` for a cache of many files: for the owner's eyes alone, not durable,
+    and temporary files that killed processes left are for :func:`remove_leftovers_in`.
+
+    Raises OSError if writing fails.
+    """
+    _write_and_rename(path, parts, durable=False, mode=0o600)
+
+
 def _write_and_rename(
-    target: str, parts: Iterable[Any] | Callable[[BinaryIO], object], durable: bool
+    target: str,
+    parts: Iterable[Any] | Callable[[BinaryIO], object],
+    durable: bool,
+    mode: int = 0o666,
 ) -> None:
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "it is write-protected")
     temporary = _stem(target) + f".{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
             _lock(file)
             if os.fstat(file.fileno()).st_nlink:
                 _fill(file, target, parts, durable)
@@ -86,7 +98,7 @@ def _write_and_rename(
             os.remove(temporary)
         raise
     if not written:
-        _write_and_rename(target, parts, durable)
+        _write_and_rename(target, parts, durable, mode)
     elif durable:
         _sync_folder(os.path.dirname(target))
 
@@ -124,14 +136,23 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
     Those of living processes stay, those of other machines stay for a day. Raises nothing: a folder
     that cannot be read or changed is left as it is.
     """
+    folder, stem = os.path.split(_stem(os.path.realpath(path)))
+    _remove_matching(folder, re.escape(stem))
+
+
+def remove_leftovers_in(folder: str | os.PathLike[str]) -> None:
+    """:func:`remove_leftovers` of all files in a folder."""
+    _remove_matching(os.fspath(folder), ".*")
+
+
+def _remove_matching(folder: str, stem: str) -> None:
     with contextlib.suppress(OSError):
-        for leftover in _leftovers(os.path.realpath(path)):
+        for leftover in _leftovers(folder, stem):
             _remove_unlocked(leftover)
 
 
-def _leftovers(target: str) -> Iterator[str]:
-    folder, stem = os.path.split(_stem(target))
-    pattern = re.compile(re.escape(stem) + r"\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
+def _leftovers(folder: str, stem: str) -> Iterator[str]:
+    pattern = re.compile(stem + r"\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
     with os.scandir(folder) as entries:
         for entry in entries:
             match = pattern.fullmatch(entry.name)

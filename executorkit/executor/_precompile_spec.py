@@ -134,10 +134,11 @@ def precompile_shapes(
 
 
 def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
-    """The calls that are expected after bind: those of ``forward(is_train=True)`` and ``backward``
+    """The call that is expected after bind: that of ``forward(is_train=True)`` and ``backward``
     where gradients are bound, else inference. Empty where head gradients may be needed: it is not
     known yet which of them there will be."""
     program = runnable.program
     if program.argnums and any(program.may_need_head_gradient):
         return []
-    return list(PrecompileSpec(bool(program.argnums)).calls(runnable, *bound_avals(runnable)))
+    # Both stages of inference would follow, which are traced to be known.
+    return [next(PrecompileSpec(bool(program.argnums)).calls(runnable, *bound_avals(runnable)))]

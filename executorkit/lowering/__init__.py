@@ -15,13 +15,11 @@ from ._graph import (
     written_states as written_states,
 )
 from ._infer import (
-    InferenceCache as InferenceCache,
     InferenceResult as InferenceResult,
     call_results as call_results,
     infer as infer,
     reported_output_shapes as reported_output_shapes,
     resolved_params as resolved_params,
-    set_inference_cache as set_inference_cache,
     value_dtypes as value_dtypes,
 )
 from ._interpreter import evaluate as evaluate, node_key as node_key, walk as walk

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 import jax
 
@@ -46,27 +46,6 @@ _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 #: Facts of arguments, outputs and auxiliary states: shapes or dtype names.
 FactLists = tuple[list[Any], list[Any], list[Any]]
-
-
-class InferenceCache(Protocol):
-    """Storage of inference results that outlives the process."""
-
-    def get(self, graph: Graph, key: Any) -> InferenceResult | None:
-        """The stored result for a graph and the shapes and types given for it, or None."""
-        ...
-
-    def put(self, graph: Graph, key: Any, inferred: InferenceResult) -> None:
-        """Stores a result."""
-        ...
-
-
-_cache: InferenceCache | None = None
-
-
-def set_inference_cache(cache: InferenceCache | None) -> None:
-    """Consults ``cache`` before inferring and stores results in it from now on; None ends that."""
-    global _cache
-    _cache = cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +94,8 @@ def infer(
         shared_key = (signature_of(graph), tuple(values), tuple(types), default_dtype)
     inferred = None if shared_key is None else _RESULTS.get(shared_key)
     if inferred is None:
-        cache = _cache
-        inferred = None if cache is None else cache.get(graph, key)
-        if inferred is None:
-            known = _KnownFacts(given_shapes, dtypes or {}, bound)
-            inferred = _inferred(graph, values, types, known, default_dtype)
-            if cache is not None:
-                cache.put(graph, key, inferred)
+        known = _KnownFacts(given_shapes, dtypes or {}, bound)
+        inferred = _inferred(graph, values, types, known, default_dtype)
         if shared_key is not None:
             memoize(_RESULTS, shared_key, inferred, _RESULTS_LIMIT)
     names = (*graph.arg_names, *graph.aux_names)

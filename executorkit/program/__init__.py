@@ -1,10 +1,6 @@
 """Compiled programs: shared between executors of equal graphs, counted, bounded.
 
-To keep compiled programs between processes::
-
-    mx.program.enable_disk_cache("directory")
-
-or ``EXECUTORKIT_CACHE_DIR=directory`` in the environment.
+They are kept between processes in the user's cache directory: :func:`enable_disk_cache`.
 """
 
 from ..jax_internals import ThreadState as ThreadState
@@ -78,6 +74,10 @@ from .base_program import (
     ProgramCall as ProgramCall,
     ProgramFunction as ProgramFunction,
 )
-from .disk_cache import enable_disk_cache as enable_disk_cache, enable_from_environment
-
-enable_from_environment()
+from .disk_cache import (
+    DiskCacheInfo as DiskCacheInfo,
+    clear_disk_cache as clear_disk_cache,
+    disable_disk_cache as disable_disk_cache,
+    disk_cache_info as disk_cache_info,
+    enable_disk_cache as enable_disk_cache,
+)

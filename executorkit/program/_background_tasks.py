@@ -128,6 +128,8 @@ def _matmul_precision() -> Any:
 
 
 _lock = threading.RLock()
+#: Set at the end of the process, when no thread can be started any more.
+_ending = threading.Event()
 
 
 class _Queue:
@@ -142,14 +144,15 @@ class _Queue:
     def submit(self, task: CompileTask) -> None:
         with _lock:
             self.tasks.append(task)
-            if len(self.workers) < self._max_workers:
+            if len(self.workers) < self._max_workers and not _ending.is_set():
                 worker = threading.Thread(
-                    target=self._work_off, name="executorkit-compile", daemon=True
+                    target=self.work_off, name="executorkit-compile", daemon=True
                 )
                 self.workers.add(worker)
                 worker.start()
 
-    def _work_off(self) -> None:
+    def work_off(self) -> None:
+        """Does the queued tasks in this thread."""
         while True:
             with _lock:
                 if not self.tasks:
@@ -160,9 +163,11 @@ class _Queue:
                 task.run()
 
 
-#: Tasks that were asked for, and those beside the calls that they will take over from.
+#: Tasks that were asked for, those beside the calls that they will take over from, and what is done
+#: after compilations, which the end of the process waits for.
 _ahead = _Queue(MAX_WORKERS, nullcontext)
 _beside_calls = _Queue(MAX_WORKERS - 1, compiler_threads.confined)
+_after = _Queue(1, nullcontext)
 
 
 def submit(work: Callable[[], Any], beside_calls: bool = False) -> CompileTask:
@@ -173,14 +178,29 @@ def submit(work: Callable[[], Any], beside_calls: bool = False) -> CompileTask:
     return task
 
 
+def submit_after(work: Callable[[], Any]) -> None:
+    """Queues short work that a compilation leaves behind; it is done before the process ends."""
+    _after.submit(CompileTask(work))
+
+
+def join_workers() -> None:
+    """Waits until nothing is compiled, loaded or stored in the background."""
+    queues = _ahead, _beside_calls, _after
+    while any(queue.workers for queue in queues):
+        for queue in queues:
+            for worker in list(queue.workers):
+                worker.join()
+
+
 @atexit.register
 def _shut_down() -> None:
-    """Cancels queued tasks at the end of the process and waits for those that have begun, since
-    XLA must not be torn down while it compiles."""
+    """Cancels queued compilations at the end of the process and waits for those that have begun,
+    since XLA must not be torn down while it compiles."""
     queues = _ahead, _beside_calls
     with _lock:
+        _ending.set()
         queued = [task for queue in queues for task in queue.tasks]
-        workers = [worker for queue in queues for worker in queue.workers]
+        workers = [worker for queue in (*queues, _after) for worker in queue.workers]
         for queue in queues:
             queue.tasks.clear()
     for task in queued:
@@ -188,3 +208,4 @@ def _shut_down() -> None:
     with compiler_threads.awaited():
         for worker in workers:
             worker.join()
+    _after.work_off()

@@ -129,8 +129,8 @@ class CompiledFunction:
 
     __slots__ = (
         "_by_age", "_counts", "_device", "_dispatcher", "_executable_bytes", "_first_calls",
-        "_host_key", "_jit_options", "_jitted", "_kept_in", "_refused", "_static", "_tasks",
-        "_threads_to_log", "_traces_since_clear", "avals", "checks", "code_bytes",
+        "_host_key", "_jit_options", "_jitted", "_kept_in", "_large", "_refused", "_static",
+        "_tasks", "_threads_to_log", "_traces_since_clear", "avals", "checks", "code_bytes",
         "compiler_options", "donates", "executables", "fingerprint", "function", "host_plans",
         "interpret", "last_use", "loads", "name", "seconds", "trace_log", "traces", "trains",
     )  # fmt: skip
@@ -149,6 +149,7 @@ class CompiledFunction:
         trains: bool = False,
         *,
         checks: bool = False,
+        large: bool = False,
         executable_bytes: int | None = None,
         kept_in: CodeCache[CompiledFunction] | None = None,
         counts: CompilationCounts = counters,
@@ -159,6 +160,7 @@ class CompiledFunction:
     ) -> None:
         """Wraps a function of positional arguments.
 
+        ``large`` says that the disk cache is asked before anything is traced;
         ``executable_bytes`` makes it a small function, of an operator or of arrays: the estimated
         memory of each of its executables, which otherwise is counted; ``kept_in`` is the cache that
         bounds it, where its owner does not put it into one; ``counts`` is what its traces are added
@@ -174,6 +176,7 @@ class CompiledFunction:
         self.interpret = interpret
         self.trains = trains
         self.checks = checks
+        self._large = large
         self.traces = 0
         self.loads = 0
         self.seconds = 0.0
@@ -225,16 +228,20 @@ class CompiledFunction:
                 self._count_executable(executable, loaded=False)
 
         self._jitted = jitted
-        self._first_calls = FirstCalls(
-            jitted, self._policy, count, self._static, self._device, self._executable_bytes is None
-        )
-        self.host_plans = self._first_calls.host_plans
         self._dispatcher = disk_cache.CachedJit(
             jitted,
             self.fingerprint,
             (self.name, self.donates, sorted(self.compiler_options.items())),
             self._count_load,
+            check=lambda: self._first_calls.check_trace(),
+            at_once=lambda args: self._first_calls.refuses(args),
+            large=self._large,
         )
+        self._first_calls = FirstCalls(
+            jitted, self._dispatcher, self._policy, count, self._static, self._device,
+            unlisted=self._executable_bytes is None,
+        )  # fmt: skip
+        self.host_plans = self._first_calls.host_plans
 
     def transform(self, traced: Callable[..., Any]) -> Any:
         """The jitted form of the function; subclasses may map it over devices."""
@@ -258,9 +265,8 @@ class CompiledFunction:
         return collect_checks(traced) if self.checks else traced
 
     def _policy(self, age: int | None) -> Policy:
-        """The choice of calls that are interpreted, as the settings are now. What is to be found on
-        disk is compiled, so that it gets there."""
-        if self.devices or self._dispatcher.caches:
+        """The choice of calls that are interpreted, as the settings are now."""
+        if self.devices:
             return NEVER
         option = self.interpret
         if option is None and self._executable_bytes is not None:
@@ -390,6 +396,7 @@ class CompiledFunction:
         if interpreted is not None:
             return stored(interpreted.run(args), into)
         with tracing_allowed(), compiler_threads.awaited():
+            self._dispatcher.obtain(args)
             if into is None:
                 return self._dispatcher.run(*args)
             return self._dispatcher.donate(into, *args)
@@ -416,11 +423,7 @@ class CompiledFunction:
 
         A later call with the same shapes finds it compiled.
         """
-        return self._logged(args, self._executable, compiles=True)
-
-    def _executable(self, *args: Any) -> jax.stages.Compiled:
-        executable = self._dispatcher.executable(args)
-        return self._jitted.lower(*args).compile() if executable is None else executable
+        return self._logged(args, lambda *wrapped: self._dispatcher.executable(wrapped), True)
 
     def trace(self, *args: Any) -> jax.stages.Traced:
         """The ``jax.stages.Traced`` for such arguments; free where they were traced before."""
@@ -451,13 +454,17 @@ class CompiledFunction:
         return self._submit(args, lambda: self.compile(*args))
 
     def prefetch(self, *args: Any) -> None:
-        """Loads the executable for such arguments from the disk cache, in the background.
+        """Loads the executable for such arguments from the disk cache, in the background, if their
+        calls are never interpreted.
 
         A call with such arguments waits for it, or loads it itself if the task has not begun.
         """
-        if self._dispatcher.caches:
-            load = self._dispatcher.load
-            self._submit(args, lambda: self._logged(args, load, compiles=True))
+        if self._policy(None) is not ALWAYS and self._dispatcher.caches:
+            self._submit(args, lambda: self._load_ahead(args))
+
+    def _load_ahead(self, args: tuple[Any, ...]) -> None:
+        with jax.enable_x64(True):
+            self._dispatcher.prefetch(self._wrapped(args))
 
     def _submit(self, args: tuple[Any, ...], work: Callable[[], Any]) -> CompileTask:
         key = _signature(self._wrapped(args))

@@ -14,7 +14,7 @@ from ..jax_internals import set_min_log_level
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
 from ..ops.schema.traits import CONVOLUTION, LOOP
-from .disk_cache import cached_answer
+from .disk_cache import cached_answer, directory_is_named
 
 #: XLA's CPU backend hands products of matrices, sums and convolutions to the library YNNPACK. That
 #: is good for the first two (sums over all but the channels take a tenth of the time), but its
@@ -94,11 +94,11 @@ def mapped_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def can_split_temp_buffers(graph: Graph, inferred: InferenceResult) -> bool:
     """True if the working memory of a graph with these shapes can be taken in pieces.
 
-    False where compiled programs are kept on disk, by JAX or by us: XLA cannot write such a program
-    to a file.
+    False where the user has named a directory in which compiled programs are kept, by JAX or by us:
+    XLA cannot write such a program to a file.
     """
     folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
-    if jax.default_backend() != "cpu" or folder is not None:
+    if jax.default_backend() != "cpu" or folder is not None or directory_is_named():
         return False
     key = "can split temporary buffers", inferred.arg_shapes, inferred.arg_dtypes
     answer = graph.memo.get(key)

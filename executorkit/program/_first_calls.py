@@ -17,8 +17,11 @@ clock, so that a run repeats bit for bit:
   executors that it was reshaped from. Below an age that follows from its size a program is
   interpreted, even where it has been compiled meanwhile, and compiled from there on.
 - :class:`Always` and :class:`Never`, where a program's option or the environment says so. Never,
-  too: on anything but one CPU device, for programs in the disk cache, for groups of devices, and
-  for training without an age (executors and modules that compile ahead).
+  too: on anything but one CPU device, for groups of devices, and for training without an age
+  (executors and modules that compile ahead).
+
+The disk cache decides nothing: a program is compiled, or loaded instead, at the same calls. One
+whose calls a policy refuses is stored with that answer, so that it need not be traced again.
 
 Programs are compiled at once where the interpreter lacks a primitive, where its estimate of the
 work is above what compilation takes, and while the profiler records.
@@ -49,7 +52,7 @@ from ..jax_internals import batched_device_put
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
-from .disk_cache import trace_context
+from .disk_cache import CachedJit, trace_context
 
 #: The call with the same shapes that has the program compiled in the background, and that of a
 #: program whose interpretation takes more than these seconds.
@@ -191,15 +194,20 @@ class Entry:
         their plan, None where they are compiled at once or have been for good.
     count
         number of calls, or of trainings that have begun.
+    refused
+        whether the policy interprets no such call, whatever has happened before.
     """
 
-    __slots__ = ("_compile_at", "_take_over_at", "_task", "count", "function", "policy", "state")
+    __slots__ = (
+        "_compile_at", "_take_over_at", "_task", "count", "function", "policy", "refused", "state",
+    )  # fmt: skip
 
     def __init__(self, policy: Policy, function: InterpretedFunction | None) -> None:
         accepted = function is not None and policy.accepts(function)
         self.policy = policy
         self.function = function if accepted else None
         self.state = CallState.INTERPRETED if accepted else CallState.COMPILED
+        self.refused = not accepted and policy is not NEVER and settings_allow()
         self.count = 0
         self._compile_at, self._take_over_at = policy.schedule(function) if function else (0, 0)
         self._task: CompileTask | None = None
@@ -258,8 +266,10 @@ class FirstCalls:
 
     policy
         the policy of a call at an age, as the settings are at present.
+    dispatcher
+        has the executables of what is stored on disk.
     count
-        is given each executable that was compiled in the background.
+        is given each executable that was compiled, or loaded, in the background.
     counted
         signatures of calls that are interpreted by their number, or always.
     compiling
@@ -272,13 +282,14 @@ class FirstCalls:
     """
 
     __slots__ = (
-        "_count", "_device", "_entries", "_jitted", "_policy", "_static", "compiling", "counted",
-        "host_plans", "unlisted",
+        "_count", "_device", "_dispatcher", "_entries", "_jitted", "_policy", "_static",
+        "compiling", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
     def __init__(
         self,
         jitted: Any,
+        dispatcher: CachedJit,
         policy: Callable[[int | None], Policy],
         count: Callable[[jax.stages.Compiled], object],
         static: Sequence[int] = (),
@@ -286,6 +297,7 @@ class FirstCalls:
         unlisted: bool = True,
     ) -> None:
         self._jitted = jitted
+        self._dispatcher = dispatcher
         self._policy = policy
         self._count = count
         self._static = frozenset(static)
@@ -303,10 +315,10 @@ class FirstCalls:
 
     def check_trace(self) -> None:
         """Raises NotCompiledError where JAX traces the function for a call of its own that a policy
-        has to decide about."""
+        has to decide about, or whose program may be on disk."""
         if _tracing.contexts:
             return
-        if self._policy(None) is not NEVER:
+        if self._policy(None) is not NEVER or self._dispatcher.caches:
             raise NotCompiledError
         self.unlisted = True
 
@@ -325,7 +337,7 @@ class FirstCalls:
         if not isinstance(policy, ByAge) or not settings_allow():
             return None
         if (entry is None or entry.policy is not policy) and age is not None and age < MAX_AGE:
-            entry = self._entries[signature] = Entry(policy, self._planned(args, leaves))
+            entry = self._entries[signature] = Entry(policy, self._planned(args, leaves, policy))
         if entry is None or entry.function is None:
             return None
         interprets = entry.next_call(age, lambda: self._submit(args))
@@ -353,10 +365,13 @@ class FirstCalls:
         """
         leaves, signature = self._split(args)
         policy = self._policy(None)
+        if policy is NEVER:
+            self.unlisted = True
+            return None
         entry = self._entries.get(signature)
         if entry is not None and entry.policy is policy:
             return None
-        function = self._planned(args, leaves)
+        function = self._planned(args, leaves, policy)
         entry = Entry(policy, function)
         stays = entry.function is not None and entry.function.estimate <= _STAYING_SECONDS
         if entry.function is not None and stays and host_key is not None:
@@ -367,6 +382,11 @@ class FirstCalls:
             entry.next_call(None, lambda: self._submit(args))
             self.counted.add(signature)
         return entry.function
+
+    def refuses(self, args: Sequence[Any]) -> bool:
+        """True if it is known that calls with such arguments are never interpreted."""
+        entry = self._entries.get(self._split(args)[1])
+        return entry is not None and entry.refused
 
     def forget(self, args: Sequence[Any]) -> None:
         """Ends the interpretation of calls with such arguments, which somebody had compiled."""
@@ -381,11 +401,15 @@ class FirstCalls:
         entry.state, entry.function = CallState.COMPILED, None
         self.counted.discard(signature)
 
-    def _planned(self, args: Sequence[Any], leaves: Sequence[Any]) -> InterpretedFunction | None:
-        """The plan of calls with such arguments; None where they cannot be interpreted. Traces the
-        function."""
+    def _planned(
+        self, args: Sequence[Any], leaves: Sequence[Any], policy: Policy
+    ) -> InterpretedFunction | None:
+        """The plan of calls with such arguments; None where they cannot be interpreted, or the disk
+        cache has the answer that the policy refuses it. Traces the function otherwise."""
         target = _target(leaves, self._device)
         if target is None or not settings_allow():
+            return None
+        if policy is not ALWAYS and self._dispatcher.found(tuple(args)):
             return None
         with paused_collection():
             with tracing_allowed():
@@ -396,17 +420,18 @@ class FirstCalls:
         return None if steps.uncovered else InterpretedFunction(steps, traced, target, self._static)
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
-        """Has the program compiled in the background; JAX finds it at the next call.
+        """Has the program compiled, or loaded, in the background; the next call finds it.
 
-        It is lowered here: this is Python's work, and calls beside it would have to wait for
-        Python's lock, five milliseconds at a time.
+        What is not on disk is lowered here: this is Python's work, and calls beside it would have
+        to wait for Python's lock, five milliseconds at a time.
         """
+        arguments = tuple(args)
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
-            lowered = self._jitted.lower(*args)
+            lowered = None if self._dispatcher.is_stored(arguments) else self._jitted.lower(*args)
 
         def compile() -> None:
             with jax.enable_x64(True), tracing_allowed():
-                executable = lowered.compile()
+                executable = self._dispatcher.executable(arguments, lowered)
             self._count(executable)
 
         return submit(compile, beside_calls=True)

@@ -58,6 +58,8 @@ _Derived = TypeVar("_Derived", bound=BaseProgram)
 
 #: Maximum number of training steps of a program, each with an update of its own.
 MAX_STEPS = 32
+#: Number of operators of a graph from which tracing it takes longer than a look at the disk.
+_LARGE_STEPS = 32
 
 
 class Program(BaseProgram):
@@ -98,11 +100,13 @@ class Program(BaseProgram):
         has_barriers = self._evaluator.has_barriers
         self.compiler_options = compiler_options(graph, has_barriers, split_temp_buffers)
         self._fingerprint: str | None = None
+        self._is_large = len(graph.steps) >= _LARGE_STEPS
         self._compiled = partial(
             CompiledFunction,
             compiler_options=self.compiler_options,
             interpret=self.options.interpret,
             checks=graph.checks_values,
+            large=self._is_large,
         )
         self._train_steps: dict[tuple[bool, StepSpec], CompiledFunction] = {}
         self._derived: dict[Hashable, Any] = {}
@@ -286,7 +290,10 @@ class Program(BaseProgram):
         return form
 
     def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
-        if bound in self._prefetched or not disk_cache.disk_cache_enabled():
+        if not disk_cache.disk_cache_enabled():
+            return
+        disk_cache.read_process_facts()
+        if not self._is_large or bound in self._prefetched:
             return
         if len(self._prefetched) >= MAX_COMPILED_SHAPES:
             self._prefetched.clear()

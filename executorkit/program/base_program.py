@@ -174,7 +174,7 @@ class BaseProgram(Viewed, ABC):
         """Loads executables for the calls from the disk cache, in the background.
 
         Does nothing, and does not ask for the calls, unless the disk cache is enabled, this kind of
-        program uses it, and it was not done before for equal ``bound`` arrays.
+        program uses it, it is large, and it was not done before for equal ``bound`` arrays.
         """
         return
 

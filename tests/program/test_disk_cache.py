@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from contextlib import contextmanager
 
 import jax
 import numpy as np
@@ -17,23 +18,22 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
-from executorkit.lowering import graph_of, infer, set_inference_cache
-from executorkit.program import cache_info, clear_cache
+from executorkit.program import _program, cache_info, clear_cache
+from executorkit.program._background_tasks import join_workers
 from executorkit.program._compiled_function import CompiledFunction
 from executorkit.program.disk_cache.cached_jit import CachedExecutable, CachedJit
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
-from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache, set_disk_cache
+from executorkit.program.disk_cache.store import DiskCache
+from executorkit.program.disk_cache.switch import set_disk_cache
 
 x = mx.sym.Variable("x")
 
 
-@pytest.fixture
-def new_process(tmp_path):
-    """``new_process(make)`` makes a result as a process would that begins with the present files,
-    and returns it with the number of traces and of loaded executables."""
-    set_disk_cache(DiskCache(str(tmp_path / "own")))
+@contextmanager
+def jax_cache(directory):
+    """JAX's own cache, which the tests have, is in another directory, or off."""
     settings = {
-        "jax_compilation_cache_dir": str(tmp_path / "jax"),
+        "jax_compilation_cache_dir": directory,
         "jax_persistent_cache_min_compile_time_secs": 0,
     }
     before = {name: getattr(jax.config, name) for name in settings}
@@ -43,18 +43,37 @@ def new_process(tmp_path):
             jax.config.update(name, setting)
         compilation_cache.reset_cache()
 
+    use(settings)
+    yield
+    use(before)
+
+
+@pytest.fixture
+def new_process(tmp_path):
+    """``new_process(make)`` makes a result as a process would that begins with the present files,
+    and returns it with the number of traces and of loaded executables."""
+    set_disk_cache(DiskCache(tmp_path / "own"))
+
     def run(make):
         clear_cache()
         before = cache_info()
         result = make()
+        join_workers()
         after = cache_info()
         return result, after.traces - before.traces, after.loads - before.loads
 
-    use(settings)
-    yield run
-    use(before)
+    with jax_cache(None):
+        yield run
     set_disk_cache(None)
     clear_cache()
+
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+
+def programs(directory):
+    """The files of executables in a directory."""
+    return sorted(directory.glob("*.program"))
 
 
 def value(symbol, train=False, ctx=None, **arrays):
@@ -89,15 +108,24 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
         """
     )
     run = [sys.executable, "-c", script]
-    by_function = [*run, str(tmp_path)], dict(os.environ)
-    by_variable = run, {**os.environ, "EXECUTORKIT_CACHE_DIR": str(tmp_path)}
-    first, second = (
-        json.loads(subprocess.run(args, capture_output=True, check=True, env=variables).stdout)
-        for args, variables in (by_function, by_variable)
+    folder, environment = str(tmp_path / "named"), dict(os.environ)
+    by_default = {**environment, "XDG_CACHE_HOME": str(tmp_path)}
+    del by_default["EXECUTORKIT_CACHE_DIR"]
+    processes = (
+        (run, by_default),
+        (run, by_default),
+        ([*run, folder], environment),
+        (run, {**environment, "EXECUTORKIT_CACHE_DIR": folder}),
+        (run, environment),
     )
-    assert first[:3] == [1, 0, False]
-    assert second[:3] == [0, 1, True]
-    assert first[3] == second[3]
+    results = [
+        json.loads(subprocess.run(args, capture_output=True, check=True, env=variables).stdout)
+        for args, variables in processes
+    ]
+    loads = [result[:3] for result in results]
+    compiled, loaded = [1, 0, False], [0, 1, True]
+    assert loads == [compiled, loaded, compiled, loaded, compiled]
+    assert all(result[3] == results[0][3] for result in results)
 
 
 def test_gradients_are_those_of_the_stored_executable(new_process):
@@ -138,6 +166,7 @@ def test_every_shape_has_its_executable_and_returns_to_it(new_process):
 def test_executables_of_a_known_shape_are_looked_for_once(new_process, monkeypatch):
     asked = []
     prefetch = CompiledFunction.prefetch
+    monkeypatch.setattr(_program, "_LARGE_STEPS", 1)
     monkeypatch.setattr(
         CompiledFunction,
         "prefetch",
@@ -210,10 +239,11 @@ def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(new_proc
     def result():
         return value(x * 5, x=[1.0])
 
-    new_process(result)
-    (file,) = (tmp_path / "own").iterdir()
-    file.unlink()
-    processes = [new_process(result) for _ in range(3)]
+    with jax_cache(str(tmp_path / "jax")):
+        new_process(result)
+        (file,) = programs(tmp_path / "own")
+        file.unlink()
+        processes = [new_process(result) for _ in range(3)]
     assert [values for values, *_ in processes] == [[5.0]] * 3
     assert processes[2][1:] == (0, 1)
 
@@ -224,7 +254,7 @@ def test_a_damaged_file_is_written_anew(new_process, tmp_path, damage):
         return value(x * 2, x=[1.0])
 
     new_process(result)
-    (file,) = (tmp_path / "own").iterdir()
+    (file,) = programs(tmp_path / "own")
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     assert new_process(result) == ([2.0], 1, 0)
@@ -238,59 +268,7 @@ def test_calls_that_lowering_prepares_are_not_stored(new_process, tmp_path):
 
     assert new_process(factor) == ([[[2.0]]], 1, 0)
     assert new_process(factor) == ([[[2.0]]], 1, 0)
-    assert not (tmp_path / "own").exists()
-
-
-def test_files_that_were_read_longest_ago_go_first(tmp_path):
-    files = DiskCache(str(tmp_path))
-    for name, read in {"a": 3, "b": 1, "c": 2}.items():
-        files.write(name, {}, b"x")
-        os.utime(tmp_path / name, (read, read))
-    size = (tmp_path / "a").stat().st_size
-    limit = "jax_compilation_cache_max_size"
-    before = getattr(jax.config, limit)
-    jax.config.update(limit, 3 * size)
-    try:
-        files.write("d", {}, b"x")
-    finally:
-        jax.config.update(limit, before)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "c", "d"]
-
-
-def test_a_directory_that_cannot_be_written_warns_once(tmp_path):
-    (tmp_path / "file").write_bytes(b"")
-    files = DiskCache(str(tmp_path / "file" / "folder"))
-    with pytest.warns(UserWarning, match="the disk cache cannot be written"):
-        files.write("a", {}, b"x")
-    files.write("a", {}, b"x")
-    assert files.read("a") is None
-
-
-@pytest.fixture
-def inference_cache(tmp_path):
-    """A cache of inferred shapes that is consulted during the test."""
-    cache = InferenceDiskCache(DiskCache(str(tmp_path)))
-    set_inference_cache(cache)
-    yield cache
-    set_inference_cache(None)
-
-
-def test_shapes_are_inferred_once(inference_cache, monkeypatch):
-    net = mx.sym.FullyConnected(x, num_hidden=3, name="fc")
-    graph = graph_of(net.heads)
-    first = infer(graph, {"x": (2, 5)})
-    monkeypatch.setattr("executorkit.lowering._infer._inferred", None)
-    graph.memo.clear()
-    # Results of equal graphs, in this process.
-    monkeypatch.setattr("executorkit.lowering._infer._RESULTS", {})
-    assert infer(graph, {"x": (2, 5)}) == first
-    assert first.arg_shapes == ((2, 5), (3, 5), (3,))
-    named_otherwise = mx.sym.FullyConnected(mx.sym.Variable("y"), num_hidden=3, name="fc")
-    assert inference_cache.get(graph_of(named_otherwise.heads), (("x", (2, 5)),)) is None
-    declared = mx.sym.FullyConnected(mx.sym.Variable("x", shape=(2, 5)), num_hidden=3, name="fc")
-    monkeypatch.setattr("executorkit.lowering._infer._RESULTS", {})
-    with pytest.raises(TypeError):  # it would be inferred
-        infer(graph_of(declared.heads), {"x": (2, 5)})
+    assert not programs(tmp_path / "own")
 
 
 @pytest.mark.usefixtures("new_process")
@@ -311,7 +289,10 @@ def test_an_error_of_the_only_executable_is_raised_unless_it_refuses_the_shapes(
             return array
 
     monkeypatch.setattr(CachedExecutable, "of", lambda text, compiled, args, _: Executable(args))
-    cached = CachedJit(jax.jit(lambda a: a), lambda: "", (), lambda: None)
+    cached = CachedJit(
+        jax.jit(lambda a: a), lambda: "", (), lambda: None,
+        check=lambda: None, at_once=lambda args: False, large=False,
+    )  # fmt: skip
     numbers, bad, others = jax.numpy.ones(2), jax.numpy.array([1, np.nan]), jax.numpy.ones(3)
     cached.run(numbers)
     with pytest.raises(TypeError, match="refused"):

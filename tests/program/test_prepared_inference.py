@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
-from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.display import view_of
 from executorkit.program import State
+from executorkit.program._background_tasks import join_workers
 
 PREPARED = {"prepare": True, "interpret": False}
 PLAIN = {"prepare": False, "interpret": False}
@@ -329,22 +328,7 @@ def test_compile_makes_both_stages_ahead() -> None:
     assert executor.program.traces == traces
 
 
-@pytest.fixture
-def restored_cache_settings() -> Iterator[None]:
-    """Leaves JAX's own cache of compiled programs, which the tests have, as it was."""
-    names = (
-        "jax_compilation_cache_dir",
-        "jax_persistent_cache_min_compile_time_secs",
-        "jax_persistent_cache_min_entry_size_bytes",
-    )
-    before = {name: getattr(jax.config, name) for name in names}
-    yield
-    for name, setting in before.items():
-        jax.config.update(name, setting)
-    compilation_cache.reset_cache()
-
-
-@pytest.mark.usefixtures("restored_cache_settings")
+@pytest.mark.usefixtures("compiled")
 def test_stages_are_found_in_the_disk_cache(tmp_path: Any) -> None:
     results = []
     mx.program.enable_disk_cache(tmp_path)
@@ -354,9 +338,10 @@ def test_stages_are_found_in_the_disk_cache(tmp_path: Any) -> None:
             executor = _bind(_net(), PREPARED, data=SHAPE)
             results.append([_forward(executor, _data()) for _ in range(3)])
             functions = {f.name: f for f in executor.program.functions}
+            join_workers()
             del executor
     finally:
-        mx.program.enable_disk_cache(None)
+        mx.program.disable_disk_cache()
     assert functions["infer_prepared"].loads == functions["prepare"].loads == 1
     np.testing.assert_array_equal(results[0], results[1])
 

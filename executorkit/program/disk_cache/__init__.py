@@ -1,19 +1,25 @@
-"""Executables and inferred shapes on disk, found by what they are computed from.
+"""Executables on disk, found by what they are computed from.
 
-Disabled until :func:`enable_disk_cache`. The rest of the package sees this interface alone: a
-jitted function is wrapped in a :class:`CachedJit`, whose fingerprint is a text that is equal in all
-processes, and yes-or-no facts of the installation go through :func:`cached_answer`.
+The rest of the package sees this interface alone: a jitted function is wrapped in a
+:class:`CachedJit`, whose fingerprint is a text that is equal in all processes, and yes-or-no facts
+of the installation go through :func:`cached_answer`. Nothing is looked up before the first program
+that can be stored.
 """
 
 from .cached_jit import CachedJit as CachedJit
 from .fingerprint import (
+    cached_answer as cached_answer,
     fingerprint as fingerprint,
+    read_process_facts as read_process_facts,
     structure_fingerprint as structure_fingerprint,
     trace_context as trace_context,
 )
-from .store import (
-    cached_answer as cached_answer,
+from .switch import (
+    DiskCacheInfo as DiskCacheInfo,
+    clear_disk_cache as clear_disk_cache,
+    directory_is_named as directory_is_named,
+    disable_disk_cache as disable_disk_cache,
     disk_cache_enabled as disk_cache_enabled,
+    disk_cache_info as disk_cache_info,
     enable_disk_cache as enable_disk_cache,
-    enable_from_environment as enable_from_environment,
 )

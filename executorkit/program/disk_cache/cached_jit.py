@@ -19,14 +19,19 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
+from jax.core import Tracer
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from ...errors import NotFingerprintableError
 from ...jax_internals import c_function
+from .._background_tasks import submit_after
 from .._donation import Donated, call_donating
 from .fingerprint import environment_fingerprint, trace_context
-from .store import DiskCache, active_disk_cache, digest, disk_cache_enabled
+from .store import DiskCache, digest
+from .switch import active_disk_cache, disk_cache_enabled
 
+#: Held where a dispatcher's executables change.
+_lock = threading.Lock()
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 
@@ -34,15 +39,21 @@ _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 class CachedJit:
     """Dispatches calls of a jitted function to executables from the disk cache.
 
-    ``fingerprint`` is None for a function that is never stored.
+    What is compiled here the jitted function has; what is loaded is called itself.
+
+    ``fingerprint`` is None for a function that is never stored. ``check`` raises NotCompiledError
+    where it has to be decided first whether a call of new shapes is interpreted; ``at_once`` says
+    of such a call whether the decision was that it never is, which is stored with the executable.
+    ``large`` says that tracing takes longer than a look at the disk.
 
     run
-        the fastest way to call the function at present: the jitted function where the cache is
-        disabled, the only executable where there is one, else the dispatch by argument shapes.
+        the fastest way to call the function at present: the jitted function where nothing was
+        loaded, the only executable where there is one, else the dispatch by argument shapes.
     """
 
     __slots__ = (
-        "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only", "run",
+        "_at_once", "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted",
+        "_large", "_on_load", "_only", "_prefetched", "run",
     )  # fmt: skip
 
     def __init__(
@@ -51,14 +62,22 @@ class CachedJit:
         fingerprint: Callable[[], str] | None,
         compiled_with: Any,
         on_load: Callable[[], None],
+        check: Callable[[], None],
+        at_once: Callable[[tuple[Any, ...]], bool],
+        large: bool,
     ) -> None:
         self._jitted = jitted
         self._fingerprint = fingerprint
         self._compiled_with = compiled_with
         self._on_load = on_load
-        #: Executables by argument shapes, devices and settings; the jitted function itself where
-        #: nothing can be stored.
+        self._check = check
+        self._at_once = at_once
+        self._large = large
+        #: Executables by argument shapes, devices and settings; the jitted function itself for what
+        #: was compiled here.
         self._executables: dict[Hashable, Any] = {}
+        #: Executables that were loaded before a call asked for them.
+        self._prefetched: dict[Hashable, Any] = {}
         #: The only executable, and JAX's settings that it was compiled under.
         self._only: tuple[Any, Any] | None = None
         self.run: Callable[..., Any] = jitted if fingerprint is None else self._dispatch
@@ -66,6 +85,7 @@ class CachedJit:
     def clear(self) -> None:
         """Drops all executables; nobody calls this dispatcher any more."""
         self._executables.clear()
+        self._prefetched.clear()
         # Its other values refer to this object.
         self.run = self._jitted
 
@@ -105,19 +125,17 @@ class CachedJit:
             return self._jitted
         if self._only is not None and self._only[1] == trace_context():
             return self._only[0]
-        if not self._executables and not disk_cache_enabled():
+        if not self._executables and not self.caches:
             self.run = self._jitted
             return self._jitted
-        function = self._find(args)
-        self._choose(function)
-        return function
+        executable = self._executables.get(_call_key(args))
+        if executable is None:
+            self._check()
+            executable = self.obtain(args)
+        return executable
 
-    def executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
-        """The executable for such arguments, compiled if needed; None where it cannot be stored."""
-        if not self.caches:
-            return None
-        executable = self._find(args)
-        return None if executable is self._jitted else executable
+    def _dispatch(self, *args: Any) -> Any:
+        return self._target(args)(*args)
 
     def held(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
         """The executable for such arguments, if it is one of those in memory here; None where the
@@ -125,22 +143,82 @@ class CachedJit:
         executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
-    def load(self, args: tuple[Any, ...]) -> None:
-        """Loads the executable for such arguments if it is on disk."""
-        self._find(args, compile_missing=False)
+    def is_stored(self, args: tuple[Any, ...]) -> bool:
+        """True if the executable for such arguments is in memory or on disk."""
+        if not self.caches:
+            return False
+        key = _call_key(args)
+        entry = self._entry(key, args)
+        return key in self._executables or (entry is not None and entry.exists())
 
-    def _dispatch(self, *args: Any) -> Any:
-        return self._target(args)(*args)
+    def obtain(self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None) -> Any:
+        """The executable for such arguments: from memory, from disk, or newly compiled, to be
+        stored; the jitted function where that has it, or where nothing can be stored. ``lowered``
+        is the function lowered for them, if it has been."""
+        if not self.caches or any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
+            return self._jitted
+        key = _call_key(args)
+        executable = self._executables.get(key)
+        if executable is not None:
+            return executable
+        entry = self._entry(key, args)
+        executable = self._prefetched.pop(key, None) or (entry and entry.load())
+        if executable is not None:
+            self._on_load()
+        elif entry is not None:
+            executable = entry.compile(lowered or self._jitted.lower(*args), self._at_once(args))
+        self._add(key, executable or self._jitted)
+        return executable or self._jitted
 
-    def _choose(self, executable: Any) -> None:
-        """Lets ``run`` call the only executable as long as JAX's settings are those that it was
-        compiled under."""
-        if executable is self._jitted:
-            return
-        if len(self._executables) > 1:
-            self.run, self._only = self._dispatch, None
-            return
-        settings = trace_context()
+    def executable(
+        self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None
+    ) -> jax.stages.Compiled:
+        """The executable for such arguments, compiled or loaded if needed."""
+        executable = self.obtain(args, lowered)
+        if executable is not self._jitted:
+            return executable
+        return (lowered or self._jitted.lower(*args)).compile()
+
+    def found(self, args: tuple[Any, ...]) -> bool:
+        """True if the executable for such arguments was on disk, and their calls are never
+        interpreted. Looks for that of a large function."""
+        if self._large:
+            return self.prefetch(args)
+        return bool(self._prefetched) and _call_key(args) in self._prefetched
+
+    def prefetch(self, args: tuple[Any, ...]) -> bool:
+        """Loads the executable for such arguments if it is on disk and their calls are never
+        interpreted; True if it has been."""
+        if not self.caches:
+            return False
+        key = _call_key(args)
+        if key in self._executables or key in self._prefetched:
+            return key in self._prefetched
+        entry = self._entry(key, args)
+        executable = entry and entry.load(at_once=True)
+        if executable is not None:
+            self._prefetched[key] = executable
+        return executable is not None
+
+    def _entry(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
+        return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
+
+    def _add(self, key: _CallKey, executable: Any) -> None:
+        """Adds an executable; ``run`` is the fastest way from now on."""
+        with _lock:
+            self._executables[key] = executable
+            loaded = [x for x in self._executables.values() if x is not self._jitted]
+            self._only = None
+            if not loaded:
+                self.run = self._jitted
+            elif len(self._executables) > 1:
+                self.run = self._dispatch
+            else:
+                self.run, self._only = self._only_call(executable, key.settings)
+
+    def _only_call(self, executable: Any, settings: Any) -> tuple[Callable[..., Any], Any]:
+        """Calls of the only executable, as long as JAX's settings are those that it was compiled
+        under."""
 
         def run(*args: Any) -> Any:
             if trace_context() == settings:
@@ -151,28 +229,7 @@ class CachedJit:
                         raise
             return self._dispatch(*args)
 
-        self.run, self._only = run, (executable, settings)
-
-    def _find(self, args: tuple[Any, ...], compile_missing: bool = True) -> Any:
-        """The executable for such arguments: from memory, from disk, or newly compiled and stored
-        (None without ``compile_missing``). The jitted function where it cannot be stored."""
-        key = _call_key(args)
-        executable = self._executables.get(key)
-        if executable is not None:
-            return executable
-        entry = CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
-        if entry is None:
-            executable = self._jitted
-        else:
-            executable = entry.load()
-            if executable is not None:
-                self._on_load()
-            elif compile_missing:
-                executable = entry.compile(self._jitted.lower(*args))
-            else:
-                return None
-        self._executables[key] = executable
-        return executable
+        return run, (executable, settings)
 
 
 class _CallKey(NamedTuple):
@@ -216,20 +273,31 @@ class CachedExecutable:
             return None
         (device,) = devices
         try:
-            text = fingerprint()
+            text, environment = fingerprint(), environment_fingerprint(device)
         except (NotFingerprintableError, ValueError, RecursionError):  # such as empty cells
             return None
         leaves, structure = jax.tree.flatten(args)
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
-        facts = compiled_with, str(structure), shapes, environment_fingerprint(device)
+        facts = compiled_with, str(structure), shapes, environment
         return CachedExecutable(files, f"{digest(repr(facts) + text)}.program", device, args)
 
-    def load(self) -> jax.stages.Compiled | None:
-        """The executable from its file; None if there is none, or it cannot be used."""
+    def exists(self) -> bool:
+        """True if there is a file, whatever is in it."""
+        return self._files.has(self._name)
+
+    def load(self, at_once: bool = False) -> jax.stages.Compiled | None:
+        """The executable from its file; None if there is none, or it cannot be used. With
+        ``at_once`` only one whose calls are never interpreted."""
+        if at_once:
+            facts = self._files.facts(self._name)
+            if facts is None or not facts.get("at_once"):
+                return None
         entry = self._files.read(self._name)
         if entry is None:
             return None
         facts, executable = entry
+        if not executable:  # a mark
+            return None
         try:
             return deserialize_and_load(
                 executable,
@@ -239,24 +307,41 @@ class CachedExecutable:
                 [self._device],
             )
         except Exception:  # a file with any defect counts as missing
+            self._files.drop(self._name)
             return None
 
-    def compile(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
-        """Compiles, and writes the file if the executable may be loaded elsewhere."""
-        if "custom_call" in lowered.as_text():
-            return lowered.compile()
+    def compile(self, lowered: jax.stages.Lowered, at_once: bool) -> jax.stages.Compiled | None:
+        """Compiles, and has the file written in the background. Returns the executable, or None
+        where the jitted function that was lowered has it."""
+        if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
+            self._submit(lowered.compile(), lowered, at_once)
+            return None
         _listen_to_jax_cache()
         hits = _jax_cache.hits
         executable = self._compile_afresh(lowered)
-        if _jax_cache.hits != hits:
-            # It came from JAX's cache though the file was gone: an empty file marks it, so that
-            # JAX's cache is not asked next time.
+        if _jax_cache.hits == hits:
+            self._submit(executable, lowered, at_once)
+        else:
+            # It came from JAX's cache though the file was gone: a file without an executable marks
+            # it, so that JAX's cache is not asked next time.
             self._files.write(self._name, {}, b"")
-            return executable
+        return executable
+
+    def _submit(
+        self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered, at_once: bool
+    ) -> None:
+        submit_after(lambda: self._store(executable, lowered, at_once))
+
+    def _store(
+        self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered, at_once: bool
+    ) -> None:
+        """Writes the file if the executable may be loaded elsewhere."""
+        if "custom_call" in lowered.as_text():
+            return
         try:
             tree = executable.out_tree
             results = jax.tree.unflatten(tree, range(tree.num_leaves))
-            facts = {"results": _pack(results, _subtrees(self._arguments))}
+            facts = {"results": _pack(results, _subtrees(self._arguments)), "at_once": at_once}
             contents, _, _ = serialize(executable)
         except (
             NotFingerprintableError,
@@ -264,9 +349,8 @@ class CachedExecutable:
             NotImplementedError,
             jax.errors.JaxRuntimeError,
         ):
-            return executable
+            return
         self._files.write(self._name, facts, contents)
-        return executable
 
     def _compile_afresh(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
         """Compiles under a key that JAX's own cache does not have: an executable that came from

@@ -9,8 +9,9 @@ import dataclasses
 import hashlib
 import os
 import platform
+import time
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,8 @@ from ...errors import NotFingerprintableError
 from ...lowering import LoweredBody
 from ...ops import OpDef, Params
 from ...ops.schema.operator_registry import all_ops
+from .._background_tasks import submit_after
+from .switch import active_disk_cache, remembered
 
 # -- values --------------------------------------------------------------------------------------
 
@@ -152,6 +155,8 @@ _IRRELEVANT = (
 )  # fmt: skip
 #: Prefixes of the environment variables that XLA reads.
 _VARIABLES = ("XLA_", "TF_XLA_", "LIBTPU_")
+#: The time at which this module was imported, in nanoseconds since 1970.
+_IMPORTED = time.time_ns()
 #: The lines of /proc/cpuinfo that describe the kind of processor.
 _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
@@ -189,25 +194,65 @@ def trace_context() -> tuple[Any, ...]:
 
 @lru_cache(maxsize=1)
 def process_fingerprint() -> tuple[Any, ...]:
-    """The facts that do not change while the process runs. Reading our own files takes 8 ms."""
+    """The facts that do not change while the process runs."""
     variables = sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
     return _package_hash(), versions, _processor(), _cores(), variables
 
 
+@lru_cache(maxsize=1)
+def read_process_facts() -> None:
+    """Has :func:`process_fingerprint` read in the background what takes milliseconds."""
+    submit_after(process_fingerprint)
+
+
 def _package_hash() -> str:
-    """The hash of this package's modules."""
-    package = Path(__file__).parents[2]
-    code_hash = hashlib.blake2b(digest_size=16)
-    for folder, folders, names in os.walk(package):
-        folders.sort()
-        for name in sorted(names):
-            if name.endswith(".py"):
-                with open(os.path.join(folder, name), "rb") as file:
-                    code = file.read()
-                code_hash.update(f"{name} {len(code)}\n".encode())
-                code_hash.update(code)
-    return code_hash.hexdigest()
+    """The hash of this package's modules.
+
+    Reading them takes 10 ms, so that it is remembered for files of these names, sizes, numbers and
+    times; the time of a file's last change of any kind, which no tool can set, is one of them.
+    """
+    package = os.fspath(Path(__file__).parents[2])
+    modules = sorted(_modules(package))
+    if max(changed for *_, changed in modules) > _IMPORTED:
+        raise NotFingerprintableError("modules that were changed since they were imported")
+
+    def read() -> str:
+        code_hash = hashlib.blake2b(digest_size=16)
+        for name, *_ in modules:
+            with open(os.path.join(package, name), "rb") as file:
+                code = file.read()
+            code_hash.update(f"{name} {len(code)}\n".encode())
+            code_hash.update(code)
+        return code_hash.hexdigest()
+
+    return remembered(("hash of modules", package, modules), read)
+
+
+def _modules(package: str) -> Iterator[tuple[Any, ...]]:
+    """The names of the package's files, relative to it, with what tells a changed file."""
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        with os.scandir(os.path.join(package, folder)) as entries:
+            for entry in entries:
+                name = os.path.join(folder, entry.name)
+                if name.endswith(".py"):
+                    s = entry.stat()
+                    yield name, s.st_size, s.st_ino, s.st_mtime_ns, s.st_ctime_ns
+                elif entry.is_dir(follow_symlinks=False) and entry.name != "__pycache__":
+                    folders.append(name)
+
+
+def cached_answer(question: Hashable, find: Callable[[], bool]) -> bool:
+    """The answer to a question about this installation; stored while the cache is enabled."""
+    if active_disk_cache() is None:
+        return find()
+    try:
+        facts = process_fingerprint()
+    except NotFingerprintableError:
+        return find()
+    return remembered((question, facts), find)
 
 
 def _processor() -> tuple[str, ...]:
@@ -228,4 +273,5 @@ def _processor() -> tuple[str, ...]:
 def _cores() -> int:
     """The number of cores this process may use, by which loops are cut."""
     allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
+    # Those of the process: a thread that compiles beside calls may have fewer.
+    return len(allowed(os.getpid())) if allowed else os.cpu_count() or 1
