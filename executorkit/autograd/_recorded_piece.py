@@ -143,7 +143,7 @@ class RecordedPiece(Piece):
         dropped first.
         """
         before = self.trace
-        key = tuple([r.kind if r.__class__ is NewLeaf else r for r in references])
+        key = tuple([r if isinstance(r, int) else r.kind for r in references])
         trace = before.after(resolved, train, key, uses)
         if len(self._storages) != before.n_values or len(self._draws) != before.n_draws:
             self._drop_interrupted()
@@ -273,7 +273,7 @@ class RecordedPiece(Piece):
     def _targets(self, plan: TracePlan) -> list[Any]:
         """The arrays that gradients go to: placeholders for values of earlier pieces."""
         entries = [self.leaf_entries[i] for i in plan.leaves]
-        return [e.grad if e.__class__ is Variable else _NOWHERE for e in entries]
+        return [e.grad if isinstance(e, Variable) else _NOWHERE for e in entries]
 
     def _step(
         self,
@@ -309,7 +309,7 @@ class RecordedPiece(Piece):
         return RecordedStep(run, contents, self._draws)
 
     def _first_variable(self) -> Variable | None:
-        return next((e for e in self.leaf_entries if e.__class__ is Variable), None)
+        return next((e for e in self.leaf_entries if isinstance(e, Variable)), None)
 
     def _training(self) -> Training:
         variable = self._first_variable()
@@ -365,10 +365,9 @@ class RecordedPiece(Piece):
         gradients go on to earlier pieces, or where it runs already."""
         heads = tuple(heads)
         reach = reached(self.trace, heads)
-        entries = [self.leaf_entries[i] for i in reach.leaves]
-        if len({*map(id, entries)}) != len(entries):
-            return False
-        if any(e.__class__ is not Variable for e in entries):
+        leaves = [self.leaf_entries[i] for i in reach.leaves]
+        entries = [e for e in leaves if isinstance(e, Variable)]
+        if len({*map(id, entries)}) != len(leaves):
             return False
         if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
             return False

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
@@ -75,7 +76,7 @@ class Run(Runnable[Any]):
         return next_key(self.context)
 
     def key_aval(self) -> Any:
-        return jax.eval_shape(lambda: wrap_key(np.zeros(2, np.uint32)))
+        return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
 
     def filled_like(self, array: Any, number: float) -> jax.Array:
         return filled(number, array.shape, array.dtype, self.context.device)
@@ -85,6 +86,8 @@ class RecordedStep(PendingStep):
     """The pending step of a run."""
 
     __slots__ = ("_started_at",)
+
+    runnable: Run
 
     def __init__(
         self, run: Run, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]

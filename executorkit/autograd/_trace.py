@@ -174,9 +174,9 @@ class CallTrace:
     ) -> CallTrace:
         """The trace with a call that was not recorded here before."""
         p, op = resolved.params, resolved.op if train else in_inference(resolved.op)
-        leaves = [r for r in references if r.__class__ is LeafKind]
+        leaves = [r for r in references if isinstance(r, LeafKind)]
         numbers = iter(range(self.n_values, self.n_values + len(leaves)))
-        inputs = tuple([r if r.__class__ is int else next(numbers) for r in references])
+        inputs = tuple([r if isinstance(r, int) else next(numbers) for r in references])
         new_types = [(leaf.shape, leaf.dtype) for leaf in leaves]
         known, count = self._types, self.n_values
         places = [n if n >= 0 else ~n for n in inputs]

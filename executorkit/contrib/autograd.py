@@ -55,7 +55,7 @@ def grad_and_loss(
     def wrapped(*args: Any) -> tuple[list[NDArray], Any]:
         variables = list(args)
         if argnum is not None:
-            positions = argnum if isinstance(argnum, list) else [argnum]
+            positions = [argnum] if isinstance(argnum, int) else argnum
             variables = [args[i] for i in positions]
         for x in variables:
             if not isinstance(x, NDArray):

@@ -45,7 +45,7 @@ def backward(
     name = op, params.key, positions, "gradient"
     function = derived_function(name, lambda: _gradient(op, params, positions))
     if on_host and key is None and host_plans_allowed():
-        plan = function.host_plans.get(_host_key((key, heads, *values)))
+        plan = function.host_plans.get(_shapes_and_types(*heads, *values))
         if plan is not None:
             return plan.run([np.asarray(x) for x in (*heads, *values)])
     return function(key, heads, *values)
@@ -53,7 +53,11 @@ def backward(
 
 def _host_key(args: tuple[Any, ...]) -> HostKey | None:
     key, heads, *values = args
-    return None if key is not None else tuple([(x.shape, x.dtype) for x in (*heads, *values)])
+    return None if key is not None else _shapes_and_types(*heads, *values)
+
+
+def _shapes_and_types(*arrays: Any) -> HostKey:
+    return tuple([(x.shape, x.dtype) for x in arrays])
 
 
 def _gradient(op: OpDef, params: Params, positions: tuple[int, ...]) -> CompiledFunction:

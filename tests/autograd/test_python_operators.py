@@ -201,7 +201,8 @@ class TestContexts:
             with mx.autograd.record():
                 losses = [(w * w * (i + 1)).sum() for i, w in enumerate(weights)]
             mx.autograd.backward(losses)
-            total = sum(w.grad.as_in_context(mx.cpu(0)) for w in weights)
+            grads = [w.grad.as_in_context(mx.cpu(0)) for w in weights]
+            total = nd.add_n(*grads)
             for w in weights:
                 w -= 0.01 * total.as_in_context(w.context)
         values = [w.asnumpy().tolist() for w in weights]
