@@ -63,14 +63,15 @@ class Interrupter:
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         # Python ignores the exceptions of weak references' callbacks.
-        if self.place is not None or frame.f_code.co_filename == weakref.__file__:
+        code = frame.f_code
+        in_callback = code.co_filename == weakref.__file__ or code.co_name == "_remove"
+        if self.place is not None or in_callback:
             return None
         frame.f_trace_opcodes = self._events == "opcode"
         frame.f_trace_lines = self._events == "line"
         if event == self._events and self._only in frame.f_code.co_filename:
             self._count += 1
             if self._count == self._at:
-                code = frame.f_code
                 self.place = code.co_filename, frame.f_lineno, code.co_name
                 raise self._exception("injected")
         return self._trace

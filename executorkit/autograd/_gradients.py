@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -10,6 +10,7 @@ import jax
 from ..errors import InputTypeError, MXNetError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
+from ..ndarray.pending import resolve_pending
 from ..ndarray.recording import Variable, modes
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
@@ -31,22 +32,23 @@ def backward(
     heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool = True
 ) -> None:
     """Writes the gradients of variables for these heads; see the package's function."""
-    values = checked_heads(heads, head_grads)
+    values, own = checked_heads(heads, head_grads)
     pieces = {id(value.piece): value.piece for value, _ in values}
-    if len(pieces) == 1:
+    if len(pieces) == 1 and not own:
         (piece,) = pieces.values()
         if isinstance(piece, RecordedPiece) and _deferred(piece, values, retain_graph, None):
             return
-    grads, states, used = gradients(values)
+    grads, states, used = gradients(values, own)
 
     def store() -> None:
         for array, contents in states:
             array.assign(contents)
-        written: dict[int, Any] = {}
         for variable, (grad, new) in stored.items():
-            written[id(grad)] = new
-            grad.assign(new)
+            grad.assign(new, shared=variable in own)
             variable.is_fresh = True
+        if not retain_graph:
+            for piece, numbers in used:
+                piece.use_up(numbers)
 
     stored: dict[Variable, tuple[Any, Any]] = {}
     for variable, value in grads.items():
@@ -54,9 +56,6 @@ def backward(
         new = _on(value, target)
         stored[variable] = target, _sum(target.value, new) if variable.request == "add" else new
     complete(store)
-    if not retain_graph:
-        for piece, numbers in used:
-            piece.use_up(numbers)
 
 
 def _on(value: Any, target: Handle) -> Any:
@@ -74,27 +73,29 @@ def _deferred(piece: RecordedPiece, values: Sequence[Head], retain: bool, reques
         return False
     with piece.lock:
         reach = piece.reached(numbers)
-        variables = [piece.leaf_entries[i] for i in reach.leaves]
-        if piece.used and not piece.used.isdisjoint(reach.values):
+        if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
             raise _not_in_graph()
-        if not piece.backward(numbers, [head for _, head in values], retain, requested):
-            return False
-        for variable in variables if requested is None else ():
-            if isinstance(variable, Variable):
-                variable.is_fresh = True
-        if not retain:
-            piece.use_up(numbers)
-        return True
+        variables = [piece.leaf_entries[i] for i in reach.leaves]
+    for variable in variables if requested is None else ():
+        if isinstance(variable, Variable) and variable.request == "add":
+            # Another thread may compute it, and wait for this piece: without the lock.
+            resolve_pending([variable.grad])
+    with piece.lock:
+        if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
+            raise _not_in_graph()
+        return piece.backward(numbers, [head for _, head in values], retain, requested)
 
 
 def checked_heads(
-    heads: Sequence[Handle], head_grads: Sequence[Any], write_leaves: bool = True
-) -> list[Head]:
-    """The values that heads are, with their head gradients.
+    heads: Sequence[Handle], head_grads: Sequence[Any]
+) -> tuple[list[Head], dict[Variable, Any]]:
+    """The values that heads are, with their head gradients; and the head gradients of those that
+    are variables.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
     """
     values: list[Head] = []
+    variables: dict[Variable, Any] = {}
     requires = False
     for head, grad in zip(heads, head_grads, strict=True):
         if not isinstance(head, Handle):
@@ -102,9 +103,12 @@ def checked_heads(
             raise InputTypeError("autograd.backward: heads", problem)
         entry: Any = head.graph_entry
         if entry.__class__ is Variable:
-            if write_leaves:
-                _write_leaf(entry, head, grad)
-            requires = requires or entry.request != "null"
+            if entry.request != "null":
+                value = _head_gradient(head, grad)
+                if value is None:
+                    value = ones(head.shape, head.storage.dtype, head.context)
+                variables[entry] = value
+                requires = True
             continue
         if entry is None or not entry.piece.can_differentiate(entry.number):
             raise _not_in_graph()
@@ -119,20 +123,7 @@ def checked_heads(
             "there are no inputs in computation graph that require gradients.",
             hint="x.attach_grad() before autograd.record()",
         )
-    return values
-
-
-def _write_leaf(variable: Variable, array: Handle, grad: Any) -> None:
-    """The gradient of a variable that is a head itself is its head gradient."""
-    if variable.request == "null":
-        return
-    target: Any = variable.grad
-    head = _head_gradient(array, grad)
-    if head is None:
-        head = ones(array.shape, array.storage.dtype, array.context)
-    new = _sum(target.value, head) if variable.request == "add" else head
-    target.assign(new, shared=True)
-    variable.is_fresh = True
+    return values, variables
 
 
 def _not_in_graph() -> MXNetError:
@@ -164,10 +155,11 @@ def _head_gradient(head: Handle, grad: Any) -> Any:
 
 
 def gradients(
-    values: Sequence[Head],
+    values: Sequence[Head], own: Mapping[Variable, Any]
 ) -> tuple[dict[Variable, Any], list[tuple[NDArray, Any]], list[tuple[Piece, list[int]]]]:
-    """The gradients of all variables for head gradients, the auxiliary states that change, and the
-    values of pieces that were passed. Stores nothing."""
+    """The gradients of all variables for head gradients, with those of variables that are heads
+    themselves; the auxiliary states that change; the values of pieces that were passed. Stores
+    nothing."""
     states: list[tuple[NDArray, Any]] = []
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
@@ -176,11 +168,13 @@ def gradients(
         return computed.leaves
 
     cotangents = [(v, _head_of(v) if head is None else head) for v, head in _closed(values)]
-    sums, passed = _reverse(cotangents, of_piece, _sum)
+    sums, passed = _reverse(cotangents, dict(own), of_piece, _sum)
     return sums, states, passed
 
 
-def recorded_gradients(values: Sequence[Head]) -> dict[Variable, NDArray]:
+def recorded_gradients(
+    values: Sequence[Head], own: Mapping[Variable, Any]
+) -> dict[Variable, NDArray]:
     """:func:`gradients` as recorded values, which can be differentiated again."""
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
@@ -194,10 +188,11 @@ def recorded_gradients(values: Sequence[Head]) -> dict[Variable, NDArray]:
         context = value.piece.context
         head = NDArray.from_jax(_head_of(value) if head is None else head, context)
         cotangents.append((value, head))
+    sums = {v: NDArray.from_jax(head, v.grad.context) for v, head in own.items()}
     before = modes.recording, modes.training
     try:
         modes.set(True, before[1])
-        return _reverse(cotangents, of_piece, add)[0]
+        return _reverse(cotangents, sums, of_piece, add)[0]
     finally:
         modes.set(*before)
 
@@ -220,13 +215,13 @@ def _head_of(value: RecordedValue) -> Any:
 
 def _reverse(
     values: Sequence[tuple[RecordedValue, Any]],
+    sums: dict[Variable, Any],
     of_piece: Callable[[Piece, dict[int, Any]], Sequence[tuple[int, Any]]],
     add_up: Callable[[Any, Any], Any],
 ) -> tuple[dict[Variable, Any], list[tuple[Piece, list[int]]]]:
-    """The sums of gradients by variable, and the values of pieces that were passed, from later
-    pieces to earlier ones."""
+    """The sums of gradients by variable, with those in ``sums``, and the values of pieces that were
+    passed, from later pieces to earlier ones."""
     waiting: dict[Piece, dict[int, Any]] = {}
-    sums: dict[Variable, Any] = {}
     passed: list[tuple[Piece, list[int]]] = []
 
     def add(to: dict[Any, Any], key: Any, value: Any) -> None:
@@ -263,14 +258,14 @@ def grad(
 ) -> list[Any]:
     """See the package's function."""
     requested = [_wanted(i, x) for i, x in enumerate(variables, 1)]
-    values = checked_heads(heads, head_grads, write_leaves=False)
+    values, own = checked_heads(heads, head_grads)
     if create_graph:
-        sums = recorded_gradients(values)
+        sums = recorded_gradients(values, own)
         _check_reached(requested, sums)
         return [sums[variable] for variable in requested]
     pieces = {id(value.piece): value.piece for value, _ in values}
     targets = {v: _empty_like(x) for v, x in zip(requested, variables, strict=True)}
-    if len(pieces) == 1 and not retain_graph:
+    if len(pieces) == 1 and not retain_graph and not own:
         (piece,) = pieces.values()
         if isinstance(piece, RecordedPiece):
             numbers = tuple([v.number for v, _ in values])
@@ -280,19 +275,19 @@ def grad(
                 _check_reached(requested, entries)
                 if _deferred(piece, values, retain_graph, targets):
                     return [targets[variable] for variable in requested]
-    sums, states, used = gradients(values)
+    sums, states, used = gradients(values, own)
     _check_reached(requested, sums)
 
     def store() -> None:
         for array, contents in states:
             array.assign(contents)
         for variable, target in targets.items():
-            target.assign(_on(sums[variable], target))
+            target.assign(_on(sums[variable], target), shared=True)
+        if not retain_graph:
+            for piece, numbers in used:
+                piece.use_up(numbers)
 
     complete(store)
-    if not retain_graph:
-        for piece, numbers in used:
-            piece.use_up(numbers)
     return [targets[variable] for variable in requested]
 
 

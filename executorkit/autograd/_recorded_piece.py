@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,6 +18,7 @@ from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
 from ..ndarray.recording import Variable, recorder
 from ..ndarray.resolved_calls import ResolvedCall
+from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ..program import Training
@@ -31,6 +32,22 @@ from ._trace import ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, le
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
+_NOTHING: Mapping[int, Any] = {}
+#: Stands for the number, the version and the entry of an array that was not read.
+_UNREAD = 0, -1, None
+
+
+class _Deferral(NamedTuple):
+    """A step whose gradients are to be deferred.
+
+    plan
+        its plan.
+    step
+        returns it, and ends recording where that is still to be done; may be called again.
+    """
+
+    plan: TracePlan
+    step: Callable[[], RecordedStep]
 
 
 class NewLeaf:
@@ -53,6 +70,10 @@ class RecordedPiece(Piece):
 
     It is what its values wait for: called when one of them is read, it closes, and one program
     computes all that have arrays. ``backward`` closes it too.
+
+    An exception, a KeyboardInterrupt say, may come anywhere. Programs are chosen, and those that
+    have to be are run, before anything is changed; what then changes can be done twice, and is done
+    to its end (:func:`complete`).
     """
 
     __slots__ = (
@@ -62,6 +83,7 @@ class RecordedPiece(Piece):
         "_leaf_values",
         "_storages",
         "context",
+        "n_scopes",
         "step",
         "trace",
     )  # fmt: skip
@@ -69,6 +91,8 @@ class RecordedPiece(Piece):
     def __init__(self, context: Context, lock: threading.RLock) -> None:
         super().__init__(context, lock)
         self.trace = empty_trace()
+        #: The number of scopes that were entered while it was open.
+        self.n_scopes = 0
         self.step: RecordedStep | CallRun | None = None
         self._draws: list[np.ndarray] = []
         self._leaf_arrays: list[Any] = []
@@ -90,9 +114,10 @@ class RecordedPiece(Piece):
             intact = base_version is None or storage.version == base_version
             if entry.storage.producer is self and intact:
                 return entry.number
-        known = self._known.get(id(array))
-        if known is not None and known[1] == storage.version and known[2] is entry:
-            return known[0]
+        number, version, of = self._known.get(id(array), _UNREAD)
+        # Of an interrupted call there may be larger numbers.
+        if version == storage.version and of is entry and number < self.trace.n_values:
+            return number
         if entry.__class__ is not Variable and storage.producer is self and array.covers_storage:
             return ~self._number_of(storage)
         for i, leaf in enumerate(new):
@@ -145,7 +170,7 @@ class RecordedPiece(Piece):
         before = self.trace
         key = tuple([r if isinstance(r, int) else r.kind for r in references])
         trace = before.after(resolved, train, key, uses)
-        if len(self._storages) != before.n_values or len(self._draws) != before.n_draws:
+        if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
         for leaf in new:
@@ -163,17 +188,18 @@ class RecordedPiece(Piece):
         for i, leaf in enumerate(new):
             self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array.graph_entry
         self.trace = trace
-        for storage in targets:
-            storage.defer(self)
+        if targets:
+            complete(lambda: [storage.defer(self) for storage in targets])
         return outputs
 
     def _drop_interrupted(self) -> None:
         trace = self.trace
-        del self._storages[trace.n_values :], self._draws[trace.n_draws :]
-        for leaves in (self._leaf_arrays, self._leaf_values, self.leaf_entries):
-            del leaves[trace.n_leaves :]
         known = self._known.items()
         self._known = {i: fact for i, fact in known if fact[0] < trace.n_values}
+        del self._draws[trace.n_draws :]
+        for leaves in (self._leaf_arrays, self._leaf_values, self.leaf_entries):
+            del leaves[trace.n_leaves :]
+        del self._storages[trace.n_values :]  # the last: it is what tells that some are left
 
     @property
     def has_living_values(self) -> bool:
@@ -230,17 +256,22 @@ class RecordedPiece(Piece):
         if self.status is not Status.RECORDING:
             return
         alive = self._alive()
-        outputs = tuple(dict.fromkeys((*alive, *heads)))
-        if not outputs:
+        numbers = tuple(dict.fromkeys((*alive, *heads)))
+        if not numbers:
             self._end()
             return
-        plan = reading_plan(self.trace, outputs)
+        plan = reading_plan(self.trace, numbers)
         note_run(cut, "forward", self.trace, plan)
-        self.step = self._step(plan, self._output_storages(plan, alive), self._targets(plan))
-        self._note_versions(self.step)
-        self.status = Status.CLOSED
-        unregister_pending_owner(self)
-        self._let_go()
+        outputs = self._output_storages(plan, alive)
+
+        def defer() -> None:
+            if self.status is Status.RECORDING:
+                self.step = self._step(plan, outputs, self._targets(plan))
+                for number, storage in zip(plan.outputs, outputs, strict=True):
+                    self.versions[number] = storage.version + 1  # once it is computed
+            self._let_go(Status.CLOSED)
+
+        complete(defer)
 
     def _runs_call_by_call(self) -> bool:
         """True if the trace is not worth a program; to be asked once."""
@@ -258,13 +289,20 @@ class RecordedPiece(Piece):
         run = CallRun(self.trace, self.context, self._leaf_values, self._draws)
         note_run(cut, "call by call", self.trace, None)
         values = {number: run.array(number) for number in alive}
-        self.step = run
-        self.status = Status.CLOSED
-        for number, storage in alive.items():
-            storage.set_result(self, values[number])
-            self.versions[number] = storage.version
-        unregister_pending_owner(self)
-        self._let_go()
+
+        def store() -> None:
+            self._store_values(alive, values)
+            self.step = run
+            self._let_go(Status.CLOSED)
+
+        complete(store)
+
+    def _store_values(self, alive: Mapping[int, Storage], values: Mapping[int, Any]) -> None:
+        """Stores computed values in the storages that wait for them."""
+        for number, value in values.items():
+            if number in alive:
+                alive[number].set_result(self, value)
+                self.versions[number] = alive[number].version
 
     def _output_storages(self, plan: TracePlan, alive: Mapping[int, Storage]) -> list[Storage]:
         """A storage for each of a program's outputs: new ones for those that nobody waits for."""
@@ -280,15 +318,10 @@ class RecordedPiece(Piece):
         plan: TracePlan,
         outputs: list[Storage],
         targets: list[Any],
-        first: RecordedStep | None = None,
+        computed: Mapping[int, Any] = _NOTHING,
         accumulates: bool = True,
     ) -> RecordedStep:
         values, arrays = self._leaf_values, self._leaf_arrays
-        computed: dict[int, Any] = {}
-        if first is not None:
-            computed = dict(
-                zip(first.plan.outputs, [o.value for o in first.runnable.outputs], strict=True)
-            )
 
         def read(sources: Sequence[int], leaves: list[Any], others: Any) -> tuple[Any, ...]:
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
@@ -315,21 +348,17 @@ class RecordedPiece(Piece):
         variable = self._first_variable()
         return Training() if variable is None else variable.training
 
-    def _note_versions(self, step: RecordedStep) -> None:
-        """Notes the versions that the storages of values will have once they are computed."""
-        for number, storage in zip(step.plan.outputs, step.runnable.outputs, strict=True):
-            self.versions[number] = storage.version + 1
-
-    def _let_go(self) -> None:
-        """Lets go of what only recording needs, and of the leaves' contents: the step has them."""
+    def _let_go(self, status: Status) -> None:
+        """Ends recording: lets go of what only that needs, and of the leaves' contents, which the
+        step has."""
+        self.status = status
+        unregister_pending_owner(self)
         self._known = {}
         self._leaf_values = []
         self._storages = []
 
     def _end(self) -> None:
-        self.status = Status.USED_UP
-        unregister_pending_owner(self)
-        self._let_go()
+        self._let_go(Status.USED_UP)
         self._leaf_arrays = []
         self.leaf_entries = []
         self.step = None
@@ -364,74 +393,99 @@ class RecordedPiece(Piece):
         arrays or to those of ``requested``; False, with nothing changed, if that cannot be: where
         gradients go on to earlier pieces, or where it runs already."""
         heads = tuple(heads)
-        reach = reached(self.trace, heads)
-        leaves = [self.leaf_entries[i] for i in reach.leaves]
+        leaves = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
         entries = [e for e in leaves if isinstance(e, Variable)]
         if len({*map(id, entries)}) != len(leaves):
             return False
-        if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
+        deferral = self._deferral(heads, entries, retain, requested)
+        if deferral is None:
             return False
-        chosen = reach.leaves
-        if requested is not None:
-            pairs = zip(reach.leaves, entries, strict=True)
-            chosen = tuple([i for i, e in pairs if e in requested])
-        if self.status is Status.RECORDING and self._runs_call_by_call():
-            self._run_calls(self._alive(), "backward")
-            return False
-        if not retain and self.status is Status.RECORDING:
-            step = self._close_for_backward(heads, chosen, requested)
-        else:
-            if requested is not None:
-                return False
-            self._close_whole("backward", heads)
-            step = self.step
-            if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
-                return False
-        if any(n not in step.plan.outputs for n in heads):
+        plan, close = deferral
+        if any(n not in plan.outputs for n in heads):
             return False
         cotangents = dict(zip(heads, head_grads, strict=True))
-        types = [self.trace.type_of(n) for n in step.plan.outputs]
-        pairs = zip(step.plan.outputs, types, strict=True)
-        step.backward(
-            [self._head(cotangents[n], *t) if n in cotangents else None for n, t in pairs]
-        )
+        pairs = [(n, self.trace.type_of(n)) for n in plan.outputs]
+        grads = [self._head(cotangents[n], *t) if n in cotangents else None for n, t in pairs]
+
+        def defer() -> None:
+            step = close()
+            if step.heads is not grads:
+                step.backward(grads)
+            for entry in entries if requested is None else ():
+                entry.is_fresh = True
+            if not retain:
+                self.use_up(heads)
+
+        complete(defer)
         return True
 
     def _head(self, head_grad: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """A head gradient: ones where none is given."""
         return ones(shape, dtype, self.context) if head_grad is None else head_grad
 
-    def _close_for_backward(
+    def _deferral(
+        self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
+    ) -> _Deferral | None:
+        """The step that gradients for the variables ``entries`` can be deferred to, if there is
+        one."""
+        if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
+            return None
+        if self.status is Status.RECORDING and self._runs_call_by_call():
+            self._run_calls(self._alive(), "backward")
+            return None
+        pairs = zip(reached(self.trace, heads).leaves, entries, strict=True)
+        chosen = tuple([i for i, e in pairs if requested is None or e in requested])
+        if not retain and self.status is Status.RECORDING:
+            return self._closing_deferral(heads, chosen, requested)
+        if requested is not None:
+            return None
+        self._close_whole("backward", heads)
+        step = self.step
+        if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
+            return None
+        return _Deferral(step.plan, lambda: step)
+
+    def _closing_deferral(
         self, heads: tuple[int, ...], chosen: tuple[int, ...], requested: Any
-    ) -> RecordedStep:
-        """Ends recording: what the gradients of ``heads`` flow through is used up after them."""
+    ) -> _Deferral | None:
+        """Ends recording, when its function is called: what the gradients of ``heads`` flow through
+        is used up after them. What is not is computed here, where that can be told apart."""
         alive = self._alive()
         plan = backward_plan(self.trace, tuple(alive), heads, chosen)
+        if plan is None:
+            return None
         first: RecordedStep | None = None
+        computed: Mapping[int, Any] = _NOTHING
         if isinstance(plan, Split):
             first_plan, plan = plan
-            outputs = self._output_storages(first_plan, alive)
+            outputs = [Storage(*self.trace.type_of(n)) for n in first_plan.outputs]
             first = self._step(first_plan, outputs, self._targets(first_plan))
-            self._note_versions(first)
+            values = [output.value for output in outputs]
+            computed = dict(zip(first_plan.outputs, values, strict=True))
             note_run("backward", "forward", self.trace, first_plan)
         note_run("backward", "forward and backward", self.trace, plan)
         targets = self._targets(plan)
         if requested is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]
             targets = [requested[e] for e in entries if isinstance(e, Variable)]
-        step = self._step(
-            plan, self._output_storages(plan, alive), targets, first, requested is None
-        )
-        if first is None:
-            self._end()
-        else:
-            self.step = first
-            self.used.update(reached(self.trace, heads).values)
-            self.used.update(step.plan.outputs)
-            self.status = Status.CLOSED
-            unregister_pending_owner(self)
-            self._let_go()
-        return step
+        outputs = self._output_storages(plan, alive)
+        used = reached(self.trace, heads).values.union(plan.outputs)
+        step: RecordedStep | None = None
+
+        def close() -> RecordedStep:
+            nonlocal step
+            if step is None:
+                step = self._step(plan, outputs, targets, computed, requested is None)
+            if first is None:
+                self._end()
+            else:
+                self._store_values(alive, computed)
+                self.step = first
+                self.used.update(used)
+                self._let_go(Status.CLOSED)
+            return step
+
+        return _Deferral(plan, close)
 
     def use_up(self, heads: Sequence[int]) -> None:
         if self.status is Status.USED_UP or self.step is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,12 +15,38 @@ from ..context import Context
 from ..executor import Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
+from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key, wrap_key
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..program import Training
 from ._piece import Piece, RecordedValue
 from ._trace_plan import TracePlan
+
+
+class _Output:
+    """A storage that waits for a program's output, as long as anybody else holds it: a pending step
+    and its outputs are no circle, so that those that are never read are freed.
+
+    storage
+        returns the storage; None once it is freed.
+    """
+
+    __slots__ = ("storage",)
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = weakref.ref(storage)
+
+    def defer(self, producer: Producer) -> None:
+        """Lets the storage wait for a step."""
+        storage = self.storage()
+        if storage is not None:
+            storage.defer(producer)
+
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
+        """Stores contents, if the storage waits for them."""
+        storage = self.storage()
+        return storage is not None and storage.set_result(producer, value)
 
 
 class Run(Runnable[Any]):
@@ -51,7 +78,8 @@ class Run(Runnable[Any]):
         self.graph = program.graph
         self.output_names = ()
         self.arg_arrays, self.aux_arrays = list(arrays[0]), list(arrays[1])
-        self.outputs = list(outputs)
+        waiting: Any = tuple([_Output(storage) for storage in outputs])
+        self.outputs = list(waiting)
         self.gradient_targets = list(targets)
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self.duplicate_targets = frozenset()
@@ -64,13 +92,14 @@ class Run(Runnable[Any]):
         self.lock = lock
         states = tuple([buffer_of(a) for a in self.aux_arrays])
         grads = tuple([buffer_of(t) for t in targets])
-        self.buffers = Buffers((), states, grads, tuple(outputs))
+        self.buffers = Buffers((), states, grads, waiting)
         self._constants = {}
 
     @property
     def deferred_arrays(self) -> tuple[Sequence[Any], ...]:
         variables = [a for a in self.arg_arrays if a is not None]
-        return self.gradient_targets, self.outputs, self.aux_arrays, variables
+        outputs = [s for output in self.outputs if (s := output.storage()) is not None]
+        return self.gradient_targets, outputs, self.aux_arrays, variables
 
     def next_key(self) -> Any:
         return next_key(self.context)

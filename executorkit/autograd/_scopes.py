@@ -22,7 +22,7 @@ def set_recording(is_recording: bool) -> bool:
     """Begins or ends recording in this thread; returns whether it was recording."""
     before = modes.recording
     if is_recording and not before:
-        tape.forget_dead()
+        tape.begin()
     modes.set(bool(is_recording), modes.training)
     return before
 
@@ -46,7 +46,7 @@ class _Scope:
     def __enter__(self) -> None:
         recording, training = modes.recording, modes.training
         if self._recording and not recording:
-            tape.forget_dead()
+            tape.begin()
         self._before.append((recording, training))
         try:
             modes.set(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +31,9 @@ from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
 from ._trace import MAX_CALLS, NumberUses, with_number_inputs
 
+#: Maximum number of scopes in which calls are added to a piece.
+_MAX_SCOPES = 4
+
 
 class _Tape(threading.local):
     """The pieces of a thread that calls are added to, by context."""
@@ -45,11 +49,17 @@ class _Tape(threading.local):
             piece = self.pieces[context] = RecordedPiece(context, self.lock)
         return piece
 
-    def forget_dead(self) -> None:
-        """Begins anew where no array waits for what was recorded."""
+    def begin(self) -> None:
+        """Begins to record: anew where no array waits for what was recorded, and where the same
+        piece was open in several scopes before, as in a loop that only looks at results."""
         for context, piece in list(self.pieces.items()):
             if piece.status is not Status.RECORDING or not piece.has_living_values:
                 del self.pieces[context]
+                continue
+            piece.n_scopes += 1
+            if piece.n_scopes > _MAX_SCOPES:
+                with piece.lock:
+                    piece.close("it was open in several scopes")
 
 
 tape = _Tape()
@@ -187,14 +197,16 @@ def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> No
     for name, number in resolved.constant_inputs.items():
         array = arrays[names.index(name)]
         entry: Any = array.graph_entry
-        known = _constants.get(id(array.storage))
-        if known is None or array.storage.current is not known:
-            value = filled(number, array.shape, array.storage.dtype, array.context.device)
-            if entry.__class__ is not RecordedValue:
-                array.assign(value, shared=True)
+        known = _constants.get(array.storage)
+        if known is None or known.shape != array.shape:
+            known = filled(number, array.shape, array.storage.dtype, array.context.device)
+            _constants[array.storage] = known
+        if array.storage.current is not known and entry.__class__ is not RecordedValue:
+            array.assign(known, shared=True)
 
 
-_constants: dict[int, Any] = {}
+#: The constants that inputs were overwritten with: a step makes no new ones.
+_constants: WeakKeyDictionary[Storage, Any] = WeakKeyDictionary()
 
 
 def _compute_at_once(

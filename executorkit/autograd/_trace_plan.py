@@ -15,6 +15,7 @@ from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 #: Maximum number of plans of a trace.
 _MAX_PLANS = 64
+_UNKNOWN: Any = object()
 
 
 class TracePlan(NamedTuple):
@@ -166,19 +167,22 @@ def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
 
 def backward_plan(
     trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
-) -> TracePlan | Split:
+) -> TracePlan | Split | None:
     """The plan of a backward from ``heads`` that uses the trace up, where ``alive`` values have
-    arrays. ``leaves`` are those whose gradients are requested; None for all that are reached."""
+    arrays. ``leaves`` are those whose gradients are requested; None for all that are reached.
+
+    None where what stays differentiable was computed from values that are used up.
+    """
     key = "backward", alive, heads, leaves
-    plan = trace.plans.get(key)
-    if plan is None:
+    plan = trace.plans.get(key, _UNKNOWN)
+    if plan is _UNKNOWN:
         plan = memoize(trace.plans, key, _backward_plan(*key[1:], trace), _MAX_PLANS)
     return plan
 
 
 def _backward_plan(
     alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: CallTrace
-) -> TracePlan | Split:
+) -> TracePlan | Split | None:
     used = reached(trace, heads)
     stays_open = [
         n
@@ -194,6 +198,8 @@ def _backward_plan(
     first = _ancestors(trace, stays_open)
     others = [call for call in trace.calls if call not in first]
     computed = {n for call in first for n in call.outputs}
+    if not used.values.isdisjoint(computed):
+        return None
     read = {n if n >= 0 else ~n for call in others for n in call.inputs}
     first_outputs = [n for n in outputs if n in computed]
     first_outputs += sorted((computed & read).difference(first_outputs))

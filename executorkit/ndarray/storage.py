@@ -241,7 +241,9 @@ class Storage:
             else:
                 self._merge()
                 buffer = self.current if self.current is not None else self._base
-        assert buffer is not None
+        if buffer is None:  # another thread has deferred them meanwhile
+            assert self.producer is not None or self._overlays
+            return self.read(start, shape)
         if buffer.size == size:
             return reshaped(buffer, shape)
         if next(iter(buffer.devices())).platform == "cpu":
