@@ -1,11 +1,14 @@
 """Shapes, graphs and processes that are new, and small calls of known ones, beside MXNet's.
 
 python -m benchmarks.bench_cold [--only TEXT] [--repeats N] [--save FILE]
+python -m benchmarks.bench_cold --curves [--only TEXT] [--repeats N]
 
 Each line is measured in fresh processes, libraries already imported: ours without a cache, ours
 again with the programs that an earlier process left in ``EXECUTORKIT_CACHE_DIR``, and MXNet's where
 ``EXECUTORKIT_ORACLE_PYTHON`` names a Python that has it. Processes alternate; a line shows their
-minima. A ratio is MXNet / ours: above 1, executorkit is faster.
+minima. A ratio is MXNet / ours: above 1, executorkit is faster. ``--curves`` shows the seconds
+until the first, tenth and thirtieth result instead, and those of a call when nothing is compiled in
+the background any more.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from typing import Any
 
 from executorkit.display import text_table
 
+from ._first_thirty import CURVES
 from ._known_shapes import KNOWN_WORKS
 from ._measure import ORACLE
 from ._new_shapes import NEW_WORKS
@@ -61,13 +65,24 @@ def first_call(title: str, python: str, package: str, env: Mapping[str, str]) ->
 def work(title: str, repetitions: int, python: str, package: str, env: Mapping[str, str]) -> float:
     """Seconds of a work of ``_new_shapes`` or ``_known_shapes``, or of a script."""
     command = [python, "-m", "benchmarks._cold_work", package, title, str(repetitions)]
+    return float(_output(title, command, env).split()[-1])
+
+
+def curve(title: str, python: str, package: str, env: Mapping[str, str]) -> dict[str, float]:
+    """Seconds until some results of a work of ``_first_thirty``, and of a later call."""
+    command = [python, "-m", "benchmarks._first_thirty", package, title]
+    return json.loads(_output(title, command, env).splitlines()[-1])
+
+
+def _output(title: str, command: list[str], env: Mapping[str, str]) -> str:
+    """What a fresh process prints."""
     done = subprocess.run(
         command, cwd=Path(__file__).parents[1], env={**os.environ, **env}, text=True,
         capture_output=True, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise RuntimeError(f"{title}: {python} failed\n{done.stderr[-2000:]}")
-    return float(done.stdout.split()[-1])
+        raise RuntimeError(f"{title}: {command[0]} failed\n{done.stderr[-2000:]}")
+    return done.stdout
 
 
 def measures(repetitions: int) -> dict[str, Measure]:
@@ -94,6 +109,34 @@ def measure(title: str, call: Measure, repeats: int, mxnet: str | None) -> Row:
             if mxnet:
                 run("mxnet", mxnet, "mxnet", MXNET_ENVIRONMENT.get(title, {}))
     return {"work": title, **{column: min(values) for column, values in times.items()}}
+
+
+def curves(only: str, repeats: int, mxnet: str | None) -> list[list[str]]:
+    """The table of :func:`curve`: times are minima, ratios those of cold starts and of second ones,
+    which find the programs of an earlier process."""
+    ours = sys.executable, "executorkit"
+    cells = []
+    for title in (t for t in CURVES if only in t):
+        rows: dict[str, list[dict[str, float]]] = {"cold": [], "second": [], "mxnet": []}
+        with tempfile.TemporaryDirectory() as directory:
+            curve(title, *ours, {CACHE: directory})
+            for _ in range(repeats):
+                rows["cold"].append(curve(title, *ours, {CACHE: ""}))
+                rows["second"].append(curve(title, *ours, {CACHE: directory}))
+                if mxnet:
+                    rows["mxnet"].append(curve(title, mxnet, "mxnet", {}))
+        for result in rows["cold"][0]:
+            cold, second, theirs = (
+                min([row[result] for row in rows[column]], default=None) for column in rows
+            )
+            assert cold is not None
+            assert second is not None
+            cells.append(
+                [title, result, *map(_duration, (cold, second, theirs)), _ratio(theirs, cold),
+                 _ratio(theirs, second)]
+            )  # fmt: skip
+            print(cells[-1], file=sys.stderr, flush=True)
+    return cells
 
 
 def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
@@ -137,7 +180,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="number of processes of each")
     parser.add_argument("--repetitions", type=int, default=20, help="new shapes per process")
     parser.add_argument("--save", type=Path, help="JSON file for the results, kept line by line")
+    parser.add_argument("--curves", action="store_true", help="the first thirty calls")
     options = parser.parse_args()
+    if options.curves:
+        header = [
+            "until the result", "number", "cold", "second start", "MXNet", "MXNet / cold",
+            "MXNet / second",
+        ]  # fmt: skip
+        cells = curves(options.only, options.repeats, os.environ.get(ORACLE))
+        print(text_table(header, cells, right={1, 2, 3, 4, 5, 6}))
+        return
     rows: list[Row] = []
     if options.save and options.save.exists():
         rows = json.loads(options.save.read_text())

@@ -11,6 +11,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.program import submit
+from executorkit.program._background_tasks import wait_until_idle
 from executorkit.program._compiler_threads import CompilerThreads, compiler_threads
 
 
@@ -94,3 +95,17 @@ def test_programs_compiled_beside_calls_leave_all_cores(fresh_programs, monkeypa
         result = executor.forward(is_train=False, data=mx.nd.ones((2, 5)))[0]
     np.testing.assert_array_equal(result.asnumpy(), np.full((2, 3), 5))
     assert compiler_threads.cores == {}
+
+
+def test_waiting_ends_when_nothing_is_compiled_any_more():
+    gate, ended = threading.Event(), []
+
+    def work() -> None:
+        gate.wait(60)
+        ended.append(None)
+
+    for beside_calls in (False, True, True):
+        submit(work, beside_calls)
+    gate.set()
+    wait_until_idle()
+    assert len(ended) == 3
