@@ -110,7 +110,7 @@ def _sweep(mx: Any, batch: int) -> tuple[float, Callable[[], object]]:
 def _wait_for_compiler(mx: Any) -> None:
     """Waits until nothing is compiled in the background any more."""
     if mx.__name__ == "executorkit":
-        importlib.import_module("executorkit.program._background_tasks").wait_until_idle()
+        importlib.import_module("executorkit.program._background_tasks").join_workers()
 
 
 def main(package: str, title: str) -> None:

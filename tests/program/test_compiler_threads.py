@@ -11,7 +11,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.program import submit
-from executorkit.program._background_tasks import wait_until_idle
+from executorkit.program._background_tasks import join_workers
 from executorkit.program._compiler_threads import CompilerThreads, compiler_threads
 
 
@@ -107,5 +107,5 @@ def test_waiting_ends_when_nothing_is_compiled_any_more():
     for beside_calls in (False, True, True):
         submit(work, beside_calls)
     gate.set()
-    wait_until_idle()
+    join_workers()
     assert len(ended) == 3
