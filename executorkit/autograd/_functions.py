@@ -69,6 +69,22 @@ def grad(
         (MXNet serves a few dozen operators; here there is no limit.)
 
     Returns a list, also for one variable. MXNetError for one that heads do not depend on.
+
+    The contents are JAX arrays, which an optax transformation takes:
+
+    >>> import executorkit as mx, optax
+    >>> w = mx.nd.array([1.0, 2.0])
+    >>> w.attach_grad()
+    >>> transformation = optax.sgd(0.25, momentum=0.5)
+    >>> state = transformation.init([w.jax])
+    >>> for _ in range(2):
+    ...     with mx.autograd.record():
+    ...         loss = (w * w).sum()
+    ...     grads = [g.jax for g in mx.autograd.grad(loss, [w])]
+    ...     updates, state = transformation.update(grads, state, [w.jax])
+    ...     w[:] = w.jax + updates[0]
+    >>> w.asnumpy().tolist()
+    [0.0, 0.0]
     """
     heads, variables = _listed(heads), _listed(variables)
     grads = [None] * len(heads) if head_grads is None else _listed(head_grads)

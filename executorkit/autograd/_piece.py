@@ -35,19 +35,34 @@ class RecordedValue:
         the piece that the call belongs to, and the number of the value in it.
     storage
         the contents as they were recorded.
-    base_version
-        of a view of elements that are not recorded themselves, the version of its storage then.
+    base
+        of a view the recorded value whose elements it shows, or else the version of their storage.
     """
 
-    __slots__ = ("base_version", "number", "piece", "storage")
+    __slots__ = ("base", "number", "piece", "storage")
 
     def __init__(
-        self, piece: Piece, number: int, storage: Storage, base_version: int | None = None
+        self, piece: Piece, number: int, storage: Storage, base: RecordedValue | int | None = None
     ) -> None:
         self.piece = piece
         self.number = number
         self.storage = storage
-        self.base_version = base_version
+        self.base = base
+
+    def is_shown_by(self, storage: Storage) -> bool:
+        """True unless the elements that an array with this entry shows were written to since.
+
+        Those of a recorded value are written once more, when they are computed.
+        """
+        base = self.base
+        if base is None:
+            return True
+        if isinstance(base, int):
+            return storage.version == base
+        if storage.producer is base.piece:
+            return True
+        computes = storage.producer is not None
+        return storage.version + computes == base.piece.versions.get(base.number)
 
 
 #: A leaf: a variable, a value of an earlier piece, or a constant.

@@ -17,7 +17,7 @@ from ..ndarray.pending import register_pending_owner, unregister_pending_owner
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
 from ..ndarray.recording import Variable, recorder
-from ..ndarray.resolved_calls import ResolvedCall
+from ..ndarray.resolved_calls import ResolvedCall, check_targets
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
@@ -109,11 +109,13 @@ class RecordedPiece(Piece):
         """The number of an array among the values; ``~n`` if it has no entry, or a new leaf, which
         is added to the list."""
         storage, entry = array.storage, array.graph_entry
-        if entry.__class__ is RecordedValue and entry.piece is self:
-            base_version = entry.base_version
-            intact = base_version is None or storage.version == base_version
-            if entry.storage.producer is self and intact:
-                return entry.number
+        if (
+            entry.__class__ is RecordedValue
+            and entry.piece is self
+            and entry.storage.producer is self
+            and (entry.base is None or entry.is_shown_by(storage))
+        ):
+            return entry.number
         number, version, of = self._known.get(id(array), _UNREAD)
         # Of an interrupted call there may be larger numbers.
         if version == storage.version and of is entry and number < self.trace.n_values:
@@ -141,8 +143,9 @@ class RecordedPiece(Piece):
         elif entry.__class__ is Variable:
             role, link = ROLE_OF_REQUEST[entry.request], entry
         elif entry is not None and entry.piece is not self:
+            is_shown = entry.is_shown_by(array.storage)
             recorded = entry.storage.value
-            if entry.piece.leads_to_variables(entry):
+            if is_shown and entry.piece.leads_to_variables(entry):
                 role, link, value = Role.EARLIER, entry, recorded
         if value is None:
             value = array.value
@@ -158,7 +161,7 @@ class RecordedPiece(Piece):
         train: bool,
         references: Sequence[int | NewLeaf],
         new: Sequence[NewLeaf],
-        targets: Sequence[Storage] = (),
+        targets: Sequence[Handle] = (),
         uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
         """Adds a call; callers hold the lock. Returns its outputs, in new storages or, where they
@@ -170,6 +173,8 @@ class RecordedPiece(Piece):
         before = self.trace
         key = tuple([r if isinstance(r, int) else r.kind for r in references])
         trace = before.after(resolved, train, key, uses)
+        if targets:
+            check_targets(f"operator {resolved.op.name}", targets, trace.output_types)
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
@@ -178,7 +183,10 @@ class RecordedPiece(Piece):
             self._leaf_arrays.append(leaf.array)
             self._leaf_values.append(leaf.value)
             self.leaf_entries.append(leaf.entry)
-        results = targets or [Storage(*kind, None, False, self) for kind in trace.output_types]
+        if targets:
+            results = [target.storage for target in targets]
+        else:
+            results = [Storage(*kind, None, False, self) for kind in trace.output_types]
         outputs = []
         for number, storage in zip(trace.outputs, results, strict=True):
             storages.append(weakref.ref(storage))
@@ -189,7 +197,7 @@ class RecordedPiece(Piece):
             self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array.graph_entry
         self.trace = trace
         if targets:
-            complete(lambda: [storage.defer(self) for storage in targets])
+            complete(lambda: [target.storage.defer(self) for target in targets])
         return outputs
 
     def _drop_interrupted(self) -> None:

@@ -22,6 +22,7 @@ from ..ndarray.resolved_calls import (
     call_errors,
     call_of,
     check_inputs,
+    check_targets,
     with_constants,
 )
 from ..ndarray.storage import Storage
@@ -91,7 +92,7 @@ def record(
     targets = _targets(resolved, arrays, out)
     if not resolved.is_compiled or resolved.has_effects:
         results = _compute_at_once(resolved, cls, arrays)
-        _assign(targets, results)
+        _assign(resolved, targets, results)
     else:
         try:
             results = _record(resolved, cls, arrays, targets, uses)
@@ -135,17 +136,17 @@ def _record(
         _overwrite_constants(resolved, arrays)
     for array in arrays:
         if array.context is not context and array.graph_entry is not None:
-            arrays = [a if a.context == context else record_copy(cls, a, context) for a in arrays]
+            arrays = [_moved(a, context) for a in arrays]
             break
-    storages = [t.storage for t in targets if t.covers_storage]
-    if len(storages) < len(targets):
-        storages = []
+    covered = [t for t in targets if t.covers_storage and t.context == context]
+    if len(covered) < len(targets):
+        covered = []
     if resolved.op.key_name is None:
-        outputs = _add(resolved, arrays, context, storages, uses)
+        outputs = _add(resolved, arrays, context, covered, uses)
     else:
         with StreamPositions():
-            outputs = _add(resolved, arrays, context, storages, uses)
-    if storages:
+            outputs = _add(resolved, arrays, context, covered, uses)
+    if covered:
         for target, entry in zip(targets, outputs, strict=True):
             target.graph_entry = entry
         return targets
@@ -154,8 +155,7 @@ def _record(
         array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
         array.graph_entry = entry
         results.append(array)
-    if targets:
-        _assign(targets, results)
+    _assign(resolved, targets, results)
     return results
 
 
@@ -163,7 +163,7 @@ def _add(
     resolved: ResolvedCall,
     arrays: Sequence[Handle],
     context: Context,
-    targets: Sequence[Storage],
+    targets: Sequence[Handle],
     uses: NumberUses | None,
 ) -> list[RecordedValue]:
     """Adds a call to the thread's piece on a context; returns its outputs."""
@@ -185,10 +185,26 @@ def _add(
         # Somebody has read one of its values meanwhile.
 
 
-def _assign(targets: Sequence[Handle], results: Sequence[Handle]) -> None:
-    """Writes results into parts of other arrays, which do not become a part of the graph."""
-    for target, result in zip(targets, results, strict=bool(targets)):
-        target.assign(result.value, shared=True)
+def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:
+    """Writes results into arrays, if there are any, and lets them belong to the graph: a part of
+    an array as a view, so that the array itself does not."""
+    if not targets:
+        return
+    kinds = [(x.shape, x.storage.dtype) for x in results]
+    check_targets(f"operator {resolved.op.name}", targets, kinds)
+    for target, result in zip(targets, results, strict=True):
+        if target.covers_storage:
+            TapeRecorder.record_write(target, result, covers=True)
+            continue
+        entry: Any = _moved(result, target.context).graph_entry
+        target.assign(entry.storage.value, shared=True)
+        version = target.storage.version
+        target.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
+
+
+def _moved(array: Handle, context: Context) -> Handle:
+    """An array on a context: a recorded copy where it is on another one."""
+    return array if array.context == context else record_copy(type(array), array, context)
 
 
 def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> None:
@@ -308,15 +324,18 @@ class TapeRecorder:
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])
         entry: Any = result.graph_entry
-        base = array.storage
-        version = None if isinstance(base.producer, RecordedPiece) else base.version
-        view.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
+        shown: Any = array.graph_entry
+        base = array.storage.version
+        if isinstance(shown, RecordedValue):
+            base = shown if shown.storage is array.storage else shown.base
+        view.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, base)
 
     @staticmethod
     def record_write(array: Handle, value: Handle, covers: bool) -> None:
         """Records that an array's contents become those of a value: MXNetError for a part."""
         if not covers:
             raise _in_place()
+        value = _moved(value, array.context)
         if value.shape != array.shape:
             value = record(call_of("broadcast_to", {"shape": array.shape}), NDArray, [value], None)
         if value.storage.dtype != array.storage.dtype:

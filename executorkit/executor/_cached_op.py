@@ -8,20 +8,13 @@ import numpy as np
 
 from .. import ndarray
 from ..context import Context
-from ..errors import (
-    AttributeValueError,
-    BindError,
-    DTypeError,
-    InputTypeError,
-    MXNetError,
-    ShapeError,
-)
+from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
 from ..lowering import GraphStep, graph_of, optimized, resolved_params
 from ..ndarray import NDArray
 from ..ndarray.call_functions import forward
 from ..ndarray.random_state import next_key, next_key_data
 from ..ndarray.recording import check_unrecorded, modes, recorder
-from ..ndarray.resolved_calls import ResolvedCall, call_of
+from ..ndarray.resolved_calls import ResolvedCall, call_of, check_targets
 from ..ndarray.values import to_device
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
@@ -89,7 +82,7 @@ class CachedOp:
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results(args, targets)
         if targets is not None:
-            self._check_targets(targets, results)
+            check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
                 if modes.recording:
                     check_unrecorded(target)
@@ -118,18 +111,6 @@ class CachedOp:
             if not self._needs_values:
                 check_arrays(self._graph, *self._sorted(arrays), None)
             self._checked.add(types)
-
-    @staticmethod
-    def _check_targets(targets: Sequence[Any], results: Sequence[NDArray]) -> None:
-        if len(targets) != len(results):
-            problem = f"out holds {len(targets)} arrays, expected {len(results)}"
-            raise MXNetError("CachedOp", problem)
-        for target, result in zip(targets, results, strict=True):
-            if target.shape != result.shape:
-                raise ShapeError("CachedOp", f"out is {target.shape}, expected {result.shape}")
-            if target.storage.dtype != result.storage.dtype:
-                problem = f"out is {target.dtype_name}, expected {result.dtype_name}"
-                raise DTypeError("CachedOp", problem)
 
     def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Arrays in the order of the graph's arguments, and in that of its auxiliary states."""

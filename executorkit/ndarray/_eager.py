@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from ..context import Context, Device, current_context
-from ..errors import AttributeValueError, DTypeError, InputTypeError, MXNetError, ShapeError
+from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.traits import CALLS_PYTHON
@@ -39,6 +39,7 @@ from .resolved_calls import (
     ResolvedCall,
     call_errors,
     check_inputs,
+    check_targets,
     resolve,
     split_numbers,
     with_constants,
@@ -52,16 +53,7 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
     targets = [out] if isinstance(out, Handle) else out
     if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
         raise InputTypeError(f"operator {op.name}", f"out is {out!r}, expected NDArrays")
-    if len(targets) != len(results):
-        problem = f"out holds {len(targets)} arrays, expected {len(results)}"
-        raise MXNetError(f"operator {op.name}", problem)
-    for target, value in zip(targets, results, strict=True):
-        if target.shape != value.shape:
-            problem = f"out is {target.shape}, expected {value.shape}"
-            raise ShapeError(f"operator {op.name}", problem)
-        if target.storage.dtype != value.dtype:
-            problem = f"out is {target.dtype_name}, expected {value.dtype.name}"
-            raise DTypeError(f"operator {op.name}", problem)
+    check_targets(f"operator {op.name}", targets, [(x.shape, x.dtype) for x in results])
     for target, value in zip(targets, results, strict=True):
         device = target._context.device
         target.assign(value if value.devices() == {device} else jax.device_put(value, device))

@@ -137,6 +137,20 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
         ) from None
 
 
+def check_targets(
+    where: str, targets: Sequence[Handle], results: Sequence[tuple[tuple[int, ...], Any]]
+) -> None:
+    """MXNetError unless results of these shapes and dtypes fit the arrays that are to hold them."""
+    if len(targets) != len(results):
+        problem = f"out holds {len(targets)} arrays, expected {len(results)}"
+        raise MXNetError(where, problem)
+    for target, (shape, dtype) in zip(targets, results, strict=True):
+        if target.shape != shape:
+            raise ShapeError(where, f"out is {target.shape}, expected {shape}")
+        if target.storage.dtype != dtype:
+            raise DTypeError(where, f"out is {target.dtype_name}, expected {dtype.name}")
+
+
 @contextmanager
 def call_errors(op: OpDef, p: Params, arrays: Sequence[Any]) -> Iterator[None]:
     """Errors of an operator's function name the operator and its inputs."""
