@@ -141,6 +141,7 @@ def test_gradients_of_gradients_are_freed():
 
 def test_tables_of_traces_are_bounded(monkeypatch):
     monkeypatch.setattr(_trace, "_MAX_STATES", 20)
+    _trace.forget_traces()  # of the tests before
     x = mx.nd.ones((2,))
     x.attach_grad()
     for k in range(60):
