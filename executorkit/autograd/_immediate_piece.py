@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
+
+from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
@@ -60,6 +63,30 @@ class ImmediatePiece(Piece):
         self.status = Status.USED_UP
         self._backward = None
         self.leaf_entries = []
+
+
+class CopyPiece(ImmediatePiece):
+    """The copy of an array on another context, whose gradient is copied back."""
+
+    __slots__ = ("_source",)
+
+    def __init__(self, array: Handle, copy: Handle) -> None:
+        source = array.context
+        super().__init__([array], [copy], lambda heads: [jax.device_put(heads[0], source.device)])
+        self._source = source
+
+    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, Any]]:
+        if not takes_gradient(self.leaf_entries[0]):
+            return []
+        return [(0, record_copy(NDArray, heads[0], self._source))]
+
+
+def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
+    """A copy of an array on another context; its gradient is copied back."""
+    value = jax.device_put(array.value, context.device, may_alias=False)
+    copy = cls.from_jax(value, context, shared=False)
+    CopyPiece(array, copy)
+    return copy
 
 
 def differentiable(array: Handle) -> LeafEntry:

@@ -27,7 +27,7 @@ from ..ndarray.resolved_calls import (
 )
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
-from ._immediate_piece import ImmediatePiece, differentiable, takes_gradient
+from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
 from ._trace import MAX_CALLS, NumberUses, with_number_inputs
@@ -274,16 +274,6 @@ def _compute_at_once(
 
     ImmediatePiece(arrays, outputs, backward)
     return outputs
-
-
-def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
-    """A copy of an array on another context; its gradient is copied back."""
-    source = array.context.device
-    copy = cls.from_jax(
-        jax.device_put(array.value, context.device, may_alias=False), context, shared=False
-    )
-    ImmediatePiece([array], [copy], lambda heads: [jax.device_put(heads[0], source)])
-    return copy
 
 
 def record_numbers(

@@ -182,6 +182,18 @@ class TestContexts:
             assert a.grad.asnumpy().tolist() == [19, 65]
             assert b.grad.asnumpy().tolist() == [6, 32]
 
+    def test_gradients_of_gradients(self):
+        a, b = leaf([1.0, 2.0]), nd.array([3.0, 4.0], ctx=mx.cpu(1))
+        b.attach_grad()
+        with mx.autograd.record():
+            c = (a * a * a).as_in_context(mx.cpu(1)) * b * b
+            (g,) = mx.autograd.grad(c, [a], create_graph=True)
+        assert g.context == mx.cpu(0)
+        assert g.asnumpy().tolist() == [27, 192]
+        g.backward()
+        assert a.grad.asnumpy().tolist() == [54, 192]
+        assert b.grad.asnumpy().tolist() == [18, 96]
+
     def test_calls_on_arrays_of_two_contexts(self):
         a, b = leaf([1.0, 2.0]), nd.array([3.0, 4.0], ctx=mx.cpu(1))
         b.attach_grad("add")
