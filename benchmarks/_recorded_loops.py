@@ -187,7 +187,8 @@ def _product(
 
     def make(mx: Any) -> Iteration:
         x = mx.nd.array([1.0, 0.5, -1.0])
-        x.attach_grad()
+        if recorded:
+            x.attach_grad()
 
         def iteration() -> Any:
             with mx.autograd.record():
