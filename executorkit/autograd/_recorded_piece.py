@@ -285,12 +285,15 @@ class RecordedPiece(Piece):
         """True if the trace is not worth a program; to be asked once."""
         if not can_run_by_calls(self.trace):
             return False
-        variable = self._first_variable()
-        if variable is None:
+        variables = [e for e in self.leaf_entries if isinstance(e, Variable)]
+        if not variables:
             return False
-        if variable.history is None:
-            variable.history = TraceHistory()
-        return not variable.history.runs_whole(self.trace)
+        history = next((v.history for v in variables if v.history is not None), None)
+        history = history or TraceHistory()
+        for variable in variables:  # the next trace may begin with any of them
+            if variable.history is None:
+                variable.history = history
+        return not history.runs_whole(self.trace)
 
     def _run_calls(self, alive: Mapping[int, Storage], cut: str) -> None:
         """Computes all values now, call by call."""

@@ -218,6 +218,21 @@ def test_ever_new_graphs_run_call_by_call_from_the_ninth_on():
     )
 
 
+def test_ever_new_graphs_of_one_training_may_begin_with_any_variable():
+    variables = [nd.array([0.5 + 0.1 * k]) for k in range(4)]
+    for x in variables:
+        x.attach_grad()
+    autograd.explain()
+    for i in range(12):
+        with autograd.record():
+            y = variables[i % 4] * variables[(i + 1) % 4]
+            for k in range(i):
+                y = y + variables[k % 4]
+        y.backward()
+    kinds = [run.kind for run in autograd.explain()]
+    assert kinds == ["forward and backward"] * 8 + ["call by call"] * 4
+
+
 def test_runs_are_explained():
     x = nd.ones((2, 3))
     x.attach_grad()
