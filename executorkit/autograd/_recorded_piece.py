@@ -454,6 +454,9 @@ class RecordedPiece(Piece):
         step = self.step
         if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
             return None
+        # The next backward needs what forward leaves, which the program of both does not return.
+        if not step.has_outputs:
+            step()
         return _Deferral(step.plan, lambda: step)
 
     def _closing_deferral(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,8 @@ class Handle:
         self.memory, self.origin = memory, origin
         #: Whether it is marked 'null', or was recorded from arrays of which one is.
         self.null = null
+        #: Whether it is a recorded gradient that depends on nothing: a constant, or in the graph.
+        self.vague = False
         #: Its place in MXNet's graph though no gradient flows to it.
         self.constant: Constant | None = None
 
@@ -199,10 +201,16 @@ class NaiveMachine(Machine):
         constants = [h.constant for h in inputs if h.constant is not None and h.is_constant]
         for h in outputs:
             h.null = null
+            h.vague = h.origin is None and any(i.vague for i in inputs)
             h.constant = Constant(constants) if in_graph and h.origin is None else None
         memory = [(h.memory, h.memory.copy()) for h in (*inputs, *outputs)]
         for node in self._new_nodes:
             self._saved[node.number] = Saved(node, memory, constants)
+
+    def _is_broken(self, handle: Handle) -> bool:
+        """Whether a part of the graph of a handle was used up, but not its end."""
+        nodes, _ = self.tape.reached([self.value(handle)])
+        return any(n.used_up for n in nodes)
 
     # Statements.
 
@@ -219,7 +227,7 @@ class NaiveMachine(Machine):
     def _mark(self, s: Statement, name: str, req: str) -> None:
         handle = self.names[name]
         handle.origin = None if req == "null" else Leaf(handle.memory.shape, req)
-        handle.null, handle.constant = req == "null", None
+        handle.null, handle.constant, handle.vague = req == "null", None, False
 
     def _call(self, s: Statement, op: str, inputs: Any, outputs: Any, fed: bool) -> None:
         number = self.number(s.uid) if fed else fixed_number(s.uid)
@@ -227,20 +235,21 @@ class NaiveMachine(Machine):
         self.names.update(zip(outputs, results, strict=True))
 
     def _out(self, s: Statement, op: str, source_name: str, target: str) -> None:
-        self._store(self.names[target], lambda: self._results(op, (source_name,), 0)[0])
+        self._store(self.names[target], op, source_name)
 
     def _write(self, s: Statement, name: str, source_name: str) -> None:
-        self._store(self.names[name], lambda: self._results("copy", (source_name,), 0)[0])
+        self._store(self.names[name], "copy", source_name)
 
-    def _store(self, target: Handle, compute: Callable[[], Handle]) -> None:
+    def _store(self, target: Handle, op: str, source_name: str) -> None:
         """Writes a call's result; while recording the target takes its place in the graph."""
+        self.names[source_name]
         self._refuse_writes(target)
-        result = compute()
+        (result,) = self._results(op, (source_name,), 0)
         if result.memory.shape != target.memory.shape:
             raise UndefinedError("shapes differ")
         target.memory[...] = result.memory
         if self.recording:
-            if result.null:
+            if result.null or result.vague or self._is_broken(result):
                 raise UndefinedError("recorded from an array marked 'null'")
             target.constant = result.constant
             target.origin = result.origin or target.origin
@@ -251,8 +260,8 @@ class NaiveMachine(Machine):
         """Raises if a call may not write to an array that is in the graph."""
         if not self.recording:
             return
-        if target.null:
-            raise UndefinedError("marked 'null'")
+        if target.null or target.vague or self._is_broken(target):
+            raise UndefinedError("marked 'null', or a graph of which a part was used up")
         if self.origin(target) is not None:
             if self.strict:
                 raise UndefinedError("MXNet writes, and raises then")
@@ -283,8 +292,9 @@ class NaiveMachine(Machine):
     def _add_array(self, s: Statement, name: str, other: str) -> None:
         target, source_ = self.names[name], self.names[other]
         self._refuse_writes(target)
-        if self.recording and (self.origin(source_) is not None or source_.null):
-            if self.strict or source_.null:
+        vague = source_.null or source_.vague or self._is_broken(source_)
+        if self.recording and (self.origin(source_) is not None or vague):
+            if self.strict or vague:
                 raise UndefinedError("MXNet writes, and raises then")
             raise RefusedError
         if target.memory.shape != source_.memory.shape:
@@ -336,6 +346,8 @@ class NaiveMachine(Machine):
         ]
         if any(v.numbers.shape != g.numbers.shape for v, g in zip(values, ones, strict=True)):
             raise UndefinedError("head gradients of other shapes")
+        if any(h.vague for h in handles):
+            raise UndefinedError("whether a gradient that is a constant is in the graph")
         strangers = [h for h, v in zip(handles, values, strict=True) if v.origin is None]
         origins = [v.origin if isinstance(v.origin, tuple) else id(v.origin) for v in values]
         if self.strict and len({*origins}) < len(origins):
@@ -345,18 +357,19 @@ class NaiveMachine(Machine):
                 raise UndefinedError("a head without a marked ancestor among others")
             raise RefusedError
         nodes, _ = self.tape.reached(values)
+        if any(n.is_vague or any(b.used_up for b in n.base) for n in nodes):
+            raise UndefinedError("which part of a gradient of a gradient is used up")
         if any(n.used_up for n in nodes):
             if any(n.second for n in nodes):
                 raise UndefinedError("a gradient of a graph that was used up")
-            if self.strict and self.tape.reached(values)[1]:
-                self._check_leaves(values)
+            self._check_leaves(values)
             raise RefusedError
         if self.strict:
             self._check_memory(nodes)
         return values, ones
 
     def _check_leaves(self, values: list[Value]) -> None:
-        """MXNet refuses a graph of which a part was used up if nothing else is left of it."""
+        """A graph of which a part was used up is refused if nothing else is left of it."""
         stack, seen = [v.origin for v in values], set()
         while stack:
             origin = stack.pop()
@@ -388,6 +401,8 @@ class NaiveMachine(Machine):
     def _use_up(self, nodes: list[Node]) -> None:
         for node in nodes:
             node.used_up = True
+            for base in node.base:
+                base.is_vague = True
             for constant in self._saved[node.number].constants if not node.second else ():
                 for part in constant.all():
                     part.forgotten = True
@@ -411,6 +426,10 @@ class NaiveMachine(Machine):
             v = results[id(h.origin)]
             _check_size(v.numbers, "gradient")
             self.names[name] = Handle(v.numbers.copy(), v.origin)
+            self.names[name].vague = create and v.origin is None
+            for node in self.tape.reached([v])[0] if create else ():
+                if node.second:
+                    node.base = nodes
         if not kept:
             self._use_up(nodes)
 

@@ -35,6 +35,10 @@ class Node:
         self.number, self.op, self.attrs, self.inputs = tape.count, op, attrs, inputs
         self.outputs = [Value(numbers, (self, i)) for i, numbers in enumerate(outputs)]
         self.used_up = False
+        #: Of a part of a gradient: the calls that were differentiated.
+        self.base: list[Node] = []
+        #: Whether a gradient of it was used up, though not itself.
+        self.is_vague = False
         #: Whether it is a part of a gradient.
         self.second = tape.differentiates
         #: Called when a backward pass comes here: states that change in it.

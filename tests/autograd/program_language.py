@@ -325,16 +325,19 @@ class RealMachine(Machine):
 
     def finish(self) -> None:
         """Reads all that is left; of marks 'null', gradients are left out."""
-        self.mx.nd.waitall()
-        for name in sorted({*self.names} - self._own):
-            array = self.names[name]
-            self.log.append((-1, [name, _plain(array)]))
-            if array.grad is not None and name not in self._null:
-                self.log.append((-2, [name, _plain(array.grad), bool(array._fresh_grad)]))
+        try:
+            self.mx.nd.waitall()
+            for name in sorted({*self.names} - self._own):
+                array = self.names[name]
+                self.log.append((-1, [name, _plain(array)]))
+                if array.grad is not None and name not in self._null:
+                    self.log.append((-2, [name, _plain(array.grad), bool(array._fresh_grad)]))
+        except Exception as error:
+            self.log.append((-3, f"{type(error).__name__}: {error}"))
 
 
 def _plain(seen: Any) -> Any:
-    """What a line saw: nested lists, or a flag."""
+    """What a line saw: numbers, or a flag."""
     if hasattr(seen, "asnumpy"):
         return np.asarray(seen.asnumpy(), "float64")
     return seen if seen is None else bool(seen)

@@ -67,3 +67,17 @@ def test_a_head_that_is_refused_leaves_all_gradients():
     assert x.grad.asnumpy().tolist() == [0, 0]
     y.backward()
     assert x.grad.asnumpy().tolist() == [2, 4]
+
+
+def test_a_retained_graph_goes_on():
+    """What is recorded on a value after a retained backward that nobody has read."""
+    x = mx.nd.array([1.0, 2.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        h = x * x
+        y = h * 2
+    y.backward(retain_graph=True)
+    with mx.autograd.record():
+        z = h * h
+    z.backward()
+    assert x.grad.asnumpy().tolist() == [4, 32]
