@@ -120,7 +120,7 @@ def test_recorded_trainings_are_those_of_executors_to_the_last_bit(name):
 def test_updates_in_the_user_s_own_words():
     """Arithmetic and MXNet's update operators on gradients that wait."""
 
-    def steps(update: Callable[[Any], Any]) -> list[bytes]:
+    def steps(update: Callable[[Any], Any]) -> list[Any]:
         net = Network()
         for _ in range(3):
             with autograd.record():
