@@ -14,7 +14,7 @@ from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
-from ..ndarray.random_state import StreamPositions, next_key
+from ..ndarray.random_state import StreamPositions, next_key, rewound_on_error
 from ..ndarray.recording import check_unrecorded, modes
 from ..ndarray.resolved_calls import (
     NEEDS_VALUES_ERRORS,
@@ -25,6 +25,7 @@ from ..ndarray.resolved_calls import (
     check_targets,
     with_constants,
 )
+from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
@@ -91,7 +92,8 @@ def record(
     """
     targets = _targets(resolved, arrays, out)
     if not resolved.is_compiled or resolved.has_effects:
-        results = _compute_at_once(resolved, cls, arrays)
+        with rewound_on_error(resolved.op.key_name is not None):
+            results = _compute_at_once(resolved, cls, arrays)
         _assign(resolved, targets, results)
     else:
         try:
@@ -256,8 +258,10 @@ def _compute_at_once(
     parts = iter(inexact), iter(exact)
     results = [next(parts[0] if is_inexact else parts[1]) for is_inexact in kinds]
     inputs = dict(zip(op.inputs(p), arrays, strict=False))
-    for name, value in zip(resolved.aux, results[len(results) - len(resolved.aux) :], strict=True):
-        inputs[name].assign(value)
+    states = results[len(results) - len(resolved.aux) :]
+    pairs = list(zip(resolved.aux, states, strict=True))
+    if pairs:
+        complete(lambda: [inputs[name].assign(value) for name, value in pairs])
     visible = results[: resolved.n_visible]
     outputs = [cls.from_jax(value, context, shared=True) for value in visible]
 

@@ -63,7 +63,7 @@ class LeafKind:
 #: Held where traces in a row share a list.
 _lock = threading.Lock()
 #: The kind of a leaf.
-leaf_kind = lru_cache(maxsize=None)(LeafKind)
+leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
 
 
 class Skeleton:

@@ -163,3 +163,43 @@ def test_updates_of_many_shapes(flat):
         updater(i % 400, mx.nd.ones(shape), mx.nd.ones(shape))
 
     flat(work, 2_000)
+
+
+def test_recorded_steps(flat):
+    """Steps of a plain loop, of which some are read, some retained, some never updated."""
+    weights = [mx.nd.array(np.random.randn(16, 16) * 0.1) for _ in range(3)]
+    for weight in weights:
+        weight.attach_grad()
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=1e-3))
+    data = mx.nd.array(np.random.randn(8, 16))
+
+    def work(i):
+        with mx.autograd.record():
+            x = data
+            for weight in weights:
+                x = mx.nd.FullyConnected(x, weight, num_hidden=16, no_bias=True).tanh()
+            loss = (x**2).sum()
+        if i % 7 == 0:
+            return
+        loss.backward(retain_graph=i % 11 == 0)
+        if i % 10 == 0:
+            loss.asnumpy()
+        if i % 13:
+            updater([0, 1, 2], [w.grad for w in weights], weights)
+
+    flat(work, 100_000)
+
+
+def test_recorded_calls_that_are_new_at_every_step(flat):
+    rng = np.random.RandomState(0)
+    x = mx.nd.ones((2, 3))
+    x.attach_grad()
+
+    def work(i):
+        with mx.autograd.record():
+            y = x
+            for kind in rng.randint(0, 4, rng.randint(2, 12)):
+                y = (y * x, y + x, y.tanh(), y.sum(axis=0, keepdims=True) * x)[kind]
+        y.backward()
+
+    flat(work, 20_000)
