@@ -51,10 +51,16 @@ def backward(
                 piece.use_up(numbers)
 
     stored: dict[Variable, tuple[Any, Any]] = {}
+    # Variables may share an array.
+    contents: dict[Storage, Any] = {}
     for variable, value in grads.items():
         target: Any = variable.grad
         new = _on(value, target)
-        stored[variable] = target, _sum(target.value, new) if variable.request == "add" else new
+        if variable.request == "add":
+            before = contents.get(target.storage)
+            new = _sum(target.value if before is None else before, new)
+        contents[target.storage] = new
+        stored[variable] = target, new
     complete(store)
 
 

@@ -34,7 +34,6 @@ class ImmediatePiece(Piece):
         self.leaf_entries = [differentiable(x) for x in inputs]
         self.status = Status.CLOSED
         for number, array in enumerate(outputs):
-            self.versions[number] = array.storage.version
             array.graph_entry = RecordedValue(self, number, array.storage)
 
     def reached(self, heads: Sequence[int]) -> Reached:

@@ -36,33 +36,28 @@ class RecordedValue:
     storage
         the contents as they were recorded.
     base
-        of a view the recorded value whose elements it shows, or else the version of their storage.
+        of a view of elements that no call computes, the version of their storage then.
     """
 
     __slots__ = ("base", "number", "piece", "storage")
 
     def __init__(
-        self, piece: Piece, number: int, storage: Storage, base: RecordedValue | int | None = None
+        self, piece: Piece, number: int, storage: Storage, base: int | None = None
     ) -> None:
         self.piece = piece
         self.number = number
         self.storage = storage
         self.base = base
 
-    def is_shown_by(self, storage: Storage) -> bool:
-        """True unless the elements that an array with this entry shows were written to since.
+    @property
+    def is_live(self) -> bool:
+        """True until the graph is used up."""
+        return self.piece.can_differentiate(self.number)
 
-        Those of a recorded value are written once more, when they are computed.
-        """
-        base = self.base
-        if base is None:
-            return True
-        if isinstance(base, int):
-            return storage.version == base
-        if storage.producer is base.piece:
-            return True
-        computes = storage.producer is not None
-        return storage.version + computes == base.piece.versions.get(base.number)
+    def is_shown_by(self, storage: Storage) -> bool:
+        """True if the elements that an array of a piece being recorded shows are those that were
+        recorded: nobody has written to them since."""
+        return storage.producer is self.piece if self.base is None else storage.version == self.base
 
 
 #: A leaf: a variable, a value of an earlier piece, or a constant.
@@ -98,14 +93,12 @@ class Piece(ABC):
         what each leaf is.
     used
         numbers of values that a backward has used up, while others can be differentiated.
-    versions
-        of the storages of its values, once they are computed: other ones have been written to.
     lock
         held by the thread that changes it.
     """
 
     __slots__ = (
-        "__weakref__", "context", "leaf_entries", "lock", "number", "status", "used", "versions",
+        "__weakref__", "context", "leaf_entries", "lock", "number", "status", "used",
     )  # fmt: skip
 
     def __init__(self, context: Context, lock: threading.RLock) -> None:
@@ -114,23 +107,16 @@ class Piece(ABC):
         self.status = Status.RECORDING
         self.leaf_entries: list[LeafEntry] = []
         self.used: set[int] = set()
-        self.versions: dict[int, int] = {}
         self.lock = lock
 
     def can_differentiate(self, number: int) -> bool:
         """True if gradients can still flow from a value."""
         return self.status is not Status.USED_UP and number not in self.used
 
-    def is_intact(self, entry: RecordedValue) -> bool:
-        """True if the contents of a computed value are those that were recorded."""
-        return entry.storage.version == self.versions.get(entry.number)
-
     def leads_to_variables(self, entry: RecordedValue) -> bool:
         """True if gradients of what is computed from a value now go on to a variable."""
         number = entry.number
-        if not (self.can_differentiate(number) and self.is_intact(entry)):
-            return False
-        return bool(self.reached((number,)).leaves)
+        return self.can_differentiate(number) and bool(self.reached((number,)).leaves)
 
     @abstractmethod
     def reached(self, heads: Sequence[int]) -> Reached:

@@ -109,12 +109,11 @@ class RecordedPiece(Piece):
         """The number of an array among the values; ``~n`` if it has no entry, or a new leaf, which
         is added to the list."""
         storage, entry = array.storage, array.graph_entry
-        if (
-            entry.__class__ is RecordedValue
-            and entry.piece is self
-            and entry.storage.producer is self
-            and (entry.base is None or entry.is_shown_by(storage))
-        ):
+        if entry.__class__ is RecordedValue and entry.piece is self:
+            if not entry.is_shown_by(storage):
+                # Gradients of the new contents go on to what computed the old ones, as in MXNet.
+                with self.lock:
+                    self.close("an array was written to", (entry.number,))
             return entry.number
         number, version, of = self._known.get(id(array), _UNREAD)
         # Of an interrupted call there may be larger numbers.
@@ -136,19 +135,13 @@ class RecordedPiece(Piece):
         raise AssertionError("a recorded value has no number")
 
     def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
-        role, link = Role.CONSTANT, None
-        value = None
+        role, link, value = Role.CONSTANT, None, array.value
         if is_state:
             role = Role.STATE
         elif entry.__class__ is Variable:
             role, link = ROLE_OF_REQUEST[entry.request], entry
-        elif entry is not None and entry.piece is not self:
-            is_shown = entry.is_shown_by(array.storage)
-            recorded = entry.storage.value
-            if is_shown and entry.piece.leads_to_variables(entry):
-                role, link, value = Role.EARLIER, entry, recorded
-        if value is None:
-            value = array.value
+        elif entry is not None and entry.piece.leads_to_variables(entry):
+            role, link = Role.EARLIER, entry
         device = self.context.device
         if array.context is not self.context and value.devices() != {device}:
             value = jax.device_put(value, device)
@@ -246,6 +239,12 @@ class RecordedPiece(Piece):
                 alive[number] = storage
         return alive
 
+    def _held(self) -> tuple[int, ...]:
+        """The numbers of values that have arrays, also of those that were written to since: calls
+        may read these, and gradients flow through them."""
+        references = enumerate(self._storages[: self.trace.n_values])
+        return tuple([number for number, reference in references if reference() is not None])
+
     def close(self, cut: str, heads: Sequence[int] = ()) -> None:
         """Ends recording: the values wait for one program, and can be differentiated still.
 
@@ -264,7 +263,7 @@ class RecordedPiece(Piece):
         if self.status is not Status.RECORDING:
             return
         alive = self._alive()
-        numbers = tuple(dict.fromkeys((*alive, *heads)))
+        numbers = tuple(dict.fromkeys((*self._held(), *heads)))
         if not numbers:
             self._end()
             return
@@ -275,8 +274,6 @@ class RecordedPiece(Piece):
         def defer() -> None:
             if self.status is Status.RECORDING:
                 self.step = self._step(plan, outputs, self._targets(plan))
-                for number, storage in zip(plan.outputs, outputs, strict=True):
-                    self.versions[number] = storage.version + 1  # once it is computed
             self._let_go(Status.CLOSED)
 
         complete(defer)
@@ -313,7 +310,6 @@ class RecordedPiece(Piece):
         for number, value in values.items():
             if number in alive:
                 alive[number].set_result(self, value)
-                self.versions[number] = alive[number].version
 
     def _output_storages(self, plan: TracePlan, alive: Mapping[int, Storage]) -> list[Storage]:
         """A storage for each of a program's outputs: new ones for those that nobody waits for."""
@@ -465,7 +461,7 @@ class RecordedPiece(Piece):
         """Ends recording, when its function is called: what the gradients of ``heads`` flow through
         is used up after them. What is not is computed here, where that can be told apart."""
         alive = self._alive()
-        plan = backward_plan(self.trace, tuple(alive), heads, chosen)
+        plan = backward_plan(self.trace, self._held(), heads, chosen)
         if plan is None:
             return None
         first: RecordedStep | None = None

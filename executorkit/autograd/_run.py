@@ -20,7 +20,7 @@ from ..ndarray.random_state import next_key, wrap_key
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..program import Training
-from ._piece import Piece, RecordedValue
+from ._piece import Piece
 from ._trace_plan import TracePlan
 
 
@@ -174,10 +174,7 @@ def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[N
     inputs = []
     for source, value in zip(plan.sources, args, strict=True):
         entry = piece.leaf_entries[source] if source >= 0 else None
-        if isinstance(entry, RecordedValue):
-            array = NDArray.from_storage(entry.storage, 0, entry.storage.shape, piece.context)
-        else:
-            array = NDArray.from_jax(value, piece.context)
+        array = NDArray.from_jax(value, piece.context)
         array.graph_entry = entry
         inputs.append(array)
     others = [*states, *([] if key is None else [key])]

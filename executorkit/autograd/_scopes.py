@@ -59,26 +59,35 @@ class _Scope:
 
     def __exit__(self, *_: Any) -> None:
         try:
-            modes.set(*self._before[-1])
+            self._leave()
         except BaseException:
-            modes.set(*self._before[-1])
+            self._leave()
             raise
         finally:
             del self._before[-1]
 
+    def _leave(self) -> None:
+        """Returns to the modes that were changed when it was entered. As in MXNet, what has been
+        set since stays where the scope itself has changed nothing."""
+        recording, training = self._before[-1]
+        modes.set(
+            modes.recording if self._recording in (None, recording) else recording,
+            modes.training if self._training in (None, training) else training,
+        )
 
-def record(train_mode: bool = True) -> _Scope:
+
+def record(train_mode: bool | None = True) -> _Scope:
     """A scope in which calls on arrays that belong to a graph are recorded, for ``backward``.
 
     train_mode
-        whether they compute as in training.
+        whether they compute as in training; None leaves that as it is.
     """
-    return _Scope(True, bool(train_mode))
+    return _Scope(True, None if train_mode is None else bool(train_mode))
 
 
-def pause(train_mode: bool = False) -> _Scope:
-    """A scope in which nothing is recorded."""
-    return _Scope(False, bool(train_mode))
+def pause(train_mode: bool | None = False) -> _Scope:
+    """A scope in which nothing is recorded; ``train_mode`` as for :func:`record`."""
+    return _Scope(False, None if train_mode is None else bool(train_mode))
 
 
 def train_mode() -> _Scope:

@@ -15,7 +15,7 @@ from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
 from ..ndarray.random_state import StreamPositions, next_key, rewound_on_error
-from ..ndarray.recording import check_unrecorded, modes
+from ..ndarray.recording import check_unrecorded, is_recorded, modes
 from ..ndarray.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     ResolvedCall,
@@ -70,12 +70,13 @@ tape = _Tape()
 def takes(arrays: Sequence[Handle], out: Any) -> bool:
     """True if a call is to be recorded, since one of its arrays belongs to a graph."""
     for array in arrays:
-        if array.graph_entry is not None:
+        entry = array.graph_entry
+        if entry is not None and entry.is_live:
             return True
     if out is None:
         return False
     targets = [out] if isinstance(out, Handle) else out
-    return any(isinstance(t, Handle) and t.graph_entry is not None for t in targets)
+    return any(isinstance(t, Handle) and is_recorded(t) for t in targets)
 
 
 def record(
@@ -137,7 +138,7 @@ def _record(
     if resolved.constant_inputs:
         _overwrite_constants(resolved, arrays)
     for array in arrays:
-        if array.context is not context and array.graph_entry is not None:
+        if array.context is not context and is_recorded(array):
             arrays = [_moved(a, context) for a in arrays]
             break
     covered = [t for t in targets if t.covers_storage and t.context == context]
@@ -318,10 +319,7 @@ class TapeRecorder:
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])
         entry: Any = result.graph_entry
-        shown: Any = array.graph_entry
-        base = array.storage.version
-        if isinstance(shown, RecordedValue):
-            base = shown if shown.storage is array.storage else shown.base
+        base = None if array.storage.producer is entry.piece else array.storage.version
         view.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, base)
 
     @staticmethod
@@ -329,6 +327,9 @@ class TapeRecorder:
         """Records that an array's contents become those of a value: MXNetError for a part."""
         if not covers:
             raise _in_place()
+        if value.ndim < array.ndim:
+            shape = (*[1] * (array.ndim - value.ndim), *value.shape)
+            value = record(call_of("Reshape", {"shape": shape}), NDArray, [value], None)
         value = _moved(value, array.context)
         if value.shape != array.shape:
             value = record(call_of("broadcast_to", {"shape": array.shape}), NDArray, [value], None)

@@ -20,7 +20,7 @@ from ..errors import ValueRangeError, explain
 from ..program import small_jit
 from ._eager import call
 from .handle import Handle
-from .recording import check_unrecorded, modes, recorder
+from .recording import check_unrecorded, is_recorded, modes, recorder
 from .resolved_calls import call_of
 from .storage import Shape
 from .values import fit, to_device
@@ -163,7 +163,7 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 def read_part(array: Array, key: Any) -> Array:
     """``array[key]``: a view if the part is contiguous, else a copy."""
     part = parse_index(key, array.shape)
-    if modes.recording and array.graph_entry is not None and math.prod(part.shape):
+    if modes.recording and is_recorded(array) and math.prod(part.shape):
         return _recorded_part(array, part)
     if isinstance(part, AdvancedIndex):
         arrays, layout = _split(part.key)
@@ -208,13 +208,21 @@ def _is_whole(key: Any) -> bool:
     return isinstance(key, slice) and key.start is key.stop is key.step is None
 
 
+def _covers(key: Any, shape: Shape) -> bool:
+    """True for an index of all elements of a shape in their order."""
+    if _is_whole(key):
+        return True
+    part = parse_index(key, shape)
+    return isinstance(part, BasicIndex) and part == parse_index(slice(None), shape)
+
+
 def write_part(array: Handle, key: Any, value: Any) -> None:
     """``array[key] = value``."""
     if modes.recording:
         if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
             check_unrecorded(array)
         if isinstance(value, Handle) and recorder().takes((value,), None):
-            recorder().record_write(array, value, covers=_is_whole(key))
+            recorder().record_write(array, value, covers=_covers(key, array.shape))
             return
     device, dtype, shape = array.context.device, array.storage.dtype, array.shape
     if _is_whole(key) and shape:

@@ -36,7 +36,7 @@ from ._array_operators import operator_methods
 from ._eager import call
 from ._indexing import read_part, write_part
 from .handle import Handle
-from .recording import Variable, check_unrecorded, mark, modes, recorder
+from .recording import Variable, check_unrecorded, is_recorded, mark, modes, recorder
 from .resolved_calls import call_of
 from .storage import Shape, Storage
 from .values import filled, fit, to_device
@@ -148,7 +148,7 @@ class NDArray(Viewed, Handle):
 
     def copy(self) -> Self:
         """A new array of the same contents on the same device."""
-        if modes.recording and self.graph_entry is not None:
+        if modes.recording and is_recorded(self):
             return call("_copy", self)
         return self.from_jax(self.jax, self._context)
 
@@ -158,7 +158,7 @@ class NDArray(Viewed, Handle):
         Elements are converted to the other array's dtype. Returns the array written to; False,
         with a warning, if it is this one.
         """
-        recorded = modes.recording and self.graph_entry is not None
+        recorded = modes.recording and is_recorded(self)
         if isinstance(other, Context):
             if recorded:
                 return recorder().record_copy(type(self), self, other)
@@ -190,7 +190,7 @@ class NDArray(Viewed, Handle):
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
             return self
-        if modes.recording and self.graph_entry is not None:
+        if modes.recording and is_recorded(self):
             return call("Cast", self, dtype=target.name)
         new = fit(self, self._shape, target, self._context.device, "astype")
         return self.from_jax(new.value, self._context, shared=new.shared)
@@ -264,7 +264,7 @@ class NDArray(Viewed, Handle):
     def _viewed(self, shape: Shape) -> Self:
         """All elements in another shape: a view, which is recorded as a reshape."""
         view = self.flat_view(shape)
-        if modes.recording and self.graph_entry is not None and view.size:
+        if modes.recording and is_recorded(self) and view.size:
             recorder().record_view(view, self, [call_of("Reshape", {"shape": shape})])
         return view
 
@@ -285,7 +285,7 @@ class NDArray(Viewed, Handle):
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """The array repeated along axes of length 1, and new leading axes, to ``shape``."""
-        if modes.recording and self.graph_entry is not None:
+        if modes.recording and is_recorded(self):
             return call("broadcast_to", self, shape=tuple(shape))
         new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
         return self.from_jax(new.value, self._context, shared=new.shared)

@@ -100,9 +100,9 @@ def _padded(stacked: Any, length: int) -> Any:
         return [_padded(x, length) for x in stacked]
     if len(stacked) == length:
         return stacked
-    whole = zeros((length, *stacked.shape[1:]), stacked.context, stacked.dtype)
-    whole[: len(stacked)] = stacked
-    return whole
+    shape = (length - len(stacked), *stacked.shape[1:])
+    rest = zeros(shape, stacked.context, stacked.dtype)
+    return call("Concat", stacked, rest, dim=0, num_args=2)
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:

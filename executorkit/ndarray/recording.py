@@ -67,6 +67,9 @@ class Variable:
 
     __slots__ = ("__weakref__", "grad", "history", "is_fresh", "request", "training")
 
+    #: A variable belongs to graphs for good, a value of a recorded call until its is used up.
+    is_live = True
+
     def __init__(self, grad: Handle, request: str) -> None:
         self.grad = grad
         self.request = request
@@ -134,9 +137,15 @@ class Recorder(Protocol):
         ...
 
 
+def is_recorded(array: Handle) -> bool:
+    """True if an array belongs to a graph that is not used up."""
+    entry = array.graph_entry
+    return entry is not None and entry.is_live
+
+
 def check_unrecorded(array: Handle) -> None:
     """MXNetError if an array belongs to a graph, so that nothing may be written to it now."""
-    if array.graph_entry is not None:
+    if is_recorded(array):
         raise MXNetError(
             "autograd",
             "Assigning to NDArrays that are already in a computational graph will cause undefined "

@@ -19,6 +19,7 @@ from ..errors import DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
+from ..ndarray.recording import check_unrecorded, modes
 from ..ndarray.rollback import Rollback
 from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import (
@@ -97,6 +98,9 @@ def _attach(
     """The update, attached or made now, else None; after an exception it is attached or made, or
     its counts are taken back."""
     call: UpdateCall | None = None
+    if modes.recording:
+        for weight in weights:
+            check_unrecorded(weight)
 
     def prepared() -> Any:
         nonlocal call
