@@ -99,7 +99,7 @@ class CallRun:
 
     def vjp(
         self, heads: Mapping[int, Any]
-    ) -> tuple[list[tuple[int, Any]], list[tuple[NDArray, Any]]]:
+    ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
         """The gradients of leaves, by their position, for head gradients by number; there are no
         states."""
         grads = dict(heads)

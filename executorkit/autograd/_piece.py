@@ -142,7 +142,10 @@ class Reached(NamedTuple):
         the numbers of computed values, those of the heads included.
     leaves
         the positions of leaves whose gradients are computed.
+    states
+        the positions of leaves that are states which backward changes.
     """
 
     values: frozenset[int]
     leaves: tuple[int, ...]
+    states: frozenset[int] = frozenset()

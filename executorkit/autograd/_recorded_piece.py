@@ -377,9 +377,10 @@ class RecordedPiece(Piece):
 
     def gradients(self, heads: Mapping[int, Any]) -> Gradients:
         assert self.step is not None
-        leaves = {*self.reached(sorted(heads)).leaves}
+        reach = self.reached(sorted(heads))
         grads, states = self.step.vjp(heads)
-        return Gradients([(i, grad) for i, grad in grads if i in leaves], states)
+        leaves = [(i, grad) for i, grad in grads if i in reach.leaves]
+        return Gradients(leaves, [(x, new) for i, x, new in states if i in reach.states])
 
     def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
         step, numbers = self.step, tuple(sorted(heads))
@@ -449,6 +450,8 @@ class RecordedPiece(Piece):
         self._close_whole("backward", heads)
         step = self.step
         if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
+            return None
+        if not reached(self.trace, heads).states.issuperset(step.plan.state_sources):
             return None
         # The next backward needs what forward leaves, which the program of both does not return.
         if not step.has_outputs:

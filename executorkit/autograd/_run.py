@@ -138,9 +138,9 @@ class RecordedStep(PendingStep):
 
     def vjp(
         self, heads: Mapping[int, Any]
-    ) -> tuple[list[tuple[int, Any]], list[tuple[NDArray, Any]]]:
-        """The gradients of leaves, by their position, for head gradients by number, and the
-        auxiliary states with their new contents. Nothing is stored but the outputs."""
+    ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
+        """The gradients of leaves, by their position, for head gradients by number, and auxiliary
+        states, by their position too, with their new contents. Nothing is stored but outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()
@@ -153,12 +153,11 @@ class RecordedStep(PendingStep):
             states, indices = state.backward_states, self.backward_state_indices
             current = read_buffers(run.buffers.aux)
             if any(current[n] is not self.aux[n] for n in indices):
-                states = program.forward[1].call_at(self._started_at, self.args, current, self.key)[
-                    2
-                ]
-            changed = [run.aux_arrays[n] for n in indices]
+                again = program.forward[1].call_at(self._started_at, self.args, current, self.key)
+                states = again[2]
+            changed = [(self.plan.state_sources[n], run.aux_arrays[n]) for n in indices]
             pairs = list(zip(self.plan.leaves, grads, strict=True))
-            return pairs, list(zip(changed, states, strict=True))
+            return pairs, [(*c, value) for c, value in zip(changed, states, strict=True)]
 
     def contents(self, plan: TracePlan) -> Contents:
         """The contents of the arguments, auxiliary states and key data of the step's own plan."""

@@ -98,18 +98,27 @@ def reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
 
 
 def _reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
-    values = set(heads)
+    values, written = set(heads), set()
     for call in reversed(trace.calls):
         if not values.isdisjoint(call.outputs):
             values.update(call.outputs)
-            states = call.op.aux_of(call.resolved.params)
-            names = call.op.inputs(call.resolved.params) if states else ()
-            inputs = enumerate(call.inputs)
-            values.update(n for k, n in inputs if n >= 0 and not (states and names[k] in states))
+            states = _states_of(call)
+            written.update(states)
+            values.update(n for n in call.inputs if n >= 0 and n not in states)
     numbers = trace.leaf_numbers
     kinds = zip(numbers, trace.all_leaves, strict=True)
     leaves = [i for i, (n, k) in enumerate(kinds) if n in values and k.role in DIFFERENTIATED]
-    return Reached(frozenset(values.difference(numbers)), tuple(leaves))
+    positions = frozenset(i for i, n in enumerate(numbers) if n in written)
+    return Reached(frozenset(values.difference(numbers)), tuple(leaves), positions)
+
+
+def _states_of(call: CallTrace) -> frozenset[int]:
+    """The numbers of the auxiliary states that a call changes in backward."""
+    states = call.op.aux_of(call.resolved.params)
+    if not states:
+        return frozenset()
+    names = call.op.inputs(call.resolved.params)
+    return frozenset(n for n, name in zip(call.inputs, names, strict=True) if name in states)
 
 
 def plan_of(
@@ -194,11 +203,13 @@ def _backward_plan(
     outputs = tuple(dict.fromkeys((*alive, *heads)))
     requested = used.leaves if leaves is None else leaves
     if not stays_open:
+        if _leaves_states(trace.calls, used):
+            return None
         return plan_of(trace, trace.calls, outputs, requested)
     first = _ancestors(trace, stays_open)
     others = [call for call in trace.calls if call not in first]
     computed = {n for call in first for n in call.outputs}
-    if not used.values.isdisjoint(computed):
+    if not used.values.isdisjoint(computed) or _leaves_states(others, used):
         return None
     read = {n if n >= 0 else ~n for call in others for n in call.inputs}
     first_outputs = [n for n in outputs if n in computed]
@@ -208,6 +219,12 @@ def _backward_plan(
         plan_of(trace, [c for c in trace.calls if c in first], first_outputs, differentiated),
         plan_of(trace, others, [n for n in outputs if n not in computed], requested),
     )
+
+
+def _leaves_states(calls: Iterable[CallTrace], used: Reached) -> bool:
+    """True if one of these calls has states that a backward does not reach, so that it must leave
+    them as they are: a program with that call's gradient would change them."""
+    return any(_states_of(c) and used.values.isdisjoint(c.outputs) for c in calls)
 
 
 def _ancestors(trace: CallTrace, values: Iterable[int]) -> set[CallTrace]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit import autograd
+from executorkit import autograd, nd
 
 
 def _marked(*numbers: float) -> mx.nd.NDArray:
@@ -81,3 +82,22 @@ def test_a_retained_graph_goes_on():
         z = h * h
     z.backward()
     assert x.grad.asnumpy().tolist() == [4, 32]
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_statistics_of_a_branch_that_backward_does_not_reach_stay(read):
+    x, gamma, beta = nd.array([[1.0, 2.0], [3.0, 5.0]]), nd.ones((2,)), nd.zeros((2,))
+    mean, var = nd.zeros((2,)), nd.ones((2,))
+    for array in (x, gamma, beta):
+        array.attach_grad()
+    with autograd.record():
+        y = x * 2
+        branch = nd.BatchNorm(y, gamma, beta, mean, var, fix_gamma=False, momentum=0.5)
+        z = y * y
+    if read:
+        z.asnumpy()
+    z.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), 8 * x.asnumpy())
+    np.testing.assert_array_equal(mean.asnumpy(), [0, 0])
+    np.testing.assert_array_equal(gamma.grad.asnumpy(), [0, 0])
+    assert branch.shape == (2, 2)
