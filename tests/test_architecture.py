@@ -44,7 +44,7 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1126, "_files": 454, "_support": 597, "autograd": 3019, "callback": 292,
+    "_cli": 1126, "_files": 454, "_support": 597, "autograd": 3041, "callback": 292,
     "contrib": 1639, "data": 54, "debugging": 671, "display": 2009, "executor": 3105,
     "executorkit": 3708, "export": 773, "gluon": 244, "image": 2200, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2428, "jaxprs": 494, "kvstore": 698,
