@@ -73,7 +73,7 @@ class Function:
                 value = jnp.zeros(output.shape, output.storage.dtype)
             cotangents.append(NDArray.from_jax(value, output.context))
         results = modes.run(False, True, partial(self.backward, *cotangents))
-        grads = [results] if isinstance(results, NDArray) else list(results)
+        grads = results if isinstance(results, (list, tuple)) else [results]
         name = f"autograd.Function: {type(self).__name__}.backward"
         if len(grads) != len(inputs):
             problem = f"it returned {len(grads)} gradients, expected {len(inputs)}, one per input"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import ArgumentValueError, MXNetError
+from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
 from ..ndarray.recording import Variable, mark, recorder
 from ..symbol import Symbol
@@ -20,10 +20,15 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     """Has gradients of arrays computed, and written to the arrays that are passed.
 
     variables, gradients
-        NDArrays, one or a list of them.
+        NDArrays, one or a list of them; each gradient has its variable's shape and dtype.
     grad_reqs
         'write', 'add' or 'null', one for all or a list.
+
+    ShapeError or DTypeError for another shape or dtype. (MXNet says so in ``backward``.)
     """
+    if isinstance(variables, NDArray) is not isinstance(gradients, NDArray):
+        problem = "one of variables and gradients is an array, the other one is a list"
+        raise ArgumentValueError("autograd.mark_variables", problem)
     variables, gradients = _listed(variables), _listed(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     for array, grad, request in zip(variables, gradients, requests, strict=True):
@@ -87,6 +92,8 @@ def grad(
     [0.0, 0.0]
     """
     heads, variables = _listed(heads), _listed(variables)
+    if not variables:
+        raise ArgumentValueError("autograd.grad", "variables is an empty list")
     grads = [None] * len(heads) if head_grads is None else _listed(head_grads)
     if len(grads) != len(heads):
         problem = f"{len(grads)} head gradients for {len(heads)} heads"
@@ -100,8 +107,10 @@ def get_symbol(x: NDArray) -> Symbol:
 
     Its arguments are called ``var0`` where they are variables, ``null1`` where they are constants,
     its nodes ``node_0``: MXNet's numbers count all that a process has recorded.
-    MXNetError for an array that belongs to no graph.
+    MXNetError for an array that belongs to no graph, InputTypeError for anything else.
     """
+    if not isinstance(x, NDArray):
+        raise InputTypeError("autograd.get_symbol", f"{type(x).__name__} is no NDArray")
     entry: Any = x.graph_entry
     names = Names()
     if isinstance(entry, Variable):

@@ -28,6 +28,7 @@ from .values import fit, to_device
 Array = TypeVar("Array", bound=Handle)
 
 _ARRAY_TYPES = np.ndarray | Handle | list | range | jax.Array
+_WHOLE = slice(None)
 
 
 class BasicIndex(NamedTuple):
@@ -161,7 +162,10 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 
 
 def read_part(array: Array, key: Any) -> Array:
-    """``array[key]``: a view if the part is contiguous, else a copy."""
+    """``array[key]``: the array itself for ``[:]``, a view if the part is contiguous, else a
+    copy."""
+    if (key.__class__ is slice and key == _WHOLE) or (key.__class__ is tuple and not key):
+        return array
     part = parse_index(key, array.shape)
     if modes.recording and is_recorded(array) and math.prod(part.shape):
         return _recorded_part(array, part)

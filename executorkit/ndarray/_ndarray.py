@@ -336,6 +336,8 @@ class NDArray(Viewed, Handle):
         The array is a variable from then on: gradients do not go on to what it was computed from.
         """
         if stype not in (None, "default"):
+            if stype not in ("row_sparse", "csr"):
+                raise ArgumentValueError("attach_grad", f"storage type {stype!r} is unknown")
             problem = f"storage type {stype!r} is not served"
             raise NotSupportedError("attach_grad", problem, hint="'default'")
         dtype, device = self.storage.dtype, self._context.device

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from ..context import Context
-from ..errors import MXNetError, UnknownNameError
+from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
 from ..program import Training
 from .handle import Handle
 
@@ -87,6 +87,13 @@ def mark(array: Handle, grad: Handle, request: str) -> None:
     if request not in REQUESTS:
         problem = f"grad_req is {request!r}, expected {', '.join(map(repr, REQUESTS))}"
         raise UnknownNameError("attach_grad", problem)
+    if request != "null":
+        if grad.shape != array.shape:
+            problem = f"the gradient array is {grad.shape}, expected {array.shape}"
+            raise ShapeError("attach_grad", problem)
+        if grad.storage.dtype != array.storage.dtype:
+            problem = f"the gradient array is {grad.storage.dtype}, expected {array.storage.dtype}"
+            raise DTypeError("attach_grad", problem)
     array.graph_entry = Variable(grad, request)
 
 
