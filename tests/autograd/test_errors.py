@@ -29,6 +29,29 @@ def test_wrong_shapes_are_refused_at_the_call_each_time():
     assert x.grad.asnumpy().tolist() == [[4, 8], [12, 16]]
 
 
+@pytest.mark.parametrize(
+    ("grad", "error"),
+    [(mx.nd.zeros((3,)), "ShapeError"), (mx.nd.zeros((2,), dtype="float64"), "DTypeError")],
+)
+def test_a_gradient_array_has_its_variables_shape_and_dtype(grad, error):
+    x = mx.nd.array([1, 2])
+    with pytest.raises(mx.MXNetError, match="the gradient array is") as raised:
+        autograd.mark_variables([x], [grad])
+    assert type(raised.value).__name__ == error
+    assert x.grad is None
+    autograd.mark_variables([x], [grad], "null")
+
+
+def test_gradients_by_no_variables_leave_the_graph():
+    x = _marked([1, 2])
+    with autograd.record():
+        y = x * x
+    with pytest.raises(mx.MXNetError, match="empty list"):
+        autograd.grad(y, [])
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [2, 4]
+
+
 @pytest.mark.parametrize("read_first", [False, True])
 def test_an_index_out_of_range_is_an_error_where_a_result_is_read(read_first):
     x, y = _marked([1, 2, 3]), _marked([4, 5])

@@ -179,7 +179,7 @@ def _with(answer: Any, place: list[str], ours: Any) -> Any:
     """An answer with another one at a place."""
     if not place:
         return ours
-    key = int(place[0]) if isinstance(answer, list) else place[0]
+    key: Any = int(place[0]) if isinstance(answer, list) else place[0]
     changed = copy.copy(answer)
     changed[key] = _with(answer[key], place[1:], ours)
     return changed
