@@ -8,6 +8,7 @@ exception the state has to be the one before the step or the one after it, bit f
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -20,6 +21,7 @@ import optax
 
 import executorkit as mx
 
+_RLock = type(threading.RLock())
 BATCHES = 7
 ROWS, FEATURES = 4, 3
 
@@ -59,6 +61,8 @@ class Interrupter:
                 raise
         finally:
             sys.settrace(None)
+            if self.place is not None:
+                release_locks()
         return self.place is not None
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -75,6 +79,22 @@ class Interrupter:
                 self.place = code.co_filename, frame.f_lineno, code.co_name
                 raise self._exception("injected")
         return self._trace
+
+
+def release_locks() -> None:
+    """Releases the locks of modules that this thread still holds.
+
+    A tracer raises before any bytecode, also between the end of a ``with`` block and the call that
+    leaves it, where Python looks for no signal: a real KeyboardInterrupt does not come there. Other
+    threads would wait for such a lock for ever.
+    """
+    for name, module in list(sys.modules.items()):
+        if not name.startswith(("executorkit", "jax")):
+            continue
+        for value in list(vars(module).values()):
+            for lock in (value, *[getattr(value, slot, None) for slot in ("lock", "_lock")]):
+                while isinstance(lock, _RLock) and lock._is_owned():  # type: ignore[attr-defined]
+                    lock.release()
 
 
 def network(prefix: str = "") -> mx.sym.Symbol:
