@@ -7,12 +7,12 @@ exception the state has to be the one before the step or the one after it, bit f
 
 from __future__ import annotations
 
+import dis
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Sequence
-from functools import partial
-from types import FrameType
+from functools import cache, partial
+from types import CodeType, FrameType
 from typing import Any
 
 import jax
@@ -21,18 +21,34 @@ import optax
 
 import executorkit as mx
 
-_RLock = type(threading.RLock())
 BATCHES = 7
 ROWS, FEATURES = 4, 3
 
 
+@cache
+def signal_places(code: CodeType) -> frozenset[int]:
+    """The offsets of bytecodes before which Python handles signals: it does so as a function
+    begins, after each call and before a loop goes round again."""
+    places, follows = set(), False
+    for instruction in dis.get_instructions(code):
+        if follows:
+            places.add(instruction.offset)
+        name = instruction.opname
+        follows = name == "RESUME" or name.startswith("CALL")
+        if "JUMP_BACKWARD" in name:
+            places.add(instruction.argval)
+    return frozenset(places)
+
+
 class Interrupter:
-    """Raises an exception at one event (a bytecode, a line or a call) of a function.
+    """Raises an exception at one event of a function.
 
     at
         number of the event, from 1.
     events
-        'opcode', 'line' or 'call'.
+        'signal' (a bytecode before which Python handles signals), 'line' or 'call'. At other
+        bytecodes no KeyboardInterrupt comes, and the interpreter does not expect one: a ``with``
+        may be left without its ``__exit__``.
     only
         part of the file names in which events are counted.
     """
@@ -40,7 +56,7 @@ class Interrupter:
     def __init__(
         self,
         at: int,
-        events: str = "opcode",
+        events: str = "signal",
         only: str = "",
         exception: type[BaseException] = KeyboardInterrupt,
     ) -> None:
@@ -61,8 +77,6 @@ class Interrupter:
                 raise
         finally:
             sys.settrace(None)
-            if self.place is not None:
-                release_locks()
         return self.place is not None
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
@@ -71,30 +85,19 @@ class Interrupter:
         in_callback = code.co_filename == weakref.__file__ or code.co_name == "_remove"
         if self.place is not None or in_callback:
             return None
-        frame.f_trace_opcodes = self._events == "opcode"
+        at_signals = self._events == "signal"
+        frame.f_trace_opcodes = at_signals
         frame.f_trace_lines = self._events == "line"
-        if event == self._events and self._only in frame.f_code.co_filename:
+        if at_signals:
+            counts = event == "opcode" and frame.f_lasti in signal_places(code)
+        else:
+            counts = event == self._events
+        if counts and self._only in code.co_filename:
             self._count += 1
             if self._count == self._at:
                 self.place = code.co_filename, frame.f_lineno, code.co_name
                 raise self._exception("injected")
         return self._trace
-
-
-def release_locks() -> None:
-    """Releases the locks of modules that this thread still holds.
-
-    A tracer raises before any bytecode, also between the end of a ``with`` block and the call that
-    leaves it, where Python looks for no signal: a real KeyboardInterrupt does not come there. Other
-    threads would wait for such a lock for ever.
-    """
-    for name, module in list(sys.modules.items()):
-        if not name.startswith(("executorkit", "jax")):
-            continue
-        for value in list(vars(module).values()):
-            for lock in (value, *[getattr(value, slot, None) for slot in ("lock", "_lock")]):
-                while isinstance(lock, _RLock) and lock._is_owned():  # type: ignore[attr-defined]
-                    lock.release()
 
 
 def network(prefix: str = "") -> mx.sym.Symbol:

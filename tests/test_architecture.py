@@ -44,11 +44,11 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1126, "_files": 454, "_support": 597, "autograd": 3050, "callback": 292,
+    "_cli": 1126, "_files": 454, "_support": 597, "autograd": 3112, "callback": 292,
     "contrib": 1639, "data": 54, "debugging": 671, "display": 2009, "executor": 3105,
     "executorkit": 3708, "export": 773, "gluon": 244, "image": 2200, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2428, "jaxprs": 494, "kvstore": 698,
-    "lowering": 4779, "metric": 1365, "model": 1061, "module": 3192, "ndarray": 5006,
+    "lowering": 4779, "metric": 1365, "model": 1061, "module": 3192, "ndarray": 5007,
     "notebook": 321, "onnx": 4713, "ops": 16321, "optimizer": 3167, "parallel": 2250,
     "profiler": 907, "program": 6513, "rnn": 1352, "symbol": 3015, "test_utils": 1480,
     "training": 1075, "visualization": 479,

@@ -20,7 +20,7 @@ from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_interrupt_at_a_bytecode_leaves_the_state_before_the_step_or_after_it(way):
-    """At some forty bytecodes of a step here; the soak test takes all of them."""
+    """At a few places of a step here; the soak test takes all of them."""
     raised, wrong = interrupt_steps(WAYS[way], range(1, 10**6, 499))
     assert raised >= 5
     assert not wrong
@@ -90,7 +90,7 @@ def test_the_checker_notices_a_step_that_is_not_atomic():
         def state(self) -> dict[str, int]:
             return {"first": self.first, "second": self.second}
 
-    raised, wrong = interrupt_steps(Careless, range(1, 100), only="test_interrupts.py")
+    raised, wrong = interrupt_steps(Careless, range(1, 100), events="line", only=__file__)
     assert raised > len(wrong) > 0
 
 

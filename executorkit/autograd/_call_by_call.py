@@ -25,26 +25,28 @@ from ._trace_plan import TracePlan
 
 
 @small_jit
-def _add(x: jax.Array, y: jax.Array) -> jax.Array:
+def sum_of(x: jax.Array, y: jax.Array) -> jax.Array:
+    """The sum of two gradients."""
     return x + y
 
 
-def add(x: Any, y: Any) -> Any:
+def _add(x: Any, y: Any) -> Any:
     """The sum of two gradients, on the host if both are there."""
-    return x + y if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) else _add(x, y)
+    return x + y if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) else sum_of(x, y)
 
 
 def can_run_by_calls(trace: CallTrace) -> bool:
     """True if a trace can be run call by call: no operator changes states, and gradients are of
     floating arrays."""
-    known = trace.plans.get("by calls")
-    if known is None:
-        known = trace.plans["by calls"] = all(
+
+    def find() -> bool:
+        return all(
             leaf.role is not Role.STATE
             and (leaf.role not in DIFFERENTIATED or jnp.issubdtype(leaf.dtype, jnp.inexact))
             for leaf in trace.all_leaves
         )
-    return known
+
+    return trace.known("by calls", find)
 
 
 class CallRun:
@@ -125,7 +127,7 @@ class CallRun:
         )  # fmt: skip
         for k, grad in zip(positions, computed, strict=True):
             n = call.inputs[k]
-            grads[n] = add(grads[n], grad) if n in grads else grad
+            grads[n] = _add(grads[n], grad) if n in grads else grad
 
     def _is_floating(self, number: int) -> bool:
         return jnp.issubdtype(self.values[number].dtype, jnp.inexact)

@@ -76,8 +76,8 @@ def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> N
     is_new = plan is not None and not plan.runs
     if plan is not None and len(plan.runs) < 2:
         plan.runs.append(None)
-    plans = [p for p in trace.plans.values() if isinstance(p, TracePlan | Split)]
-    _log.notes.append(_Note(cut, kind, trace, is_new, len(plans) if is_new else 0))
+    n_plans = sum(isinstance(p, TracePlan | Split) for p in trace.plans) if is_new else 0
+    _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))
 
 
 def explain() -> Explanation:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
-from ..ndarray.recording import Variable, mark, recorder
+from ..ndarray.recording import Variable, new_variable, recorder
 from ..symbol import Symbol
 from ._gradients import grad as gradients_by
 from ._recorded_symbol import Names, recorded_entry
@@ -25,14 +25,21 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         'write', 'add' or 'null', one for all or a list.
 
     ShapeError or DTypeError for another shape or dtype. (MXNet says so in ``backward``.)
+    ArgumentValueError for lists of different lengths. (MXNet reads past the shorter one.)
     """
     if isinstance(variables, NDArray) is not isinstance(gradients, NDArray):
         problem = "one of variables and gradients is an array, the other one is a list"
         raise ArgumentValueError("autograd.mark_variables", problem)
     variables, gradients = _listed(variables), _listed(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
-    for array, grad, request in zip(variables, gradients, requests, strict=True):
-        mark(array, grad, request)
+    counts = len(variables), len(gradients), len(requests)
+    if len({*counts}) > 1:
+        problem = "{} variables, {} gradients and {} grad_reqs: expected as many of each"
+        raise ArgumentValueError("autograd.mark_variables", problem.format(*counts))
+    parts = list(zip(variables, gradients, requests, strict=True))
+    entries = [new_variable("autograd.mark_variables", *part) for part in parts]
+    for array, entry in zip(variables, entries, strict=True):
+        array.graph_entry = entry
 
 
 def backward(
@@ -47,7 +54,8 @@ def backward(
     retain_graph
         whether the graph can be differentiated again. Otherwise it is used up.
     train_mode
-        accepted as MXNet does; operators are differentiated in the mode in which they ran.
+        False has operators that change auxiliary states, BatchNorm say, differentiated as in
+        inference, and leaves the states as they are. Others are differentiated as they ran.
     """
     heads = _listed(heads)
     grads = [None] * len(heads) if head_grads is None else _listed(head_grads)
@@ -71,7 +79,8 @@ def grad(
         whether the graph can be differentiated again; by default as ``create_graph``.
     create_graph
         whether the gradients are recorded, to be differentiated themselves, any number of times.
-        (MXNet serves a few dozen operators; here there is no limit.)
+        MXNet serves a few dozen operators; here it is all but ``Custom``, :class:`Function`, and
+        those whose results have shapes that depend on values.
 
     Returns a list, also for one variable. MXNetError for one that heads do not depend on.
 
@@ -99,7 +108,8 @@ def grad(
         problem = f"{len(grads)} head gradients for {len(heads)} heads"
         raise ArgumentValueError("autograd.grad", problem)
     retains = create_graph if retain_graph is None else retain_graph
-    return gradients_by(heads, variables, grads, bool(retains), bool(create_graph))
+    modes = bool(retains), bool(create_graph), bool(train_mode)
+    return gradients_by(heads, variables, grads, *modes)
 
 
 def get_symbol(x: NDArray) -> Symbol:
@@ -115,7 +125,7 @@ def get_symbol(x: NDArray) -> Symbol:
     names = Names()
     if isinstance(entry, Variable):
         return Symbol([(names.variable(entry), 0)])
-    if entry is None or not entry.piece.can_differentiate(entry.number):
+    if entry is None or not entry.is_live:
         problem = "NDArray is not part of a computation graph"
         raise MXNetError("autograd.get_symbol", problem, hint="record it: autograd.record()")
     return Symbol([recorded_entry(entry, names)])

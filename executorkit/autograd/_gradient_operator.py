@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..lowering import memoize
 from ..ndarray.resolved_calls import ResolvedCall
 from ..ops import OpDef, lookup
 from ._trace import CallTrace
@@ -20,10 +19,7 @@ def gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> 
     random numbers, and a head gradient for each of ``heads``.
     """
     key = "gradient", plan.outputs, heads
-    known = trace.plans.get(key)
-    if known is None:
-        known = memoize(trace.plans, key, _gradient_call(trace, plan, heads))
-    return known
+    return trace.known(key, lambda: _gradient_call(trace, plan, heads))
 
 
 def _gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> ResolvedCall:

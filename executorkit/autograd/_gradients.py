@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
+from ..context import Context
 from ..errors import InputTypeError, MXNetError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
@@ -14,82 +16,109 @@ from ..ndarray.pending import resolve_pending
 from ..ndarray.recording import Variable, modes
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
-from ..program import small_jit
+from ..ndarray.values import filled
+from ._call_by_call import sum_of
 from ._immediate_piece import takes_gradient
-from ._piece import Piece, RecordedValue, Status
-from ._recorded_piece import RecordedPiece, ones
+from ._piece import Piece, Reached, RecordedValue, Status
+from ._recorded_piece import RecordedPiece
 
-#: A value that gradients start from, and its head gradient, None for ones.
+#: A value that gradients start from, and its head gradient.
 Head = tuple[RecordedValue, Any]
 
 
-@small_jit
-def _sum(x: jax.Array, y: jax.Array) -> jax.Array:
-    return x + y
+class Passed(NamedTuple):
+    """Effects of a backward beside the gradients of variables.
+
+    states
+        auxiliary states, and their new contents.
+    values
+        pieces, and the numbers of the values from which gradients have gone through them.
+    """
+
+    states: list[tuple[NDArray, Any]]
+    values: list[tuple[Piece, list[int]]]
+
+    def store(self, gradients: Iterable[tuple[Any, Any, bool]], retain_graph: bool) -> None:
+        """Writes gradients, each to an array, shared with others or not, and the states; lets go of
+        the graph unless it is to be retained. May be done twice."""
+        for array, contents in self.states:
+            array.assign(contents)
+        for target, value, shared in gradients:
+            target.assign(value, shared=shared)
+        for piece, numbers in () if retain_graph else self.values:
+            piece.use_up(numbers)
 
 
 def backward(
-    heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool = True
+    heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
 ) -> None:
     """Writes the gradients of variables for these heads; see the package's function."""
     values, own = checked_heads(heads, head_grads)
-    pieces = {id(value.piece): value.piece for value, _ in values}
-    if len(pieces) == 1 and not own:
-        (piece,) = pieces.values()
-        if isinstance(piece, RecordedPiece) and _deferred(piece, values, retain_graph, None):
-            return
-    grads, states, used = gradients(values, own)
-
-    def store() -> None:
-        for array, contents in states:
-            array.assign(contents)
-        for variable, (grad, new) in stored.items():
-            grad.assign(new, shared=variable in own)
-            variable.is_fresh = True
-        if not retain_graph:
-            for piece, numbers in used:
-                piece.use_up(numbers)
-
-    stored: dict[Variable, tuple[Any, Any]] = {}
+    if train_mode and not own and _deferred(values, retain_graph, None):
+        return
+    grads, passed = gradients(values, own, train_mode)
+    stored: list[tuple[Any, Any, bool]] = []
     # Variables may share an array.
     contents: dict[Storage, Any] = {}
     for variable, value in grads.items():
         target: Any = variable.grad
-        new = _on(value, target)
+        new = _fitted(value, target)
         if variable.request == "add":
             before = contents.get(target.storage)
-            new = _sum(target.value if before is None else before, new)
+            new = sum_of(target.value if before is None else before, new)
         contents[target.storage] = new
-        stored[variable] = target, new
+        stored.append((target, new, variable in own))
+
+    def store() -> None:
+        passed.store(stored, retain_graph)
+        for variable in grads:
+            variable.is_fresh = True
+
     complete(store)
 
 
-def _on(value: Any, target: Handle) -> Any:
-    """A gradient on the device of the array that it goes to, in its dtype."""
-    device = target.context.device
+def _fitted(value: jax.Array, array: Handle) -> jax.Array:
+    """A value on the device of an array, in its dtype."""
+    device = array.context.device
     if value.devices() != {device}:
         value = jax.device_put(value, device)
-    return value if value.dtype == target.storage.dtype else value.astype(target.storage.dtype)
+    return value if value.dtype == array.storage.dtype else value.astype(array.storage.dtype)
 
 
-def _deferred(piece: RecordedPiece, values: Sequence[Head], retain: bool, requested: Any) -> bool:
-    """Defers the gradients to the program of the one piece that they need, if that can be."""
+def _deferred(
+    values: Sequence[Head], retain: bool, requested: Mapping[Variable, Any] | None
+) -> bool:
+    """Defers the gradients to the program of the one piece that they need, if that can be; those of
+    ``requested`` variables go to these arrays. MXNetError if one of them is not reached."""
+    pieces = {id(value.piece): value.piece for value, _ in values}
     numbers = [value.number for value, _ in values]
-    if len({*numbers}) != len(numbers):
+    if len(pieces) != 1 or len({*numbers}) != len(numbers):
+        return False
+    (piece,) = pieces.values()
+    if not isinstance(piece, RecordedPiece):
         return False
     with piece.lock:
-        reach = piece.reached(numbers)
-        if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
-            raise _not_in_graph()
-        variables = [piece.leaf_entries[i] for i in reach.leaves]
-    for variable in variables if requested is None else ():
-        if isinstance(variable, Variable) and variable.request == "add":
+        entries = [piece.leaf_entries[i] for i in _reached(piece, numbers).leaves]
+    if requested is not None:
+        if not all(isinstance(e, Variable) for e in entries):
+            return False
+        _check_reached(requested, entries)
+    for entry in entries if requested is None else ():
+        if isinstance(entry, Variable) and entry.request == "add":
             # Another thread may compute it, and wait for this piece: without the lock.
-            resolve_pending([variable.grad])
+            resolve_pending([entry.grad])
     with piece.lock:
-        if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
-            raise _not_in_graph()
+        _reached(piece, numbers)
         return piece.backward(numbers, [head for _, head in values], retain, requested)
+
+
+def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:
+    """The values and leaves that gradients flow through; MXNetError if some are used up. Callers
+    hold the piece's lock."""
+    reach = piece.reached(numbers)
+    if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
+        raise _not_in_graph()
+    return reach
 
 
 def checked_heads(
@@ -110,13 +139,10 @@ def checked_heads(
         entry: Any = head.graph_entry
         if entry.__class__ is Variable:
             if entry.request != "null":
-                value = _head_gradient(head, grad)
-                if value is None:
-                    value = ones(head.shape, head.storage.dtype, head.context)
-                variables[entry] = value
+                variables[entry] = _head_gradient(head, grad)
                 requires = True
             continue
-        if entry is None or not entry.piece.can_differentiate(entry.number):
+        if entry is None or not entry.is_live:
             raise _not_in_graph()
         values.append((entry, _head_gradient(head, grad)))
         piece = entry.piece
@@ -143,9 +169,9 @@ def _not_in_graph() -> MXNetError:
 
 
 def _head_gradient(head: Handle, grad: Any) -> Any:
-    """A head gradient's contents; ShapeError for one of another shape."""
+    """A head gradient's contents, ones where none is given; ShapeError for another shape."""
     if grad is None:
-        return None
+        return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
         problem = f"{type(grad).__name__} is no NDArray"
         raise InputTypeError("autograd.backward: head gradient", problem, hint="mx.nd.array(...)")
@@ -154,69 +180,67 @@ def _head_gradient(head: Handle, grad: Any) -> Any:
         raise ShapeError("autograd.backward: head gradient", problem)
     value = grad.value
     grad.storage.shared = True
-    device = head.context.device
-    value = value if value.devices() == {device} else jax.device_put(value, device)
-    dtype = head.storage.dtype
-    return value if value.dtype == dtype else value.astype(dtype)
+    return _fitted(value, head)
+
+
+_known_ones: dict[Any, Any] = {}
+_MAX_ONES = 64
+
+
+def _ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
+    """An array of ones on a context's device; small ones are made once."""
+    key = shape, dtype, context.device
+    known = _known_ones.get(key)
+    if known is None:
+        known = filled(1, shape, dtype, context.device)
+        if known.size <= 4096:
+            if len(_known_ones) >= _MAX_ONES:
+                _known_ones.clear()
+            _known_ones[key] = known
+    return known
 
 
 def gradients(
-    values: Sequence[Head], own: Mapping[Variable, Any]
-) -> tuple[dict[Variable, Any], list[tuple[NDArray, Any]], list[tuple[Piece, list[int]]]]:
+    values: Sequence[Head], own: Mapping[Variable, Any], train_mode: bool
+) -> tuple[dict[Variable, Any], Passed]:
     """The gradients of all variables for head gradients, with those of variables that are heads
-    themselves; the auxiliary states that change; the values of pieces that were passed. Stores
-    nothing."""
+    themselves, and what else changes. Stores nothing."""
     states: list[tuple[NDArray, Any]] = []
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
-        computed = piece.gradients(heads)
+        computed = piece.gradients(heads, train_mode)
         states.extend(computed.states)
         return computed.leaves
 
-    cotangents = [(v, _head_of(v) if head is None else head) for v, head in _closed(values)]
-    sums, passed = _reverse(cotangents, dict(own), of_piece, _sum)
-    return sums, states, passed
+    _close(values)
+    sums, passed = _reverse(values, dict(own), of_piece, sum_of)
+    return sums, Passed(states, passed)
 
 
 def recorded_gradients(
-    values: Sequence[Head], own: Mapping[Variable, Any]
+    values: Sequence[Head], own: Mapping[Variable, Any], train_mode: bool
 ) -> dict[Variable, NDArray]:
     """:func:`gradients` as recorded values, which can be differentiated again."""
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
-        return piece.recorded_gradients(heads)
+        return piece.recorded_gradients(heads, train_mode)
 
     def add(x: NDArray, y: NDArray) -> NDArray:
         return x + y
 
-    cotangents = []
-    for value, head in _closed(values):
-        context = value.piece.context
-        head = NDArray.from_jax(_head_of(value) if head is None else head, context)
-        cotangents.append((value, head))
+    _close(values)
+    heads = [(v, NDArray.from_jax(head, v.piece.context)) for v, head in values]
     sums = {v: NDArray.from_jax(head, v.grad.context) for v, head in own.items()}
-    before = modes.recording, modes.training
-    try:
-        modes.set(True, before[1])
-        return _reverse(cotangents, sums, of_piece, add)[0]
-    finally:
-        modes.set(*before)
+    return modes.run(True, modes.training, lambda: _reverse(heads, sums, of_piece, add)[0])
 
 
-def _closed(values: Sequence[Head]) -> Sequence[Head]:
+def _close(values: Sequence[Head]) -> None:
     """Closes the pieces of values: nothing is added to them any more."""
     for value, _ in values:
         if isinstance(value.piece, RecordedPiece):
+            numbers = [v.number for v, _ in values if v.piece is value.piece]
             with value.piece.lock:
-                value.piece.close(
-                    "backward", [v.number for v, _ in values if v.piece is value.piece]
-                )
-    return values
-
-
-def _head_of(value: RecordedValue) -> Any:
-    """The head gradient where none is given: ones."""
-    return ones(value.storage.shape, value.storage.dtype, value.piece.context)
+                value.piece.close("backward", numbers)
 
 
 def _reverse(
@@ -239,9 +263,7 @@ def _reverse(
         piece = max(waiting, key=lambda p: p.number)
         heads = waiting.pop(piece)
         with piece.lock:
-            reach = piece.reached(sorted(heads))
-            if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
-                raise _not_in_graph()
+            _reached(piece, sorted(heads))
             entries = piece.leaf_entries
             computed = of_piece(piece, heads)
         passed.append((piece, sorted(heads)))
@@ -261,39 +283,22 @@ def grad(
     head_grads: Sequence[Any],
     retain_graph: bool,
     create_graph: bool,
+    train_mode: bool,
 ) -> list[Any]:
     """See the package's function."""
-    requested = [_wanted(i, x) for i, x in enumerate(variables, 1)]
+    requested = [_variable(i, x) for i, x in enumerate(variables, 1)]
     values, own = checked_heads(heads, head_grads)
     if create_graph:
-        sums = recorded_gradients(values, own)
+        sums = recorded_gradients(values, own, train_mode)
         _check_reached(requested, sums)
         return [sums[variable] for variable in requested]
-    pieces = {id(value.piece): value.piece for value, _ in values}
     targets = {v: _empty_like(x) for v, x in zip(requested, variables, strict=True)}
-    if len(pieces) == 1 and not retain_graph and not own:
-        (piece,) = pieces.values()
-        if isinstance(piece, RecordedPiece):
-            numbers = tuple([v.number for v, _ in values])
-            with piece.lock:
-                entries = [piece.leaf_entries[i] for i in piece.reached(numbers).leaves]
-            if all(isinstance(e, Variable) for e in entries):
-                _check_reached(requested, entries)
-                if _deferred(piece, values, retain_graph, targets):
-                    return [targets[variable] for variable in requested]
-    sums, states, used = gradients(values, own)
-    _check_reached(requested, sums)
-
-    def store() -> None:
-        for array, contents in states:
-            array.assign(contents)
-        for variable, target in targets.items():
-            target.assign(_on(sums[variable], target), shared=True)
-        if not retain_graph:
-            for piece, numbers in used:
-                piece.use_up(numbers)
-
-    complete(store)
+    deferrable = train_mode and not retain_graph and not own
+    if not (deferrable and _deferred(values, retain_graph, targets)):
+        sums, passed = gradients(values, own, train_mode)
+        _check_reached(requested, sums)
+        stored = [(target, _fitted(sums[v], target), True) for v, target in targets.items()]
+        complete(lambda: passed.store(stored, retain_graph))
     return [targets[variable] for variable in requested]
 
 
@@ -302,7 +307,8 @@ def _empty_like(array: Handle) -> Any:
     return array.from_storage(storage, 0, array.shape, array.context)
 
 
-def _wanted(position: int, array: Handle) -> Variable:
+def _variable(position: int, array: Handle) -> Variable:
+    """The variable that an array is; MXNetError if it is none, or one without a gradient."""
     entry: Any = array.graph_entry
     if entry.__class__ is not Variable or entry.request == "null":
         raise MXNetError(
@@ -314,7 +320,7 @@ def _wanted(position: int, array: Handle) -> Variable:
     return entry
 
 
-def _check_reached(requested: Sequence[Variable], reach: Collection[Any]) -> None:
+def _check_reached(requested: Iterable[Variable], reach: Collection[Any]) -> None:
     for position, variable in enumerate(requested, 1):
         if variable not in reach:
             raise MXNetError(

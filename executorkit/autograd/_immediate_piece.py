@@ -40,7 +40,7 @@ class ImmediatePiece(Piece):
         leaves = [i for i, entry in enumerate(self.leaf_entries) if takes_gradient(entry)]
         return Reached(frozenset(range(self._n_outputs)), tuple(leaves))
 
-    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
+    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
         assert self._backward is not None
         grads = self._backward([heads.get(n) for n in range(self._n_outputs)])
         return Gradients(
@@ -51,7 +51,9 @@ class ImmediatePiece(Piece):
             ]
         )
 
-    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
+    def recorded_gradients(
+        self, heads: Mapping[int, NDArray], train_mode: bool
+    ) -> Sequence[tuple[int, NDArray]]:
         raise MXNetError(
             "autograd.grad: create_graph",
             "a graph with a Function, or with an operator whose result has a shape that depends on "
@@ -74,7 +76,9 @@ class CopyPiece(ImmediatePiece):
         super().__init__([array], [copy], lambda heads: [jax.device_put(heads[0], source.device)])
         self._source = source
 
-    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, Any]]:
+    def recorded_gradients(
+        self, heads: Mapping[int, NDArray], train_mode: bool
+    ) -> Sequence[tuple[int, Any]]:
         if not takes_gradient(self.leaf_entries[0]):
             return []
         return [(0, record_copy(NDArray, heads[0], self._source))]

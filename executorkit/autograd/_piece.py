@@ -123,11 +123,16 @@ class Piece(ABC):
         """The values and leaves that the gradients of some values flow through."""
 
     @abstractmethod
-    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
-        """The gradients of the leaves for head gradients of some values; stores nothing."""
+    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
+        """The gradients of the leaves for head gradients of some values; stores nothing.
+
+        Without ``train_mode`` calls that change states are differentiated as in inference.
+        """
 
     @abstractmethod
-    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
+    def recorded_gradients(
+        self, heads: Mapping[int, NDArray], train_mode: bool
+    ) -> Sequence[tuple[int, NDArray]]:
         """:meth:`gradients` of head gradients that are recorded, recorded themselves."""
 
     @abstractmethod

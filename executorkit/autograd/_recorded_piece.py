@@ -20,7 +20,6 @@ from ..ndarray.recording import Variable, recorder
 from ..ndarray.resolved_calls import ResolvedCall, check_targets
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
-from ..ndarray.values import filled
 from ..program import Training
 from ._call_by_call import CallRun, can_run_by_calls
 from ._explanation import note_run
@@ -28,7 +27,16 @@ from ._gradient_operator import gradient_call
 from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._run import RecordedStep, Run, recorded_inputs
-from ._trace import ROLE_OF_REQUEST, LeafKind, NumberUses, Role, empty_trace, leaf_kind
+from ._trace import (
+    ROLE_OF_REQUEST,
+    CallTrace,
+    LeafKind,
+    NumberUses,
+    Role,
+    empty_trace,
+    leaf_kind,
+    with_fixed_states,
+)
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
@@ -82,7 +90,6 @@ class RecordedPiece(Piece):
         "_leaf_arrays",
         "_leaf_values",
         "_storages",
-        "context",
         "n_scopes",
         "step",
         "trace",
@@ -230,20 +237,19 @@ class RecordedPiece(Piece):
 
     # -- closing -----------------------------------------------------------------------------------
 
-    def _alive(self) -> dict[int, Storage]:
-        """The storages that wait for values, by number."""
+    def _living(self) -> tuple[dict[int, Storage], list[int]]:
+        """The storages that wait for values, by number; and the numbers of all values that have
+        arrays, also of those that were written to since: calls may read these, and gradients flow
+        through them."""
         alive: dict[int, Storage] = {}
+        held = []
         for number, reference in enumerate(self._storages[: self.trace.n_values]):
             storage = reference()
-            if storage is not None and storage.producer is self:
-                alive[number] = storage
-        return alive
-
-    def _held(self) -> tuple[int, ...]:
-        """The numbers of values that have arrays, also of those that were written to since: calls
-        may read these, and gradients flow through them."""
-        references = enumerate(self._storages[: self.trace.n_values])
-        return tuple([number for number, reference in references if reference() is not None])
+            if storage is not None:
+                held.append(number)
+                if storage.producer is self:
+                    alive[number] = storage
+        return alive, held
 
     def close(self, cut: str, heads: Sequence[int] = ()) -> None:
         """Ends recording: the values wait for one program, and can be differentiated still.
@@ -254,7 +260,7 @@ class RecordedPiece(Piece):
         if self.status is not Status.RECORDING:
             return
         if self._runs_call_by_call():
-            self._run_calls(self._alive(), cut)
+            self._run_calls(cut)
         else:
             self._close_whole(cut, heads)
 
@@ -262,8 +268,8 @@ class RecordedPiece(Piece):
         """:meth:`close` of a trace that runs as one program."""
         if self.status is not Status.RECORDING:
             return
-        alive = self._alive()
-        numbers = tuple(dict.fromkeys((*self._held(), *heads)))
+        alive, held = self._living()
+        numbers = tuple(dict.fromkeys((*held, *heads)))
         if not numbers:
             self._end()
             return
@@ -292,8 +298,9 @@ class RecordedPiece(Piece):
                 variable.history = history
         return not history.runs_whole(self.trace)
 
-    def _run_calls(self, alive: Mapping[int, Storage], cut: str) -> None:
+    def _run_calls(self, cut: str) -> None:
         """Computes all values now, call by call."""
+        alive, _ = self._living()
         run = CallRun(self.trace, self.context, self._leaf_values, self._draws)
         note_run(cut, "call by call", self.trace, None)
         values = {number: run.array(number) for number in alive}
@@ -327,10 +334,13 @@ class RecordedPiece(Piece):
         targets: list[Any],
         computed: Mapping[int, Any] = _NOTHING,
         accumulates: bool = True,
+        values: Sequence[Any] = (),
     ) -> RecordedStep:
-        values, arrays = self._leaf_values, self._leaf_arrays
+        """A step of a plan; ``values`` are the contents of the leaves, where the piece has let go
+        of them."""
+        values, arrays = values or self._leaf_values, self._leaf_arrays
 
-        def read(sources: Sequence[int], leaves: list[Any], others: Any) -> tuple[Any, ...]:
+        def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
 
         nothing = dict.fromkeys(computed)
@@ -348,12 +358,10 @@ class RecordedPiece(Piece):
         contents = tuple([read(part, values, computed) for part in sources])
         return RecordedStep(run, contents, self._draws)
 
-    def _first_variable(self) -> Variable | None:
-        return next((e for e in self.leaf_entries if isinstance(e, Variable)), None)
-
     def _training(self) -> Training:
-        variable = self._first_variable()
-        return Training() if variable is None else variable.training
+        """That of the first variable."""
+        trainings = (e.training for e in self.leaf_entries if isinstance(e, Variable))
+        return next(trainings, None) or Training()
 
     def _let_go(self, status: Status) -> None:
         """Ends recording: lets go of what only that needs, and of the leaves' contents, which the
@@ -375,23 +383,46 @@ class RecordedPiece(Piece):
     def reached(self, heads: Sequence[int]) -> Reached:
         return reached(self.trace, tuple(heads))
 
-    def gradients(self, heads: Mapping[int, Any]) -> Gradients:
-        assert self.step is not None
-        reach = self.reached(sorted(heads))
-        grads, states = self.step.vjp(heads)
+    def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
+        numbers = tuple(sorted(heads))
+        trace, step = self._differentiated(numbers, train_mode)
+        reach = reached(trace, numbers)
+        grads, states = step.vjp(heads)
         leaves = [(i, grad) for i, grad in grads if i in reach.leaves]
         return Gradients(leaves, [(x, new) for i, x, new in states if i in reach.states])
 
-    def recorded_gradients(self, heads: Mapping[int, NDArray]) -> Sequence[tuple[int, NDArray]]:
-        step, numbers = self.step, tuple(sorted(heads))
-        assert step is not None
-        plan = step.plan if isinstance(step, RecordedStep) else reading_plan(self.trace, numbers)
-        resolved = gradient_call(self.trace, plan, numbers)
+    def recorded_gradients(
+        self, heads: Mapping[int, NDArray], train_mode: bool
+    ) -> Sequence[tuple[int, NDArray]]:
+        numbers = tuple(sorted(heads))
+        trace, step = self._differentiated(numbers, train_mode)
+        plan = step.plan if isinstance(step, RecordedStep) else reading_plan(trace, numbers)
+        resolved = gradient_call(trace, plan, numbers)
         arrays = recorded_inputs(step.contents(plan), plan, self)
         inputs = [*arrays, *[heads[n] for n in numbers]]
         grads = recorder().record(resolved, NDArray, inputs, None)
         grads = grads if isinstance(grads, list) else [grads]
-        return list(zip(reached(self.trace, numbers).leaves, grads, strict=True))
+        return list(zip(reached(trace, numbers).leaves, grads, strict=True))
+
+    def _differentiated(
+        self, heads: tuple[int, ...], train_mode: bool
+    ) -> tuple[CallTrace, RecordedStep | CallRun]:
+        """The trace and the step that gradients of values are computed by: the piece's own, or as
+        in inference where calls have changed states."""
+        step = self.step
+        assert step is not None
+        trace = self.trace if train_mode else with_fixed_states(self.trace)
+        if trace is self.trace or not isinstance(step, RecordedStep):
+            return self.trace, step
+        args, states, _ = step.contents(step.plan)
+        values: list[Any] = [None] * trace.n_leaves
+        for source, value in zip(step.plan.sources, args, strict=True):
+            values[source] = value
+        for source, value in zip(step.plan.state_sources, states, strict=True):
+            values[source] = value
+        plan = reading_plan(trace, heads)
+        outputs = self._output_storages(plan, {})
+        return trace, self._step(plan, outputs, self._targets(plan), values=values)
 
     def backward(
         self, heads: Sequence[int], head_grads: Sequence[Any], retain: bool,
@@ -412,8 +443,7 @@ class RecordedPiece(Piece):
         if any(n not in plan.outputs for n in heads):
             return False
         cotangents = dict(zip(heads, head_grads, strict=True))
-        pairs = [(n, self.trace.type_of(n)) for n in plan.outputs]
-        grads = [self._head(cotangents[n], *t) if n in cotangents else None for n, t in pairs]
+        grads = [cotangents.get(n) for n in plan.outputs]
 
         def defer() -> None:
             step = close()
@@ -427,10 +457,6 @@ class RecordedPiece(Piece):
         complete(defer)
         return True
 
-    def _head(self, head_grad: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """A head gradient: ones where none is given."""
-        return ones(shape, dtype, self.context) if head_grad is None else head_grad
-
     def _deferral(
         self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
     ) -> _Deferral | None:
@@ -439,7 +465,7 @@ class RecordedPiece(Piece):
         if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
             return None
         if self.status is Status.RECORDING and self._runs_call_by_call():
-            self._run_calls(self._alive(), "backward")
+            self._run_calls("backward")
             return None
         pairs = zip(reached(self.trace, heads).leaves, entries, strict=True)
         chosen = tuple([i for i, e in pairs if requested is None or e in requested])
@@ -463,8 +489,8 @@ class RecordedPiece(Piece):
     ) -> _Deferral | None:
         """Ends recording, when its function is called: what the gradients of ``heads`` flow through
         is used up after them. What is not is computed here, where that can be told apart."""
-        alive = self._alive()
-        plan = backward_plan(self.trace, self._held(), heads, chosen)
+        alive, held = self._living()
+        plan = backward_plan(self.trace, tuple(held), heads, chosen)
         if plan is None:
             return None
         first: RecordedStep | None = None
@@ -503,7 +529,7 @@ class RecordedPiece(Piece):
     def use_up(self, heads: Sequence[int]) -> None:
         if self.status is Status.USED_UP or self.step is None:
             return
-        used = self.used | reached(self.trace, tuple(heads)).values
+        used = self.used | self.reached(heads).values
         self.used = used
         if used.issuperset(self.step.outputs):
             self._end()
@@ -512,19 +538,3 @@ class RecordedPiece(Piece):
 _NOWHERE: Any = NDArray.from_storage(
     Storage((), np.dtype("float32"), producer=None), 0, (), Context("cpu", 0)
 )
-
-_ones: dict[Any, Any] = {}
-_MAX_ONES = 64
-
-
-def ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
-    """An array of ones on a context's device; small ones are made once."""
-    key = shape, dtype, context.device
-    known = _ones.get(key)
-    if known is None:
-        known = filled(1, shape, dtype, context.device)
-        if known.size <= 4096:
-            if len(_ones) >= _MAX_ONES:
-                _ones.clear()
-            _ones[key] = known
-    return known

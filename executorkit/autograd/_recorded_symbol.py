@@ -9,7 +9,6 @@ from ..ndarray.recording import Variable
 from ..symbol.node import Entry, Node
 from ._piece import RecordedValue
 from ._recorded_piece import RecordedPiece
-from ._trace import CallTrace
 
 
 class Names:
@@ -46,7 +45,7 @@ def recorded_entry(value: RecordedValue, names: Names) -> Entry:
         raise NotSupportedError("autograd.get_symbol", problem)
     trace = piece.trace
     positions = {number: i for i, number in enumerate(trace.leaf_numbers)}
-    for call in _needed(trace, value.number):
+    for call in trace.calls_for([value.number]):
         inputs = []
         for n in call.inputs:
             number = n if n >= 0 else ~n
@@ -65,13 +64,3 @@ def recorded_entry(value: RecordedValue, names: Names) -> Entry:
         for k, number in enumerate(call.outputs):
             names.entries[piece.number, number] = node, k
     return names.entries[key]
-
-
-def _needed(trace: CallTrace, number: int) -> list[CallTrace]:
-    """The calls that a value was computed by, in their order."""
-    needed, calls = {number}, []
-    for call in reversed(trace.calls):
-        if not needed.isdisjoint(call.outputs):
-            calls.append(call)
-            needed.update(n if n >= 0 else ~n for n in call.inputs)
-    return calls[::-1]

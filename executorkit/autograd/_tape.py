@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from ..context import Context
 from ..errors import MXNetError
+from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
 from ..ndarray.random_state import StreamPositions, next_key, rewound_on_error
@@ -28,6 +29,7 @@ from ..ndarray.resolved_calls import (
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
+from ._gradients import backward
 from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
@@ -254,8 +256,9 @@ def _compute_at_once(
         exact = tuple(r for r, inexact in zip(results, kinds, strict=True) if not inexact)
         return tuple(r for r, inexact in zip(results, kinds, strict=True) if inexact), exact
 
-    with jax.enable_x64(True), call_errors(op, p, arrays):
-        inexact, vjp, exact = jax.vjp(function, *[values[i] for i in floating], has_aux=True)
+    differentiated = [values[i] for i in floating]
+    with call_errors(op, p, arrays):
+        inexact, vjp, exact = in_x64(jax.vjp)(function, *differentiated, has_aux=True)
     parts = iter(inexact), iter(exact)
     results = [next(parts[0] if is_inexact else parts[1]) for is_inexact in kinds]
     inputs = dict(zip(op.inputs(p), arrays, strict=False))
@@ -266,18 +269,17 @@ def _compute_at_once(
     visible = results[: resolved.n_visible]
     outputs = [cls.from_jax(value, context, shared=True) for value in visible]
 
-    def backward(heads: Sequence[Any]) -> Sequence[Any]:
-        cotangents = [*heads, *[None] * (len(results) - len(heads))]
-        with jax.enable_x64(True):
-            cotangents = tuple(
-                jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)
-                for r, head, is_inexact in zip(results, cotangents, kinds, strict=True)
-                if is_inexact
-            )
-            grads = dict(zip(floating, vjp(cotangents), strict=True))
+    def gradients(heads: Sequence[Any]) -> Sequence[Any]:
+        heads = [*heads, *[None] * (len(results) - len(heads))]
+        cotangents = tuple(
+            jnp.zeros(r.shape, r.dtype) if head is None else head.astype(r.dtype)
+            for r, head, is_inexact in zip(results, heads, kinds, strict=True)
+            if is_inexact
+        )
+        grads = dict(zip(floating, vjp(cotangents), strict=True))
         return [grads.get(i) for i in range(len(values))]
 
-    ImmediatePiece(arrays, outputs, backward)
+    ImmediatePiece(arrays, outputs, in_x64(gradients))
     return outputs
 
 
@@ -342,6 +344,4 @@ class TapeRecorder:
         heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
     ) -> None:
         """See :func:`executorkit.autograd.backward`."""
-        from ._gradients import backward
-
         backward(heads, head_grads, retain_graph, train_mode)

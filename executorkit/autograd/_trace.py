@@ -1,15 +1,15 @@
 """Traces: sequences of recorded calls, in a tree in which equal sequences are one state.
 
 A loop records the same calls at every step. So recording does not build a graph: each call moves
-from one state of the tree to the next by one look-up, and shapes, graphs and programs are reach at
-the states. The key of a call holds what it computes and where its inputs come from: values of the
-same trace by their numbers, or new leaves by shape, dtype and role.
+from one state of the tree to the next by one look-up, and shapes, graphs and programs are looked up
+at the states. The key of a call holds what it computes and where its inputs come from: values of
+the same trace by their numbers, or new leaves by shape, dtype and role.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import lru_cache
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..lowering import call_results
+from ..lowering import call_results, memoize
 from ..ndarray.resolved_calls import ResolvedCall, call_errors, check_inputs
 from ..ops import OpDef, Params
 
@@ -29,6 +29,8 @@ ArrayType = tuple[tuple[int, ...], np.dtype]
 MAX_CALLS = 4096
 #: Maximum number of numbers that are constants of programs at one place of a trace.
 MAX_CONSTANTS = 2
+#: Maximum number of facts and plans of a trace.
+_MAX_PLANS = 64
 #: Maximum number of states; one more and the tree begins anew.
 _MAX_STATES = 65_536
 
@@ -60,6 +62,7 @@ class LeafKind:
         self.role = role
 
 
+_UNKNOWN: Any = object()
 #: Held where traces in a row share a list.
 _lock = threading.Lock()
 #: The kind of a leaf.
@@ -205,11 +208,16 @@ class CallTrace:
         return [] if self._next is None else list(self._next.values())
 
     @property
-    def plans(self) -> dict[Any, Any]:
-        """Facts and plans that were found for the trace, by their key; see ``_trace_plan``."""
+    def plans(self) -> list[Any]:
+        """The facts and plans that were found for the trace; see ``_trace_plan``."""
+        return [] if self._plans is None else list(self._plans.values())
+
+    def known(self, key: Any, find: Callable[[], Any]) -> Any:
+        """The fact or the plan of a key, found by a function the first time."""
         if self._plans is None:
             self._plans = {}
-        return self._plans
+        plan = self._plans.get(key, _UNKNOWN)
+        return memoize(self._plans, key, find(), _MAX_PLANS) if plan is _UNKNOWN else plan
 
     @property
     def calls(self) -> list[CallTrace]:
@@ -233,6 +241,15 @@ class CallTrace:
     def all_leaves(self) -> list[LeafKind]:
         """The kinds of all leaves."""
         return [leaf for call in self.calls for leaf in call.leaves]
+
+    def calls_for(self, values: Iterable[int]) -> list[CallTrace]:
+        """The calls that values are computed by, directly or not, in their order."""
+        needed, calls = set(values), []
+        for call in reversed(self.calls):
+            if not needed.isdisjoint(call.outputs):
+                calls.append(call)
+                needed.update(n if n >= 0 else ~n for n in call.inputs)
+        return calls[::-1]
 
     def type_of(self, number: int) -> ArrayType:
         """Shape and dtype of a value."""
@@ -300,6 +317,52 @@ def forget_traces() -> None:
     _trees[0] = _Tree(CallTrace(None, [], Skeleton()), [0])
 
 
+def with_fixed_states(trace: CallTrace) -> CallTrace:
+    """The same calls, where those that change states leave them as they are, and are differentiated
+    as in inference: normalisations with the moving statistics as constants."""
+
+    def find() -> CallTrace:
+        result = empty_trace()
+        for call in trace.calls:
+            references: list[int | LeafKind] = []
+            kinds, new = iter(call.leaves), result.n_values
+            for n in call.inputs:
+                if n == new:
+                    kind = next(kinds)
+                    role = Role.CONSTANT if kind.role is Role.STATE else kind.role
+                    references.append(leaf_kind(kind.shape, kind.dtype, role))
+                    new += 1
+                else:
+                    references.append(n)
+            resolved, train = call.resolved, call.op is call.resolved.op
+            if train and resolved.aux:
+                resolved = _with_fixed_states(resolved)
+            result = result.after(resolved, train, tuple(references))
+        return result
+
+    has_states = any(leaf.role is Role.STATE for leaf in trace.all_leaves)
+    return trace.known("fixed states", find) if has_states else trace
+
+
+@lru_cache(maxsize=512)
+def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
+    op = resolved.op
+    name = op.train_name
+    assert name is not None
+
+    def fn(*arrays: Any, **keywords: Any) -> Any:
+        values = op.fn(*arrays, **keywords, **{name: True})
+        if "use_global_stats" in keywords:
+            keywords["use_global_stats"] = True
+        others = op.fn(*arrays, **keywords, **{name: False})
+        # The values of one, and the derivative of the other: what is added is zero.
+        fixed = jax.lax.stop_gradient((values, others))
+        return tuple([v + (x - y) for v, x, y in zip(fixed[0], others, fixed[1], strict=True)])
+
+    fixed = replace(op, fn=fn, train_name=None, aux=(), _aux=None)
+    return ResolvedCall(fixed, resolved.texts, (), resolved.params)
+
+
 @lru_cache(maxsize=512)
 def in_inference(op: OpDef) -> OpDef:
     """An operator that computes as in inference, in programs of training too: its states are
@@ -309,8 +372,7 @@ def in_inference(op: OpDef) -> OpDef:
         return op
 
     def fn(*arrays: Any, **keywords: Any) -> Any:
-        results = op.fn(*arrays, **keywords, **{name: False})
-        return results
+        return op.fn(*arrays, **keywords, **{name: False})
 
     return replace(
         op, fn=fn, train_name=None, aux=(), _aux=None,

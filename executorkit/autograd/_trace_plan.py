@@ -6,16 +6,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..lowering import Graph, graph_of, infer, memoize, optimized
+from ..lowering import Graph, graph_of, infer, optimized
 from ..ops import lookup
 from ..program import Program, can_split_temp_buffers, program_for, retain_freed_memory
 from ..symbol.node import Entry, Node
 from ._piece import Reached
 from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
-
-#: Maximum number of plans of a trace.
-_MAX_PLANS = 64
-_UNKNOWN: Any = object()
 
 
 class TracePlan(NamedTuple):
@@ -88,16 +84,12 @@ class TraceNodes:
         return node, 0
 
 
-def reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
+def reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
     """The values and leaves that the gradients of some values of a trace flow through."""
-    key = "reached", heads
-    known = trace.plans.get(key)
-    if known is None:
-        known = memoize(trace.plans, key, _reached(trace, heads), _MAX_PLANS)
-    return known
+    return trace.known(("reached", heads), lambda: _reached(trace, heads))
 
 
-def _reached(trace: CallTrace, heads: Sequence[int]) -> Reached:
+def _reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
     values, written = set(heads), set()
     for call in reversed(trace.calls):
         if not values.isdisjoint(call.outputs):
@@ -165,13 +157,11 @@ def _splits_temp_buffers(graph: Graph, types: Mapping[str, ArrayType]) -> bool:
 
 def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
     """The plan of a whole trace whose values are read before backward."""
-    key = "read", outputs
-    plan = trace.plans.get(key)
-    if plan is None:
-        leaves = reached(trace, outputs).leaves
-        plan = plan_of(trace, trace.calls, outputs, leaves)
-        memoize(trace.plans, key, plan, _MAX_PLANS)
-    return plan
+
+    def find() -> TracePlan:
+        return plan_of(trace, trace.calls, outputs, reached(trace, outputs).leaves)
+
+    return trace.known(("read", outputs), find)
 
 
 def backward_plan(
@@ -183,14 +173,11 @@ def backward_plan(
     None where what stays differentiable was computed from values that are used up.
     """
     key = "backward", alive, heads, leaves
-    plan = trace.plans.get(key, _UNKNOWN)
-    if plan is _UNKNOWN:
-        plan = memoize(trace.plans, key, _backward_plan(*key[1:], trace), _MAX_PLANS)
-    return plan
+    return trace.known(key, lambda: _backward_plan(trace, alive, heads, leaves))
 
 
 def _backward_plan(
-    alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any, trace: CallTrace
+    trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: Any
 ) -> TracePlan | Split | None:
     used = reached(trace, heads)
     stays_open = [
@@ -206,8 +193,9 @@ def _backward_plan(
         if _leaves_states(trace.calls, used):
             return None
         return plan_of(trace, trace.calls, outputs, requested)
-    first = _ancestors(trace, stays_open)
-    others = [call for call in trace.calls if call not in first]
+    first = trace.calls_for(stays_open)
+    apart = set(first)
+    others = [call for call in trace.calls if call not in apart]
     computed = {n for call in first for n in call.outputs}
     if not used.values.isdisjoint(computed) or _leaves_states(others, used):
         return None
@@ -216,7 +204,7 @@ def _backward_plan(
     first_outputs += sorted((computed & read).difference(first_outputs))
     differentiated = reached(trace, tuple(stays_open)).leaves
     return Split(
-        plan_of(trace, [c for c in trace.calls if c in first], first_outputs, differentiated),
+        plan_of(trace, first, first_outputs, differentiated),
         plan_of(trace, others, [n for n in outputs if n not in computed], requested),
     )
 
@@ -225,13 +213,3 @@ def _leaves_states(calls: Iterable[CallTrace], used: Reached) -> bool:
     """True if one of these calls has states that a backward does not reach, so that it must leave
     them as they are: a program with that call's gradient would change them."""
     return any(_states_of(c) and used.values.isdisjoint(c.outputs) for c in calls)
-
-
-def _ancestors(trace: CallTrace, values: Iterable[int]) -> set[CallTrace]:
-    """The calls that values are computed by, directly or not."""
-    needed, calls = set(values), set()
-    for call in reversed(trace.calls):
-        if not needed.isdisjoint(call.outputs):
-            calls.add(call)
-            needed.update(n if n >= 0 else ~n for n in call.inputs)
-    return calls

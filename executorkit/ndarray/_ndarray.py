@@ -36,7 +36,7 @@ from ._array_operators import operator_methods
 from ._eager import call
 from ._indexing import read_part, write_part
 from .handle import Handle
-from .recording import Variable, check_unrecorded, is_recorded, mark, modes, recorder
+from .recording import Variable, check_unrecorded, is_recorded, modes, new_variable, recorder
 from .resolved_calls import call_of
 from .storage import Shape, Storage
 from .values import filled, fit, to_device
@@ -342,7 +342,8 @@ class NDArray(Viewed, Handle):
             raise NotSupportedError("attach_grad", problem, hint="'default'")
         dtype, device = self.storage.dtype, self._context.device
         storage = Storage.lazy(self._shape, dtype, partial(filled, 0, self._shape, dtype, device))
-        mark(self, self.from_storage(storage, 0, self._shape, self._context), grad_req)
+        grad = self.from_storage(storage, 0, self._shape, self._context)
+        self.graph_entry = new_variable("attach_grad", self, grad, grad_req)
 
     def backward(
         self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True

@@ -67,7 +67,7 @@ class Variable:
 
     __slots__ = ("__weakref__", "grad", "history", "is_fresh", "request", "training")
 
-    #: A variable belongs to graphs for good, a value of a recorded call until its is used up.
+    #: A variable belongs to graphs for good, a value of a recorded call until its graph is used up.
     is_live = True
 
     def __init__(self, grad: Handle, request: str) -> None:
@@ -82,19 +82,19 @@ class Variable:
 REQUESTS = ("write", "add", "null")
 
 
-def mark(array: Handle, grad: Handle, request: str) -> None:
-    """Makes an array a variable."""
+def new_variable(name: str, array: Handle, grad: Handle, request: str) -> Variable:
+    """The entry that makes an array a variable; errors are those of the function ``name``."""
     if request not in REQUESTS:
         problem = f"grad_req is {request!r}, expected {', '.join(map(repr, REQUESTS))}"
-        raise UnknownNameError("attach_grad", problem)
+        raise UnknownNameError(name, problem)
     if request != "null":
         if grad.shape != array.shape:
             problem = f"the gradient array is {grad.shape}, expected {array.shape}"
-            raise ShapeError("attach_grad", problem)
+            raise ShapeError(name, problem)
         if grad.storage.dtype != array.storage.dtype:
             problem = f"the gradient array is {grad.storage.dtype}, expected {array.storage.dtype}"
-            raise DTypeError("attach_grad", problem)
-    array.graph_entry = Variable(grad, request)
+            raise DTypeError(name, problem)
+    return Variable(grad, request)
 
 
 class Recorder(Protocol):

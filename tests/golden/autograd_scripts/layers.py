@@ -44,6 +44,25 @@ def batch_norm_statistics(mx):
 
 
 @script
+def batch_norm_differentiated_as_in_inference(mx):
+    seen = {}
+    w_values = [[0.5, -1.0], [2.0, 1.0]]
+    for fixed in (False, True):
+        for how in ("backward", "grad"):
+            call, gamma, beta, mean, var = _norm(mx, fix_gamma=fixed)
+            x, w = leaf(mx, _X), leaf(mx, w_values)
+            with mx.autograd.record():
+                loss = (mx.nd.dot(mx.nd.relu(call(x * 2)), w) ** 2).sum()
+            if how == "backward":
+                loss.backward(train_mode=False)
+                grads = [x.grad, gamma.grad, beta.grad, w.grad]
+            else:
+                grads = mx.autograd.grad(loss, [x, gamma, beta, w], train_mode=False)
+            seen[f"{how}, {fixed}"] = [loss, *grads, mean, var]
+    return seen
+
+
+@script
 def batch_norm_with_nothing_marked_upstream(mx):
     seen = {}
     for name, reqs, marked in (
