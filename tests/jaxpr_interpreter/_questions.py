@@ -625,3 +625,9 @@ THEMES = {
     "bfloat16": bfloat16_questions,
     "others": other_questions,
 }
+
+
+def questions_of(theme: str) -> list[Question]:
+    """A theme's questions; their numbers do not depend on what was asked before."""
+    RANDOM.bit_generator.state = np.random.default_rng(0).bit_generator.state
+    return list(THEMES[theme]())

@@ -17,7 +17,7 @@ from jax.extend.core import Primitive
 
 from executorkit.jaxpr_interpreter import plan
 from executorkit.jaxpr_interpreter._rules import RULES
-from tests.jaxpr_interpreter._questions import THEMES
+from tests.jaxpr_interpreter._questions import THEMES, questions_of
 
 
 def difference(ours: Any, theirs: Any, rtol: float, by_element: bool) -> str | None:
@@ -47,7 +47,7 @@ def difference(ours: Any, theirs: Any, rtol: float, by_element: bool) -> str | N
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_results_are_those_of_xla(theme):
-    questions = list(THEMES[theme]())
+    questions = questions_of(theme)
     names = [q.name for q in questions]
     assert len(set(names)) == len(names)
     arguments = [q.args for q in questions]
