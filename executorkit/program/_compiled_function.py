@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 
+from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import forget_calls, restore_thread, set_thread_x64, thread_trace, thread_x64
 from ..jaxpr_interpreter import Plan
@@ -256,7 +257,7 @@ class CompiledFunction:
         def traced(*args: Any) -> Any:
             self._first_calls.check_trace()
             self._count_compilation(loaded=False)
-            with this_process_only():
+            with this_process_only(), paused_collection():
                 if self.donates:
                     return self.function(args[0].tree, *args[1:])
                 return self.function(*args)

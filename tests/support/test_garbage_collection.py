@@ -43,8 +43,12 @@ def test_what_the_user_has_switched_off_stays_off(collector: None) -> None:
     assert not gc.isenabled()
 
 
-def test_networks_are_traced_without_it(monkeypatch: pytest.MonkeyPatch, collector: None) -> None:
+@pytest.mark.parametrize("interpret", ["auto", "0", "1"])
+def test_networks_are_traced_without_it(
+    monkeypatch: pytest.MonkeyPatch, fresh_programs: None, collector: None, interpret: str
+) -> None:
     gc.enable()
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", interpret)
     apply, states = OpDef.apply, []
 
     def watched(self: OpDef, *args, **kwargs):
