@@ -68,6 +68,14 @@ def kill(process: int) -> None:
     os.waitpid(process, 0)
 
 
+def await_program(folder: Path, problems: Path) -> None:
+    """Waits until a program is on disk, which takes longer than a life on a busy machine."""
+    for _ in range(6000):
+        if any(folder.glob("*.program")) or problems.stat().st_size:
+            return
+        time.sleep(0.01)
+
+
 def main(directory: str, kills: int, processes: int, seed: int) -> dict[str, object]:
     """Kills processes, and has a last one count what they left."""
     choose, folder = random.Random(seed), Path(directory)
@@ -78,6 +86,7 @@ def main(directory: str, kills: int, processes: int, seed: int) -> dict[str, obj
     running: list[int] = []
     for begun in range(kills):
         if len(running) == processes:
+            await_program(folder, problems)
             time.sleep(choose.uniform(0, 2 * MEAN_LIFE / processes))
             kill(running.pop(choose.randrange(processes)))
         running.append(started(lambda: fill(seed + begun), problems))  # noqa: B023 - it is a fork
