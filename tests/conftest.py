@@ -56,6 +56,15 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXECUTORKIT_INTERPRET", "0")
 
 
+@pytest.fixture
+def automatic(monkeypatch: pytest.MonkeyPatch, fresh_programs: None) -> None:
+    """First calls are interpreted as they are by default, whatever the environment says.
+
+    In caches of its own: a program that was planned in another mode stays so.
+    """
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+
+
 @pytest.fixture(autouse=True)
 def _golden_programs_are_compiled(request: pytest.FixtureRequest) -> None:
     """What MXNet's results are compared with comes from XLA; the interpreter has its own tests.

@@ -95,6 +95,7 @@ def test_steps_are_one_program_that_gives_the_right_values():
         )
 
 
+@pytest.mark.usefixtures("automatic")
 def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
     executor, counts = _bound(), _counts()
     weight, mean = executor.arg_dict["fc1_weight"], executor.aux_dict["bn_moving_mean"]

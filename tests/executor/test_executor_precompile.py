@@ -195,6 +195,7 @@ def test_cancelled_compilations_are_not_done():
     assert not did
 
 
+@pytest.mark.usefixtures("automatic")
 def test_executors_of_one_program_run_in_several_threads():
     executors = [_bound() for _ in range(6)]
     for executor in executors:

@@ -71,6 +71,7 @@ def test_another_shape_traces_again(x):
      ("Activation", {"act_type": "tanh"}, 1), ("add_n", {"num_args": 3}, 3)],
 )  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+@pytest.mark.usefixtures("automatic")
 def test_new_shapes_of_small_elementwise_calls_are_not_traced(name, attrs, count, dtype):
     rng = np.random.default_rng(0)
 
@@ -95,6 +96,7 @@ def test_new_shapes_of_small_elementwise_calls_are_not_traced(name, attrs, count
         np.testing.assert_allclose(result, expected, 2e-3 if dtype == "float16" else 1e-6)
 
 
+@pytest.mark.usefixtures("automatic")
 def test_new_shapes_are_broadcast_and_checked_without_a_trace():
     def add(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> nd.NDArray:
         return nd.broadcast_add(nd.ones(lhs), nd.ones(rhs))
@@ -123,6 +125,7 @@ def test_a_large_call_of_a_new_shape_is_not_left_to_numpy():
     assert _traces() == before + 1
 
 
+@pytest.mark.usefixtures("automatic")
 def test_more_shapes_than_are_kept():
     _eager.clear_eager_cache()
     nd.sqrt(nd.ones((1, 2))).asnumpy()

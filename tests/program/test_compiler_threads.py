@@ -86,8 +86,7 @@ def test_the_compiler_has_threads_and_python_none_of_them(fresh_programs):
     assert compiler_threads.cores == {}
 
 
-def test_programs_compiled_beside_calls_leave_all_cores(fresh_programs, monkeypatch):
-    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+def test_programs_compiled_beside_calls_leave_all_cores(automatic):
     x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, no_bias=True)
     executor = x.simple_bind(mx.cpu(), grad_req="null", data=(2, 5))
     executor.arg_arrays[1][:] = 1

@@ -9,6 +9,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = textwrap.dedent(
     """
@@ -68,6 +70,7 @@ SCRIPT = textwrap.dedent(
 )
 
 
+@pytest.mark.usefixtures("automatic")
 def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
 

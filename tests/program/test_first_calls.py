@@ -18,10 +18,7 @@ from executorkit.program import CompiledFunction, clear_cache, small_jit
 #: The call that is the first to run the compiled form of a small program.
 TAKES_OVER = 48
 
-
-@pytest.fixture(autouse=True)
-def _automatic(monkeypatch, fresh_programs):
-    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+pytestmark = pytest.mark.usefixtures("automatic")
 
 
 def _network():

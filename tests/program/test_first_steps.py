@@ -15,12 +15,10 @@ import executorkit as mx
 from executorkit.program import MAX_AGE, MAX_TRAININGS, clear_cache
 
 # That parameters are loaded, and not initialised again, is warned of, as in MXNet.
-pytestmark = pytest.mark.filterwarnings("ignore:init_params:UserWarning")
-
-
-@pytest.fixture(autouse=True)
-def _automatic(monkeypatch, fresh_programs):
-    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:init_params:UserWarning"),
+    pytest.mark.usefixtures("automatic"),
+]
 
 
 def _net(dropout: float = 0.3) -> Any:

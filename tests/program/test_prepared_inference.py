@@ -162,8 +162,8 @@ def test_an_executor_without_gradients_never_runs_the_whole_program() -> None:
     assert executor.program.traces == 3
 
 
-def test_first_calls_without_gradients_have_one_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+@pytest.mark.usefixtures("automatic")
+def test_first_calls_without_gradients_have_one_plan() -> None:
     executor = _bind(_net(), {"prepare": True}, data=SHAPE)
     for step in range(60):
         _forward(executor, _data(step))
