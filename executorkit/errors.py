@@ -176,10 +176,6 @@ class GradientConsumedError(MXNetError, RuntimeError):
     """A gradient is read that was never stored: an update consumed it inside one fused program."""
 
 
-class SliceError(MXNetError, ValueError, AssertionError):
-    """A batch cannot be divided over the devices with the given workloads."""
-
-
 class NotFingerprintableError(Exception):
     """A value has no fingerprint that distinguishes it from all others."""
 
@@ -192,7 +188,8 @@ class DataArgumentError(MXNetError, TypeError, ValueError, AssertionError):
 
 
 class BatchError(MXNetError, ValueError, AssertionError):
-    """The arrays of a batch do not fit each other or the bound shapes, or some are missing."""
+    """The arrays of a batch do not fit each other or the bound shapes, some are missing, or a batch
+    cannot be divided over the devices with the given workloads."""
 
 
 class BatchTypeError(MXNetError, TypeError, AttributeError):
@@ -203,7 +200,11 @@ class EmptyIteratorError(MXNetError, StopIteration):
     """An iterator to train with has no batch."""
 
 
-# Modules and training
+# Modules, parameters and training
+
+
+class DeferredInitializationError(MXNetError):
+    """A parameter is asked for its contents while it waits for its shape."""
 
 
 class ModuleUsageError(MXNetError, AssertionError):

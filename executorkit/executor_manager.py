@@ -34,7 +34,7 @@ from typing import Any
 from .context import Context
 from .debugging import FiniteReport
 from .display import Line, View, Viewed, brief, view_of
-from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError
+from .errors import BatchError, BatchTypeError, NotSupportedError
 from .ndarray import NDArray
 from .parallel import (
     DataParallel,
@@ -114,7 +114,7 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         if not isinstance(loads, list) or len(loads) != len(ctx):
             problem = f"{loads!r}, expected a list of {len(ctx)} numbers"
             because = f"the contexts are {list(ctx)}"
-            raise SliceError("manager: work_load_list", problem, because=because)
+            raise BatchError("manager: work_load_list", problem, because=because)
         self.slices = _split_input_slice(train_data.batch_size, loads)
         self.arg_names = arg_names
         self.param_names = param_names

@@ -1,15 +1,17 @@
-"""``mx.gluon``: its module ``utils`` alone. Blocks, trainers and losses of Gluon are not served."""
+"""``mx.gluon``: parameters and ``utils``. Blocks, trainers and losses of Gluon are not served."""
 
 from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE
 from ..errors import MissingDependencyError, explain
-from . import utils as utils
+from . import parameter as parameter, utils as utils
+from ._parameter import Constant as Constant, Parameter as Parameter
+from ._parameter_dict import ParameterDict as ParameterDict
 
 #: MXNet's names in ``gluon``.
 _GLUON = frozenset({
-    "Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "SymbolBlock", "Trainer",
-    "block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn", "trainer",
+    "Block", "HybridBlock", "SymbolBlock", "Trainer", "block", "contrib", "data", "loss",
+    "model_zoo", "nn", "rnn", "trainer",
 })  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
-from ..errors import BatchError, MXNetError, SliceError, check_names, listed
+from ..errors import BatchError, MXNetError, check_names, listed
 from ..executor import (
     Executor,
     PendingStep,
@@ -87,7 +87,7 @@ class DataParallelCore:
         self.group2ctxs = list(group2ctxs or [None] * len(self.contexts))
         if len(self.slices) != len(self.contexts):
             problem = f"{len(self.slices)} slices, expected one for each of {self.contexts}"
-            raise SliceError("group", problem)
+            raise BatchError("group", problem)
         warn_of_shared_cpus(self.contexts)
         self.options = current_options()
         self.graph = graph = graph_of(symbol.heads)

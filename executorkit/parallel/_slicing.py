@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from ..errors import SliceError
+from ..errors import BatchError
 
 
 def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
@@ -14,7 +14,7 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
     4 devices, which MXNet refuses), the rows are cut at the rounded sums of the shares instead,
     at least one row each.
 
-    Raises :class:`SliceError` (a ValueError) if there are fewer rows than devices, or a workload
+    Raises :class:`BatchError` (a ValueError) if there are fewer rows than devices, or a workload
     that is not positive.
 
     >>> split_input_slice(10, [1, 2, 1])
@@ -56,4 +56,4 @@ def _check(batch_size: int, loads: Sequence[float]) -> None:
         hint = f"a batch of at least {len(loads)} rows, or fewer contexts"
     else:
         return
-    raise SliceError("slicing", problem, given_by=request, hint=hint)
+    raise BatchError("slicing", problem, given_by=request, hint=hint)

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from executorkit.errors import SliceError
+from executorkit.errors import BatchError
 from executorkit.parallel import BatchInput
 from executorkit.parallel._slicing import split_input_slice
 from tests._golden import GOLDEN
@@ -26,7 +26,7 @@ def test_slices_are_mxnets():
             refused += 1
             assert len(split_input_slice(rows, loads)) == len(loads)
         else:
-            with pytest.raises(SliceError):
+            with pytest.raises(BatchError):
                 split_input_slice(rows, loads)
     assert refused > 10
 

@@ -1,0 +1,608 @@
+"""Parameters of blocks: arrays with a name and a gradient, on one context or several."""
+
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from .. import initializer
+from .._support.shape_semantics import numpy_shapes
+from ..context import Context, cpu, current_context
+from ..errors import (
+    ArgumentValueError,
+    DeferredInitializationError,
+    InputTypeError,
+    MXNetError,
+    ParameterShapeError,
+    UnknownNameError,
+)
+from ..ndarray import NDArray, add_n, array, zeros
+from ..ndarray.recording import REQUESTS, modes, new_variable
+from ..ops.schema.calls import numpy_dtype_name
+from ..symbol import Symbol, var
+
+#: The classes of what a block is called with.
+tensor_types = (Symbol, NDArray)
+
+_STORAGE_TYPES = ("default", "row_sparse", "csr")
+
+
+class DeferredInitialization(NamedTuple):
+    """Arguments of an initialization that waits until the shape is known.
+
+    init, default_init
+        the initializer of this parameter, and the one of the whole network.
+    ctx
+        the contexts to initialize on.
+    data
+        contents that were set in the meantime; None for those of ``init``.
+    """
+
+    init: Any
+    ctx: list[Context]
+    default_init: Any
+    data: Any = None
+
+
+class Parameter:
+    """An array that a block learns or keeps, with a copy on each of its contexts.
+
+    name
+        its full name, such as ``dense0_weight``; initializers read its end, optimizers know it by
+        this name.
+    grad_req
+        'write', 'add' (gradients are added up until ``zero_grad``) or 'null' (no gradient).
+    shape
+        an int or a tuple. 0 is an unknown length (-1 under ``mx.np_shape()``), None an unknown
+        rank; unknown lengths become known by assignment to ``shape``, by ``set_data``, by loading.
+    dtype
+        the element type.
+    lr_mult, wd_mult
+        factors of the learning rate and of the weight decay.
+    init
+        an initializer, its name or its JSON text; has priority over that of the network.
+    allow_deferred_init
+        whether ``initialize`` may wait until the shape is known, which the first call of a block
+        infers.
+    differentiable
+        False fixes ``grad_req`` to 'null'.
+    stype, grad_stype
+        'default'. 'row_sparse' and 'csr' are accepted; arrays and gradients are dense, a warning
+        says so once.
+
+    ``data()`` is an ordinary NDArray, marked for ``autograd``; ``set_data`` writes into it.
+
+    Unlike in MXNet a method that fails changes nothing: a parameter that cannot be initialized
+    again keeps its former contents, one that could not yet be initialized still waits. A copy
+    (``copy.deepcopy``, ``pickle``) has gradients of its own.
+
+    >>> import executorkit as mx
+    >>> weight = mx.gluon.Parameter("weight", shape=(2, 3))
+    >>> weight.initialize(mx.init.One())
+    >>> weight.data().asnumpy().tolist(), weight.grad().shape
+    ([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], (2, 3))
+    """
+
+    def __init__(
+        self,
+        name: str,
+        grad_req: str = "write",
+        shape: Any = None,
+        dtype: Any = np.float32,
+        lr_mult: float = 1.0,
+        wd_mult: float = 1.0,
+        init: Any = None,
+        allow_deferred_init: bool = False,
+        differentiable: bool = True,
+        stype: str = "default",
+        grad_stype: str = "default",
+    ) -> None:
+        for option, value in (("stype", stype), ("grad_stype", grad_stype)):
+            if value not in _STORAGE_TYPES:
+                problem = f"{option}={value!r}, expected {', '.join(map(repr, _STORAGE_TYPES))}"
+                raise ArgumentValueError(f"parameter {name!r}", problem)
+            if value != "default":
+                _warn_of_sparse_storage()
+        _check_request(name, grad_req)
+        self.name = name
+        self.lr_mult = lr_mult
+        self.wd_mult = wd_mult
+        self.init = init
+        self._shape = None if shape is None else _lengths(shape)
+        self._dtype = dtype
+        self._differentiable = differentiable
+        self._grad_req = grad_req if differentiable else "null"
+        self._allow_deferred_init = allow_deferred_init
+        self._stype = stype
+        self._grad_stype = grad_stype
+        #: One array per context; None until the parameter is initialized.
+        self._data: list[NDArray] | None = None
+        #: The gradient of each; None until then, or without gradients.
+        self._grad: list[NDArray] | None = None
+        self._deferred_init: DeferredInitialization | None = None
+        self._var: Symbol | None = None
+        self._trainer: Any = None
+
+    def __repr__(self) -> str:
+        return f"Parameter {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_var": None, "_trainer": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._grad is not None:
+            self._mark(self._data or [], self._grad)
+
+    # Attributes
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The lengths of the axes, 0 for unknown ones (-1 under ``mx.np_shape()``).
+
+        Assigning fills in unknown lengths. AssertionError (ParameterShapeError) if it contradicts
+        those that are known.
+        """
+        if self._shape and 0 in self._shape and numpy_shapes():
+            return tuple(d or -1 for d in self._shape)
+        return self._shape
+
+    @shape.setter
+    def shape(self, new_shape: Any) -> None:
+        self._shape = self._filled_shape(_lengths(new_shape))
+
+    def _filled_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """``shape``, which must agree with the lengths that are known."""
+        known = self._shape
+        if known is not None and (
+            len(known) != len(shape)
+            or any(old not in (0, new) for old, new in zip(known, shape, strict=True))
+        ):
+            problem = f"shape {shape} contradicts its shape {known}"
+            raise ParameterShapeError(f"parameter {self.name!r}", problem)
+        return shape
+
+    def _has_known_shape(self) -> bool:
+        shape = self._shape
+        return shape is not None and 0 not in shape and (bool(shape) or numpy_shapes())
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, as it was passed; assigning is :meth:`cast`."""
+        return self._dtype
+
+    @dtype.setter
+    def dtype(self, dtype: Any) -> None:
+        self.cast(dtype)
+
+    @property
+    def grad_req(self) -> str:
+        """'write', 'add' or 'null'.
+
+        Assigning another one gives the arrays new gradients of zeros, or none for 'null'.
+        """
+        return self._grad_req
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        _check_request(self.name, req)
+        if not self._differentiable:
+            req = "null"
+        if req == self._grad_req:
+            return
+        self._grad_req = req
+        if self._data is not None:
+            if req == "null":
+                self._data = [x.detach() for x in self._data]
+            self._init_grad()
+
+    # Initialization
+
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
+        default_init: Any = initializer.Uniform(),  # noqa: B008
+        force_reinit: bool = False,
+    ) -> None:
+        """Makes the arrays, and their gradients.
+
+        init
+            an initializer or its name; by default the parameter's own, else ``default_init``.
+            Its ``_init_weight`` is called whatever the name of the parameter ends in.
+        ctx
+            one context or several, the current one by default. Random numbers are drawn once, from
+            the stream of ``cpu(0)``.
+        force_reinit
+            whether a parameter that is initialized gets new arrays; otherwise it stays as it is,
+            with a warning.
+
+        With ``allow_deferred_init`` a parameter of unknown shape waits; ValueError
+        (ArgumentValueError) without.
+        """
+        if self._data is not None and not force_reinit:
+            text = f"parameter {self.name!r} is initialized already; force_reinit=True replaces it"
+            warnings.warn(text, UserWarning, stacklevel=2)
+            return
+        if init is None:
+            init = default_init if self.init is None else self.init
+        deferred = DeferredInitialization(init, _context_list(ctx), default_init)
+        self._check_can_initialize()
+        if self._has_known_shape():
+            self._run_initialization(deferred)
+        else:
+            self._deferred_init = deferred
+
+    def _check_can_initialize(self) -> None:
+        """ArgumentValueError if the shape is unknown, and waiting for it is not allowed."""
+        if not self._has_known_shape() and not self._allow_deferred_init:
+            raise ArgumentValueError(
+                f"parameter {self.name!r}",
+                f"it cannot be initialized, because its shape is {self.shape}",
+                hint="a complete shape, or allow_deferred_init=True",
+            )
+
+    def _finish_deferred_init(self) -> None:
+        """Makes the arrays of a parameter that waits for its shape; nothing for others.
+
+        AssertionError (ArgumentValueError) if the shape is still unknown.
+        """
+        if self._deferred_init is None:
+            return
+        if not self._has_known_shape():
+            raise ArgumentValueError(
+                f"parameter {self.name!r}",
+                f"it cannot be initialized, because its shape is {self.shape}",
+                hint="the in_units, in_channels, ... of the layers",
+            )
+        self._run_initialization(self._deferred_init)
+
+    def _run_initialization(self, deferred: DeferredInitialization) -> None:
+        modes.run(False, False, partial(self._initialize_now, deferred))
+
+    def _initialize_now(self, deferred: DeferredInitialization) -> None:
+        data = deferred.data
+        if data is None:
+            data = zeros(self._shape, dtype=self._dtype, ctx=cpu())
+            description = initializer.InitDesc(self.name, {"__init__": deferred.init})
+            initializer.create(deferred.default_init)(description, data)
+        self._init_impl(data, deferred.ctx)
+
+    def _init_impl(self, data: NDArray, contexts: Sequence[Context]) -> None:
+        """Becomes initialized with these contents, of which the first context takes the array
+        itself if it is there."""
+        arrays = [
+            data.copyto(c) if i or data.context != c else data for i, c in enumerate(contexts)
+        ]
+        self._init_grad(arrays)
+
+    def _init_grad(self, arrays: list[NDArray] | None = None) -> None:
+        """Adopts arrays, by default those that it has, with new gradients of zeros."""
+        arrays = self._data or [] if arrays is None else arrays
+        grads = None
+        if self._grad_req != "null":
+            for x in arrays:
+                x.attach_grad(self._grad_req)
+            grads = [x.grad for x in arrays]
+        self._adopt(arrays, grads)
+
+    def _adopt(self, arrays: list[NDArray], grads: Any) -> None:
+        self._data, self._grad, self._deferred_init = arrays, grads, None
+
+    def _mark(self, arrays: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
+        """Has the gradients of arrays written to others."""
+        for x, grad in zip(arrays, grads, strict=True):
+            x.graph_entry = new_variable(f"parameter {self.name!r}", x, grad, self._grad_req)
+
+    # Contents
+
+    def data(self, ctx: Context | None = None) -> NDArray:
+        """The array on ``ctx``: by default the only one, or that of the current context.
+
+        DeferredInitializationError while the parameter waits for its shape; RuntimeError
+        (MXNetError) if it was not initialized, or not on this context.
+        """
+        arrays = self._data
+        if ctx is None and arrays is not None and len(arrays) == 1:
+            return arrays[0]
+        return self._check_and_get(arrays, ctx)
+
+    def list_data(self) -> list[NDArray]:
+        """The arrays, in the order of the contexts."""
+        return self._check_and_get(self._data, list)
+
+    def grad(self, ctx: Context | None = None) -> NDArray:
+        """The gradient of :meth:`data`; RuntimeError (MXNetError) without gradients."""
+        self._check_has_gradient()
+        return self._check_and_get(self._grad, ctx)
+
+    def list_grad(self) -> list[NDArray]:
+        """The gradients, in the order of the contexts."""
+        self._check_has_gradient()
+        return self._check_and_get(self._grad, list)
+
+    def _check_has_gradient(self) -> None:
+        if self._data is not None and self._grad is None:
+            problem = "it has no gradient, because its grad_req is 'null'"
+            raise MXNetError(f"parameter {self.name!r}", problem)
+
+    def _check_and_get(self, arrays: list[NDArray] | None, ctx: Any) -> Any:
+        """The array on a context (all for ``list``, None for the current one)."""
+        if arrays is not None:
+            if ctx is list:
+                return arrays
+            if ctx is None:
+                if len(arrays) == 1:
+                    return arrays[0]
+                ctx = current_context()
+            for x in arrays:
+                if x.context == ctx:
+                    return x
+            contexts = [x.context for x in arrays]
+            problem = f"it was not initialized on context {ctx}, but on {contexts}"
+            raise MXNetError(f"parameter {self.name!r}", problem)
+        where = f"parameter {self.name!r}"
+        if self._deferred_init is not None:
+            raise DeferredInitializationError(
+                where,
+                "it has not been initialized yet, because its shape is not known",
+                hint="call the network with a batch first, or name in_units, in_channels, ...",
+            )
+        raise MXNetError(
+            where,
+            "it has not been initialized",
+            hint="net.initialize(), and collect_params() for a Trainer: Block.params has not the "
+            "parameters of children",
+        )
+
+    def list_ctx(self) -> list[Context]:
+        """The contexts, also while the parameter waits for its shape; RuntimeError (MXNetError) if
+        it was not initialized."""
+        if self._data is not None:
+            return [x.context for x in self._data]
+        if self._deferred_init is not None:
+            return list(self._deferred_init.ctx)
+        problem = "it has not been initialized"
+        raise MXNetError(f"parameter {self.name!r}", problem, hint="initialize()")
+
+    def set_data(self, data: Any) -> None:
+        """Writes an array's elements, converted to the parameter's dtype, into those of all
+        contexts, which stay the same objects.
+
+        While the parameter waits for its shape, this gives the shape, and the contents that it will
+        have (MXNet: in the dtype of ``data``). AssertionError (ParameterShapeError) for another
+        shape, (UnknownNameError) if it was not initialized.
+        """
+        if not isinstance(data, NDArray | np.ndarray | jax.Array):
+            problem = f"{type(data).__name__} given, expected an NDArray or NumPy array"
+            raise InputTypeError(f"parameter {self.name!r}: set_data", problem)
+        shape = self._filled_shape(tuple(data.shape))
+        if self._data is not None:
+            for x in self._data:
+                x[:] = data
+        elif self._deferred_init is not None:
+            contents = modes.run(False, False, partial(array, data, dtype=self._dtype, ctx=cpu()))
+            self._deferred_init = self._deferred_init._replace(data=contents)
+        else:
+            problem = "it has not been initialized"
+            raise UnknownNameError(f"parameter {self.name!r}", problem, hint="initialize()")
+        self._shape = shape
+
+    def zero_grad(self) -> None:
+        """Writes zeros into the gradients; nothing without gradients."""
+        for grad in self._grad or ():
+            grad[:] = 0
+
+    def row_sparse_data(self, row_id: NDArray) -> NDArray:
+        """The array on the context of ``row_id``, whole, for parameters of ``stype='row_sparse'``.
+
+        RuntimeError (MXNetError) for others.
+        """
+        self._check_row_sparse("row_sparse_data", "data")
+        return self.data(row_id.context)
+
+    def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
+        """:meth:`list_data` of a parameter of ``stype='row_sparse'``; RuntimeError (MXNetError) for
+        others."""
+        self._check_row_sparse("list_row_sparse_data", "list_data")
+        return self.list_data()
+
+    def _check_row_sparse(self, method: str, other: str) -> None:
+        if self._stype != "row_sparse":
+            problem = f"its storage type is {self._stype!r}"
+            raise MXNetError(f"parameter {self.name!r}: {method}", problem, hint=f"{other}()")
+
+    def _reduce(self) -> NDArray:
+        """The mean of the arrays of all contexts, a new array on the CPU."""
+        arrays = self.list_data()
+
+        def mean() -> NDArray:
+            copies = [x.copyto(cpu()) for x in arrays]
+            return copies[0] if len(copies) == 1 else add_n(*copies) / len(copies)
+
+        return modes.run(False, False, mean)
+
+    # Changes
+
+    def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
+        """Moves the parameter to other contexts: new arrays, of the mean of the former ones, and
+        new gradients. ValueError (ArgumentValueError) if it was not initialized."""
+        contexts = _context_list(ctx)
+        self._check_has_contexts()
+        if self._data is not None:
+            data = self._reduce()
+            modes.run(False, False, partial(self._init_impl, data, contexts))
+        elif self._deferred_init is not None:
+            self._deferred_init = self._deferred_init._replace(ctx=contexts)
+
+    def _check_has_contexts(self) -> None:
+        """ArgumentValueError if it was not initialized."""
+        if self._data is None and self._deferred_init is None:
+            problem = "its context cannot be changed, because it has not been initialized"
+            raise ArgumentValueError(f"parameter {self.name!r}", problem, hint="initialize(ctx=)")
+
+    def cast(self, dtype: Any) -> None:
+        """Converts arrays and gradients to another element type: new arrays. TypeError for an
+        unknown one."""
+        numpy_dtype_name(dtype)
+        if self._data is not None:
+            modes.run(False, False, partial(self._convert, dtype))
+        self._dtype = dtype
+
+    def _convert(self, dtype: Any) -> None:
+        arrays = [x.astype(dtype) for x in self._data or ()]
+        grads = self._grad and [x.astype(dtype) for x in self._grad]
+        if grads is not None:
+            self._mark(arrays, grads)
+        self._adopt(arrays, grads)
+
+    def var(self) -> Symbol:
+        """The variable that stands for the parameter in symbols, always the same one.
+
+        Its attributes are those that the parameter had at the first call.
+        """
+        if self._var is None:
+            self._var = var(
+                self.name,
+                shape=self.shape,
+                dtype=self._dtype,
+                lr_mult=self.lr_mult,
+                wd_mult=self.wd_mult,
+                init=self.init,
+                stype=self._stype,
+            )
+        return self._var
+
+    # Loading, trainers
+
+    def _load_init(
+        self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
+    ) -> None:
+        """Takes the contents from an array of a file; see :meth:`_load_plan`."""
+        self._load_plan(data, ctx, cast_dtype, dtype_source)()
+
+    def _load_plan(
+        self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
+    ) -> Callable[[], None]:
+        """A function that takes the contents from an array, after all has been checked.
+
+        ctx
+            the contexts of a parameter that is not initialized; by default those that it waits to
+            be initialized on, or the CPU.
+        cast_dtype
+            whether array and parameter may be of different dtypes; ``dtype_source`` says whose it
+            is afterwards: 'current', the parameter's, or 'saved', the array's.
+
+        AssertionError (ArgumentValueError) if shape, dtype or contexts do not fit.
+        """
+        where = f"parameter {self.name!r}"
+        if cast_dtype and dtype_source not in ("current", "saved"):
+            problem = f"dtype_source={dtype_source!r}, expected 'current' or 'saved'"
+            raise ArgumentValueError(where, problem)
+        if self._shape and (
+            len(self._shape) != len(data.shape)
+            or any(d not in (0, n) for d, n in zip(self._shape, data.shape, strict=True))
+        ):
+            problem = f"the shape in the file is {data.shape}, expected {self.shape}"
+            raise ArgumentValueError(where, problem)
+        new_dtype = self._dtype
+        saved = numpy_dtype_name(data.dtype)
+        if self._dtype is not None and numpy_dtype_name(self._dtype) != saved:
+            if not cast_dtype:
+                problem = f"the dtype in the file is {saved}"
+                expected = numpy_dtype_name(self._dtype)
+                hint = "cast_dtype=True"
+                raise ArgumentValueError(where, f"{problem}, expected {expected}", hint=hint)
+            if dtype_source == "saved":
+                new_dtype = data.dtype
+        contexts = None if ctx is None else _context_list(ctx)
+        if self._data is not None or self._deferred_init is not None:
+            present = self.list_ctx()
+            if contexts is not None and {*contexts} != {*present}:
+                problem = f"it cannot be loaded on {contexts}, because it is initialized on"
+                raise ArgumentValueError(where, f"{problem} {present}")
+            contexts = contexts or present
+        return partial(self._load_now, data, contexts or [cpu()], new_dtype)
+
+    def _load_now(self, data: Any, contexts: list[Context], dtype: Any) -> None:
+        if dtype is not self._dtype:
+            self.cast(dtype)
+        self._shape = tuple(data.shape)
+        if self._data is not None:
+            self.set_data(data)
+            return
+
+        def take() -> None:
+            self._init_impl(array(data, dtype=self._dtype, ctx=contexts[0]), contexts)
+
+        modes.run(False, False, take)
+
+    def _set_trainer(self, trainer: Any) -> None:
+        """Notes the trainer that updates the parameter, the last one that was made with it."""
+        self._trainer = trainer
+
+
+class Constant(Parameter):
+    """A parameter that is not learned: ``value``, an NDArray or what ``mx.nd.array`` takes.
+
+    It is saved and loaded as others are. Its ``grad_req`` is 'null', and stays so with a warning.
+
+    >>> import executorkit as mx
+    >>> constant = mx.gluon.Constant("scale", [1, 2])
+    >>> constant.initialize()
+    >>> constant.data().asnumpy().tolist(), constant.grad_req
+    ([1.0, 2.0], 'null')
+    """
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.value = value if isinstance(value, NDArray) else array(value)
+        init = initializer.Constant(self.value)
+        dtype = self.value.dtype
+        super().__init__(name, "null", self.value.shape, dtype=dtype, init=init)
+
+    def __repr__(self) -> str:
+        return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+    @property
+    def grad_req(self) -> str:
+        """'null'."""
+        return "null"
+
+    @grad_req.setter
+    def grad_req(self, req: str) -> None:
+        if req != "null":
+            text = f"the grad_req of constant {self.name!r} is 'null'; {req!r} is ignored"
+            warnings.warn(text, UserWarning, stacklevel=2)
+
+
+def _check_request(name: str, req: str) -> None:
+    if req not in REQUESTS:
+        problem = f"grad_req is {req!r}, expected {', '.join(map(repr, REQUESTS))}"
+        raise ArgumentValueError(f"parameter {name!r}", problem)
+
+
+def _lengths(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of ints, 0 for unknown lengths."""
+    lengths = shape if isinstance(shape, Sequence) else (shape,)
+    return tuple(max(operator.index(d), 0) for d in lengths)
+
+
+def _context_list(ctx: Context | Sequence[Context] | None) -> list[Context]:
+    """One context or several as a list; the current one for None."""
+    if ctx is None:
+        return [current_context()]
+    contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
+    for context in contexts:
+        if not isinstance(context, Context):
+            raise InputTypeError("ctx", f"{context!r} is no context", hint="mx.cpu()")
+    return contexts
+
+
+@cache
+def _warn_of_sparse_storage() -> None:
+    text = "parameters and gradients of sparse storage types are dense here; the results are equal"
+    warnings.warn(text, UserWarning, stacklevel=4)
