@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,3 +60,13 @@ def differences(ours: Any, theirs: Any, where: str) -> Iterator[tuple[str, str]]
             yield from differences(a, b, f"{where}/{i}")
     elif not _agrees(ours, theirs):
         yield where, f"ours {ours}, MXNet {theirs}"
+
+
+def with_answer(answer: Any, place: list[str], other: Any) -> Any:
+    """An answer with another one at a place."""
+    if not place:
+        return other
+    key: Any = int(place[0]) if isinstance(answer, list) else place[0]
+    changed = copy.copy(answer)
+    changed[key] = with_answer(answer[key], place[1:], other)
+    return changed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._answers import differences
+from tests._answers import differences, with_answer
 from tests._golden import GOLDEN
 from tests.golden import autograd_scripts
 
@@ -175,23 +174,13 @@ DIFFERENCES: dict[str, tuple[str, Any]] = {
 }
 
 
-def _with(answer: Any, place: list[str], ours: Any) -> Any:
-    """An answer with another one at a place."""
-    if not place:
-        return ours
-    key: Any = int(place[0]) if isinstance(answer, list) else place[0]
-    changed = copy.copy(answer)
-    changed[key] = _with(answer[key], place[1:], ours)
-    return changed
-
-
 @pytest.mark.parametrize("name", autograd_scripts.SCRIPTS)
 def test_script_sees_the_same_as_under_mxnet(name):
     """The second run takes up what the first one has traced and compiled."""
     meant = {p: a for p, (_, a) in (DEVIATIONS | DIFFERENCES).items() if p.split("/")[0] == name}
     expected = ANSWERS[name]
     for place, answer in meant.items():
-        expected = _with(expected, place.split("/")[1:], answer)
+        expected = with_answer(expected, place.split("/")[1:], answer)
     for _ in range(2):
         seen = json.loads(json.dumps(autograd_scripts.run(name, mx)))
         assert dict(differences(seen, expected, name)) == {}

@@ -40,6 +40,7 @@ SUBJECTS = {
     "autograd": Subject("autograd_scripts", "autograd.json"),
     "examples": Subject("example_scripts", "examples.json", fused=False),
     "executor": Subject("executor_scripts", "executor.json", fused=False),
+    "gluon": Subject("gluon_scripts", "gluon.json"),
     "modules": Subject("module_scripts", "modules.json"),
     "training_tools": Subject("training_scripts", "training_tools.json", "},"),
     "ndarray": Subject("ndarray_questions", "ndarray.json"),

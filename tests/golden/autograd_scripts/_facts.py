@@ -23,13 +23,19 @@ def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def run(name: str, mx: Any) -> Any:
-    """Observations of a script run with ``mx``; the thread's flags are as before afterwards."""
+    """Observations of a script run with ``mx``."""
+    return observe(SCRIPTS[name], mx)
+
+
+def observe(function: Callable[[Any], Any], mx: Any) -> Any:
+    """Observations of a function of ``mx``, with fresh names and seeds; the thread's
+    flags are as before afterwards."""
     mx.random.seed(7)
     np.random.seed(7)
     try:
         with mx.name.NameManager(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return executor_facts.plain(mx, SCRIPTS[name](mx))
+            return executor_facts.plain(mx, function(mx))
     finally:
         mx.autograd.set_recording(False)
         mx.autograd.set_training(False)
