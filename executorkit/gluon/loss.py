@@ -1,0 +1,488 @@
+"""``mx.gluon.loss``: losses as blocks, one number per sample.
+
+Most losses compute a value per element, weigh it, and take the mean over all axes but the batch's.
+``weight`` is a number for all values, or None; ``sample_weight`` is an array that broadcasts
+against them: (N, 1) for predictions of shape (N, C). Labels have as many elements as predictions,
+in any shape, unless a loss says otherwise: (N,) goes with (N, 1). Arrays of one call have one dtype.
+
+Operators and names of nodes are those of MXNet's losses, also in what is exported.
+
+>>> import executorkit as mx
+>>> loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+>>> loss(mx.nd.array([[1.0, 2.0], [3.0, 0.0]]), mx.nd.array([1, 0])).asnumpy().round(3)
+array([0.313, 0.049], dtype=float32)
+"""
+
+import math
+from typing import Any
+
+from ..errors import ArgumentValueError, NotSupportedError, ShapeError
+from ._hybrid_block import HybridBlock
+
+#: Number that keeps logarithms and quotients of probabilities and norms finite.
+_EPSILON = 1e-12
+
+
+def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any = None) -> Any:
+    """Values times ``sample_weight`` and ``weight``. Libraries of losses use it by this name.
+
+    ValueError and AssertionError (ArgumentValueError) for a weight that is not a number."""
+    if sample_weight is not None:
+        loss = F.broadcast_mul(loss, sample_weight)
+    if weight is None:
+        return loss
+    if not isinstance(weight, (int, float)):
+        problem = f"weight is {type(weight).__name__}, not a number"
+        hint = "arrays are sample_weight, an argument of the call"
+        raise ArgumentValueError("Loss", problem, hint=hint)
+    return loss * weight
+
+
+def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+    """``x`` in the shape of ``y``. Libraries of losses use it by this name."""
+    return F.reshape_like(x, y)
+
+
+def _log1p_exp_of_minus_abs(F: Any, x: Any) -> Any:
+    """log(1 + exp(-|x|)), which no ``x`` makes overflow."""
+    return F.Activation(-F.abs(x), act_type="softrelu")
+
+
+class Loss(HybridBlock):
+    """Base of losses: a weight for all values, and the axis that is not averaged.
+
+    A subclass defines ``hybrid_forward``; NotImplementedError (NotSupportedError) without it.
+    """
+
+    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._weight = weight
+        self._batch_axis = batch_axis
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        problem = f"{type(self).__name__} has no hybrid_forward"
+        raise NotSupportedError("Loss", problem, hint="define hybrid_forward(self, F, pred, label)")
+
+    def _mean(self, F: Any, values: Any) -> Any:
+        return F.mean(values, axis=self._batch_axis, exclude=True)
+
+
+class _ElementwiseLoss(Loss):
+    """A loss of one prediction and one label: values, weighted, and their mean per sample."""
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        values = self._values(F, pred, label)
+        return self._mean(F, _apply_weighting(F, values, self._weight, sample_weight))
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        raise NotImplementedError
+
+
+class _DistanceLoss(_ElementwiseLoss):
+    """A loss of the differences between labels and predictions."""
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        return self._of_difference(F, _reshape_like(F, label, pred) - pred)
+
+    def _of_difference(self, F: Any, difference: Any) -> Any:
+        raise NotImplementedError
+
+
+class L2Loss(_DistanceLoss):
+    """Half the square of the difference: ``weight / 2 * (label - pred)**2``, the mean per sample.
+
+    ``weight`` is a number; TypeError at the call for None.
+    """
+
+    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        values = self._values(F, pred, label)
+        half: Any = self._weight
+        return self._mean(F, _apply_weighting(F, values, half / 2, sample_weight))
+
+    def _of_difference(self, F: Any, difference: Any) -> Any:
+        return F.square(difference)
+
+
+class L1Loss(_DistanceLoss):
+    """Magnitude of the difference: ``|label - pred|``, the mean per sample."""
+
+    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+
+    def _of_difference(self, F: Any, difference: Any) -> Any:
+        return F.abs(difference)
+
+
+class HuberLoss(_DistanceLoss):
+    """Squares of small differences, magnitudes of large ones; smooth where they meet at ``rho``.
+
+    With ``d = |label - pred|``: ``d**2 / (2 * rho)`` up to ``rho``, ``d - rho / 2`` above; the mean
+    per sample. Huber, "Robust Estimation of a Location Parameter", 1964.
+    """
+
+    def __init__(
+        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._rho = rho
+
+    def _of_difference(self, F: Any, difference: Any) -> Any:
+        distance, rho = F.abs(difference), self._rho
+        return F.where(
+            distance > rho, distance - 0.5 * rho, (0.5 / rho) * F.square(distance)
+        )  # fmt: skip
+
+
+class HingeLoss(_ElementwiseLoss):
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, the mean per sample."""
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.relu(self._margin - pred * _reshape_like(F, label, pred))
+
+
+class SquaredHingeLoss(HingeLoss):
+    """``max(0, margin - pred * label)**2`` for labels of -1 and 1, the mean per sample."""
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        return F.square(super()._values(F, pred, label))
+
+
+class LogisticLoss(_ElementwiseLoss):
+    """``log(1 + exp(-pred * label))``, the mean per sample.
+
+    label_format
+        ``"signed"``: labels are -1 and 1; ``"binary"``: 0 and 1. ValueError (ArgumentValueError)
+        for others.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        label_format: str = "signed",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        if label_format not in ("signed", "binary"):
+            problem = f"label_format is {label_format!r}"
+            raise ArgumentValueError("LogisticLoss", problem, hint="'signed' or 'binary'")
+        self._label_format = label_format
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        positive = F.relu(pred)
+        label = _reshape_like(F, label, pred)
+        if self._label_format == "signed":
+            label = (label + 1.0) / 2.0
+        return positive - pred * label + _log1p_exp_of_minus_abs(F, pred)
+
+
+class SigmoidBinaryCrossEntropyLoss(Loss):
+    """Cross entropy of independent binary labels, the mean per sample.
+
+    With ``p = sigmoid(pred)``, or ``p = pred`` if ``from_sigmoid``:
+    ``-(pos_weight * label * log(p) + (1 - label) * log(1 - p))``.
+
+    ``pos_weight`` is an array of weights of positive labels, which broadcasts against ``label``:
+    ``loss(pred, label, sample_weight, pos_weight)``. Computed from ``pred`` without overflow unless
+    ``from_sigmoid``; then 1e-12 is added to both probabilities.
+    """
+
+    def __init__(
+        self,
+        from_sigmoid: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_sigmoid = from_sigmoid
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
+    ) -> Any:
+        if self._from_sigmoid:
+            values = self._of_probabilities(F, pred, _reshape_like(F, label, pred), pos_weight)
+        else:
+            values = self._of_logits(F, pred, label, pos_weight)
+        return self._mean(F, _apply_weighting(F, values, self._weight, sample_weight))
+
+    @staticmethod
+    def _of_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+        positive = F.log(pred + _EPSILON) * label
+        if pos_weight is not None:
+            positive = F.broadcast_mul(positive, pos_weight)
+        return -(positive + F.log(1.0 - pred + _EPSILON) * (1.0 - label))
+
+    @staticmethod
+    def _of_logits(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+        if pos_weight is None:
+            positive = F.relu(pred)
+            label = _reshape_like(F, label, pred)
+            return positive - pred * label + _log1p_exp_of_minus_abs(F, pred)
+        label = _reshape_like(F, label, pred)
+        factor = 1 + F.broadcast_mul(pos_weight - 1, label)
+        return pred - pred * label + factor * (_log1p_exp_of_minus_abs(F, pred) + F.relu(-pred))
+
+
+class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
+    """Cross entropy of classes along an axis, the mean per sample.
+
+    ``-log(p)[label]`` with ``p = softmax(pred)``, or ``-sum(label * log(p))`` for labels that are
+    distributions.
+
+    axis
+        the axis of classes.
+    sparse_label
+        whether labels are indices of classes, in the shape of ``pred`` without the axis (or with 1
+        there); an index beyond the classes counts as the nearest one. Otherwise they have as many
+        elements as ``pred``.
+    from_logits
+        whether ``pred`` holds logarithms of probabilities.
+
+    The values have 1 in place of the axis, so that ``sample_weight`` of shape (N, 1) fits (N, C).
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        sparse_label: bool = True,
+        from_logits: bool = False,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._axis = axis
+        self._sparse_label = sparse_label
+        self._from_logits = from_logits
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        if self._sparse_label:
+            return -F.pick(pred, label, axis=self._axis, keepdims=True)
+        label = _reshape_like(F, label, pred)
+        return -F.sum(pred * label, axis=self._axis, keepdims=True)
+
+
+class KLDivLoss(Loss):
+    """Kullback-Leibler divergence of predicted from given distributions, summed per sample.
+
+    ``label * (log(label + 1e-12) - pred)``; ``label`` has the shape of ``pred``.
+
+    from_logits
+        whether ``pred`` holds logarithms of probabilities; otherwise its ``log_softmax`` along
+        ``axis`` does.
+    """
+
+    def __init__(
+        self,
+        from_logits: bool = True,
+        axis: int = -1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._axis = axis
+
+    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+        if not self._from_logits:
+            pred = F.log_softmax(pred, axis=self._axis)
+        values = label * (F.log(label + _EPSILON) - pred)
+        values = _apply_weighting(F, values, self._weight, sample_weight)
+        return F.sum(values, axis=self._batch_axis, exclude=True)
+
+
+class CTCLoss(Loss):
+    """Connectionist temporal classification: ``-log`` of the probability of a label sequence.
+
+    ``loss(pred, label, pred_lengths, label_lengths, sample_weight)`` with shapes (N,) of both
+    lengths; either may be None. The result has shape (N,). The blank is the last class. Without
+    ``label_lengths`` a label ends at its first -1. Graves et al., "Connectionist Temporal
+    Classification", 2006.
+
+    layout
+        ``"NTC"`` or ``"TNC"``: axes of ``pred`` (batch, time, class, before softmax).
+    label_layout
+        ``"NT"`` or ``"TN"``: axes of ``label``. ValueError and AssertionError (ArgumentValueError)
+        for other layouts.
+    """
+
+    def __init__(
+        self,
+        layout: str = "NTC",
+        label_layout: str = "NT",
+        weight: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        for name, value, layouts in (
+            ("layout", layout, ("NTC", "TNC")),
+            ("label_layout", label_layout, ("NT", "TN")),
+        ):
+            if value not in layouts:
+                hint = " or ".join(map(repr, layouts))
+                raise ArgumentValueError("CTCLoss", f"{name} is {value!r}", hint=hint)
+        self._layout = layout
+        self._label_layout = label_layout
+        super().__init__(weight, label_layout.find("N"), **kwargs)
+
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Any,
+        label: Any,
+        pred_lengths: Any = None,
+        label_lengths: Any = None,
+        sample_weight: Any = None,
+    ) -> Any:
+        if self._layout == "NTC":
+            pred = F.swapaxes(pred, dim1=0, dim2=1)
+        if self._label_layout == "TN":
+            label = F.swapaxes(label, dim1=0, dim2=1)
+        lengths = {"data_lengths": pred_lengths, "label_lengths": label_lengths}
+        lengths = {name: length for name, length in lengths.items() if length is not None}
+        flags = {f"use_{name}": name in lengths for name in ("data_lengths", "label_lengths")}
+        values = F.CTCLoss(pred, label, **lengths, **flags, blank_label="last")
+        return _apply_weighting(F, values, self._weight, sample_weight)
+
+
+class TripletLoss(Loss):
+    """Distance to what is alike against distance to what is not, one number per sample.
+
+    ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``, summed over all axes but
+    the batch's. ``loss(pred, positive, negative)`` takes no ``sample_weight``.
+    """
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
+        positive = _reshape_like(F, positive, pred)
+        negative = _reshape_like(F, negative, pred)
+        differences = F.square(positive - pred) - F.square(negative - pred)
+        distance = F.sum(differences, axis=self._batch_axis, exclude=True)
+        return _apply_weighting(F, F.relu(distance + self._margin), self._weight, None)
+
+
+class PoissonNLLLoss(Loss):
+    """Negative log likelihood of counts under a Poisson distribution: one number for the batch.
+
+    ``exp(pred) - target * pred``, or with ``from_logits=False``, where ``pred`` is the rate itself,
+    ``pred - target * log(pred + epsilon)``; the mean over all axes, of shape (1,).
+    ``hybrid_forward`` takes ``epsilon``.
+
+    compute_full
+        whether Stirling's approximation of ``log(target!)`` is added for targets above 1; NaN for
+        a target of 0, as in MXNet. Works hybridized and on symbols, too, where MXNet refuses it.
+    """
+
+    def __init__(
+        self,
+        weight: float | None = None,
+        from_logits: bool = True,
+        batch_axis: int = 0,
+        compute_full: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._from_logits = from_logits
+        self._compute_full = compute_full
+
+    def hybrid_forward(
+        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
+    ) -> Any:
+        target = _reshape_like(F, target, pred)
+        if self._from_logits:
+            values = F.exp(pred) - target * pred
+        else:
+            values = pred - target * F.log(pred + epsilon)
+        if self._compute_full:
+            stirling = target * F.log(target) - target + 0.5 * F.log(2 * target * math.pi)
+            values = values + stirling * (target > 1)
+        return F.mean(_apply_weighting(F, values, self._weight, sample_weight))
+
+
+class CosineEmbeddingLoss(Loss):
+    """Angle between two vectors that are alike (label 1) or not (label -1), of shape (N, 1).
+
+    With ``c = cos(input1, input2)`` along the last axis: ``1 - c`` for a label of 1, and
+    ``max(0, c - margin)`` for -1. ``loss(input1, input2, label, sample_weight)``; float32.
+    """
+
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def hybrid_forward(
+        self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
+    ) -> Any:
+        input1 = _reshape_like(F, input1, input2)
+        label = label.reshape((-1, 1))
+        cosine = self._cosine_similarity(F, input1, input2)
+        alike = (1 - cosine) * (label == 1)
+        excess = (label == -1) * (cosine - self._margin)
+        values = alike + F.broadcast_maximum(F.zeros((1, 1)), excess, axis=1)
+        return _apply_weighting(F, values, self._weight, sample_weight)
+
+    @staticmethod
+    def _cosine_similarity(F: Any, x: Any, y: Any, axis: int = -1) -> Any:
+        x_norm = F.norm(x, axis=axis).reshape((-1, 1))
+        y_norm = F.norm(y, axis=axis).reshape((-1, 1))
+        product = F.sum(x * y, axis=axis).reshape((-1, 1))
+        return product / F.broadcast_maximum(x_norm * y_norm, F.full((1, 1), _EPSILON))
+
+
+class SDMLLoss(Loss):
+    """Smoothed deep metric learning: each row of ``x1`` is nearest to the same row of ``x2``.
+
+    The Kullback-Leibler divergence of ``softmax(-|x1[i] - x2[j]|**2)`` over ``j`` from one-hot rows
+    that are smoothed by ``smoothing_parameter``, one number per row. Both are float32 of shape
+    (N, C), N above 1. ``weight`` and ``batch_axis`` change nothing, as in MXNet; symbols have no
+    batch size, hence it is not hybridized. Bonadiman et al., "Large Scale Question Paraphrase
+    Retrieval with Smoothed Deep Metric Learning", 2019.
+    """
+
+    def __init__(
+        self,
+        smoothing_parameter: float = 0.3,
+        weight: float | None = 1.0,
+        batch_axis: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(weight, batch_axis, **kwargs)
+        self.kl_loss = KLDivLoss(from_logits=True)
+        self.smoothing_parameter = smoothing_parameter
+
+    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+        if len(x1.shape) != 2:
+            problem = f"x1 has shape {x1.shape}, expected (batch, features)"
+            raise ShapeError("SDMLLoss", problem)
+        rows = x1.shape[0]
+        differences = F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0))
+        distances = F.sum(F.square(differences), axis=2)
+        same, smoothing = F.eye(rows), self.smoothing_parameter
+        labels = same * (1 - smoothing) + (1 - same) * smoothing / (rows - 1)
+        return self.kl_loss(F.log_softmax(-distances, axis=1), labels)
+
+
+SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
+SoftmaxCELoss = SoftmaxCrossEntropyLoss
