@@ -39,8 +39,7 @@ ELSEWHERE = {
     "tvmop": _KERNELS,
     **{
         f"gluon.{name}": _GLUON
-        for name in ("block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn",
-                     "trainer")
+        for name in ("contrib", "data", "model_zoo", "nn", "rnn", "trainer")
     },
 }  # fmt: skip
 

@@ -9,7 +9,6 @@ from ..debugging import (
     FiniteReport as FiniteReport,
     NotFiniteError as NotFiniteError,
 )
-from . import _cached_op as _cached_op  # attaches CachedOp to mx.nd
 from ._backward import (
     check_head_gradients as check_head_gradients,
     head_gradients as head_gradients,
@@ -18,6 +17,7 @@ from ._backward import (
 )
 from ._bind import bind as bind, simple_bind as simple_bind
 from ._buffers import Buffers as Buffers, lazy_zeros as lazy_zeros, read_buffers as read_buffers
+from ._cached_op import CachedOp as CachedOp  # attaches itself to mx.nd, too
 from ._executor import Executor as Executor
 from ._executor_view import (
     NOT_STORED as NOT_STORED,

@@ -1,24 +1,23 @@
-"""``mx.gluon``: parameters and ``utils``. Blocks, trainers and losses of Gluon are not served."""
+"""``mx.gluon``: networks as Python objects, on recorded graphs.
+
+Data, recurrent layers and the model zoo of Gluon are not served.
+"""
 
 from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE
-from ..errors import MissingDependencyError, explain
-from . import parameter as parameter, utils as utils
+from ..errors import MissingDependencyError
+from . import block as block, loss as loss, parameter as parameter, utils as utils
+from ._block import Block as Block
+from ._hybrid_block import HybridBlock as HybridBlock
 from ._parameter import Constant as Constant, Parameter as Parameter
 from ._parameter_dict import ParameterDict as ParameterDict
-
-#: MXNet's names in ``gluon``.
-_GLUON = frozenset({
-    "Block", "HybridBlock", "SymbolBlock", "Trainer", "block", "contrib", "data", "loss",
-    "model_zoo", "nn", "rnn", "trainer",
-})  # fmt: skip
+from ._symbol_block import SymbolBlock as SymbolBlock
 
 
 def __getattr__(name: str) -> NoReturn:
-    if name not in _GLUON:
+    path = f"gluon.{name}"
+    if path not in ELSEWHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    problem = "Gluon is not part of executorkit"
-    because = "executorkit runs symbols, not blocks"
-    hint = ELSEWHERE["gluon.nn"]
-    raise MissingDependencyError(f"gluon.{name}", problem, because=because, hint=hint)
+    problem = "this part of Gluon is not served"
+    raise MissingDependencyError(path, problem, hint=ELSEWHERE[path])

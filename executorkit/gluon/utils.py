@@ -9,10 +9,10 @@ import ssl
 import tempfile
 import urllib.request
 import warnings
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ import numpy as np
 from .._files import write_atomically
 from .._support.shape_semantics import numpy_shapes
 from ..context import Context
-from ..errors import ArgumentValueError, DTypeError, FileAccessError
+from ..errors import ArgumentValueError, DTypeError, FileAccessError, MXNetError
 from ..ndarray import NDArray, array
 from ..program import small_jit
 
@@ -205,6 +205,31 @@ def _target(url: str, path: str | None) -> Path:
         problem = f"{url!r} names no file"
         raise ArgumentValueError("download", problem, hint="path=, the file to write")
     return Path(path or "").expanduser() / name
+
+
+class HookHandle:
+    """A hook that is called; :meth:`detach` ends that, as does the end of a ``with`` block."""
+
+    def __init__(self) -> None:
+        self._hooks: MutableMapping[int, Any] | None = None
+
+    def attach(self, hooks_dict: MutableMapping[int, Any], hook: Any) -> None:
+        """Adds a hook to those of a block. RuntimeError for a handle that has one."""
+        if self._hooks is not None:
+            raise MXNetError("HookHandle", "it is attached to a hook already")
+        hooks_dict[id(self)] = hook
+        self._hooks = hooks_dict
+
+    def detach(self) -> None:
+        """Has the hook not called any more."""
+        if self._hooks is not None:
+            self._hooks.pop(id(self), None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.detach()
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:

@@ -1,0 +1,152 @@
+"""Files of blocks: parameters by attribute, and whole models with their graphs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .._files import write_atomically
+from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
+from ..ndarray import load as load_arrays, save as save_arrays
+from ..ndarray.rollback import complete
+from ..symbol import load_json
+from ._traced_graph import TracedGraph
+from .parameter import Parameter, ParameterDict
+
+
+def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
+    """See :meth:`Block.save_parameters`."""
+    parameters = block._collect_params_with_prefix()
+    if deduplicate:
+        last = {id(p): name for name, p in parameters.items()}
+        parameters = {name: parameters[name] for name in last.values()}
+    save_arrays(filename, {name: p._reduce() for name, p in parameters.items()})
+
+
+def load_parameters(
+    block: Any, filename: Any, ctx: Any, allow_missing: bool, ignore_extra: bool,
+    cast_dtype: bool, dtype_source: str,
+) -> None:  # fmt: skip
+    """See :meth:`Block.load_parameters`."""
+    arrays: Any = load_arrays(filename)
+    if not isinstance(arrays, dict):
+        problem = "its arrays have no names, expected a file of save_parameters"
+        raise FileFormatError(f"load_parameters: {filename}", problem)
+    parameters = block._collect_params_with_prefix()
+    if not arrays and not parameters:
+        return
+    if not any("." in name for name in arrays):  # of save_params, or of collect_params().save
+        block.collect_params().load(
+            filename, ctx, allow_missing, ignore_extra, block.prefix,
+            cast_dtype=cast_dtype, dtype_source=dtype_source,
+        )  # fmt: skip
+        return
+    arrays = {name.removeprefix("arg:").removeprefix("aux:"): x for name, x in arrays.items()}
+    if not allow_missing:
+        _check_complete(parameters, arrays, filename)
+    extra = [name for name in arrays if name not in parameters]
+    if extra and not ignore_extra:
+        problem = f"Parameter {extra[0]!r} loaded from file {str(filename)!r} is not in the block"
+        because = f"the block has {_few(parameters)}"
+        hint = "ignore_extra=True to ignore it"
+        raise ArgumentValueError("load_parameters", problem, because=because, hint=hint)
+    plans = [
+        parameters[name]._load_plan(x, ctx, cast_dtype, dtype_source)
+        for name, x in arrays.items()
+        if name in parameters
+    ]
+    complete(lambda: [plan() for plan in plans])
+
+
+def _check_complete(parameters: Mapping[str, Parameter], arrays: Any, filename: Any) -> None:
+    """AssertionError for a parameter of which the file has none of its names."""
+    known = {id(parameters[name]) for name in arrays if name in parameters}
+    for name, parameter in parameters.items():
+        if id(parameter) not in known:
+            problem = f"Parameter {name!r} is missing in file {str(filename)!r}"
+            because = f"it has {_few(arrays)}"
+            hint = "allow_missing=True to ignore missing parameters"
+            raise MissingParameterError("load_parameters", problem, because=because, hint=hint)
+
+
+def _few(names: Any) -> str:
+    listed = [repr(name) for name in itertools.islice(names, 20)]
+    more = len(names) - len(listed)
+    return ", ".join(listed) + (f", and {more} others" if more else "")
+
+
+# -- models --------------------------------------------------------------------------------------
+
+
+def save_model(block: Any, prefix: str) -> None:
+    """See :meth:`Block.save`."""
+    text = json.dumps(_described(block, itertools.count()))
+    block.save_parameters(f"{prefix}-model.params")
+    write_atomically(f"{prefix}-model.json", [text.encode()])
+
+
+def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
+    """The structure of a block and its children, with their graphs."""
+    key = _key(block, numbers)
+    facts: dict[str, Any] = {"orig_name": block.name}
+    graph = getattr(block, "_traced", None)
+    if graph is not None:
+        facts["in_format"] = graph.in_structure
+        facts["out_format"] = graph.out_structure
+        facts["inputs"] = [x.tojson() for x in graph.inputs]
+        facts["symbol"] = graph.output.tojson()
+    if hasattr(block, "_active"):
+        facts["hybridized"] = block._active
+    facts["children"] = {child.name: name for name, child in block._children.items()}
+    for child in block._children.values():
+        facts.update(_described(child, numbers))
+    return {key: facts}
+
+
+def load_model(block: Any, prefix: str) -> None:
+    """See :meth:`Block.load`."""
+    path = f"{prefix}-model.json"
+    with open(path, encoding="utf-8") as file:
+        facts = json.load(file)
+    found = list(_matched(block, facts, itertools.count(), path))
+    for part, part_facts in found:
+        _restore(part, part_facts)
+    block.load_parameters(f"{prefix}-model.params")
+
+
+def _matched(
+    block: Any, facts: Any, numbers: Iterator[int], path: str
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Pairs of a block and what the file says of it; KeyError for another structure."""
+    key = _key(block, numbers)
+    if key not in facts:
+        problem = f"it has no {key!r}: the block has another structure than the saved one"
+        raise MissingParameterError(f"Block.load: {path}", problem)
+    own = facts[key]
+    yield block, own
+    for child in block._children.values():
+        yield from _matched(child, own, numbers, path)
+
+
+def _restore(block: Any, facts: Mapping[str, Any]) -> None:
+    """Gives a block its saved name, which its parameters begin with, and its graph."""
+    prefix = block._params.prefix
+    block._name = facts["orig_name"]
+    renamed = ParameterDict(f"{block._name}_")
+    for name, parameter in list(block._params.items()):
+        parameter.name = renamed.prefix + name.removeprefix(prefix)
+        renamed.update({parameter.name: parameter})
+    block._params = renamed
+    if "symbol" in facts:
+        block._clear_cached_op()
+        inputs = [load_json(text) for text in facts["inputs"]]
+        structure = facts["in_format"], facts["out_format"]
+        block._traced = TracedGraph(inputs, load_json(facts["symbol"]), *structure)
+    if hasattr(block, "_active"):
+        block._active = facts.get("hybridized", False)
+
+
+def _key(block: Any, numbers: Iterator[int]) -> str:
+    return f"{type(block).__name__.lower()}{next(numbers)}"

@@ -1,0 +1,270 @@
+"""``HybridBlock``: a block that computes with arrays or with symbols, and can run as one graph."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import ndarray, symbol
+from ..errors import ArgumentValueError, MXNetError
+from ..ndarray import NDArray, save as save_arrays
+from ..symbol import Symbol
+from ._block import Block
+from ._structure import flatten
+from ._traced_graph import CompiledGraph, TracedGraph, trace
+from .parameter import DeferredInitializationError, ParameterDict
+
+
+class HybridBlock(Block):
+    """A block whose ``hybrid_forward(F, x, ..., **parameters)`` computes with ``F``, ``mx.nd`` or
+    ``mx.sym``. All of its children are HybridBlocks.
+
+    Shapes of parameters that have a 0 are inferred at the first call. ``hybridize()`` has a call
+    run as one graph, traced at the first call with symbols. Under ``autograd.record()`` a network
+    that is not hybridized becomes the same program; hybridizing saves the time of Python.
+
+    >>> import executorkit as mx
+    >>> class Scaled(mx.gluon.HybridBlock):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         with self.name_scope():
+    ...             self.scale = self.params.get("scale", shape=(1,), init="ones")
+    ...     def hybrid_forward(self, F, x, scale):
+    ...         return F.broadcast_mul(x, scale) + 1
+    >>> net = Scaled()
+    >>> net.initialize()
+    >>> x = mx.nd.array([1, 2])
+    >>> net(x).asnumpy().tolist()
+    [2.0, 3.0]
+    >>> net.hybridize()
+    >>> net(x).asnumpy().tolist()
+    [2.0, 3.0]
+    >>> net(mx.sym.Variable("data")).list_arguments()
+    ['data', 'scaled0_scale']
+    """
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._active = False
+        self._flags: list[tuple[str, Any]] = []
+        self._traced: TracedGraph | None = None
+        self._compiled: CompiledGraph | None = None
+        self._callback: Any = None
+        self._monitor_all = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._clear_cached_op()
+
+    def register_child(self, block: Any, name: str | None = None) -> None:
+        if not isinstance(block, HybridBlock):
+            problem = f"{block!r} is a {type(block).__name__}, and no HybridBlock"
+            hint = "nn.Sequential in place of nn.HybridSequential, Block in place of HybridBlock"
+            raise ArgumentValueError("HybridBlock: child", problem, hint=hint)
+        super().register_child(block, name)
+        self._clear_cached_op()
+
+    def cast(self, dtype: Any) -> None:
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    # -- graphs ------------------------------------------------------------------------------------
+
+    def hybridize(
+        self, active: bool = True, backend: Any = None, clear: bool = True,
+        static_alloc: bool = False, static_shape: bool = False, inline_limit: int = 2,
+        forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        """Has the block and its children run as graphs, or not.
+
+        clear
+            whether the graph is traced anew at the next call.
+        backend, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            accepted as MXNet does; XLA decides about memory and fusion.
+        """
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            warnings.warn(
+                f'"{self}" is being hybridized while still having forward hook/pre-hook. '
+                f'If "{self}" is a child of HybridBlock, the hooks will not take effect.',
+                stacklevel=2,
+            )
+        self._active = active
+        self._flags = [
+            ("static_alloc", static_alloc),
+            ("static_shape", static_shape),
+            ("inline_limit", inline_limit),
+        ]
+        bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
+        self._flags += [(name, size) for name, size in bulks.items() if size is not None]
+        if clear:
+            self._clear_cached_op()
+        super().hybridize(active, static_alloc=static_alloc, static_shape=static_shape,
+                          inline_limit=inline_limit, forward_bulk_size=forward_bulk_size,
+                          backward_bulk_size=backward_bulk_size, **kwargs)  # fmt: skip
+
+    def optimize_for(
+        self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any
+    ) -> None:
+        """Hybridizes the block and runs it once. ``backend`` has to be given, and chooses nothing
+        here: XLA compiles every graph."""
+        if backend is None:
+            problem = 'Must specify "backend" to optimize_for'
+            raise ArgumentValueError("optimize_for", problem, hint="hybridize()")
+        self.hybridize(True, backend, clear, **kwargs)
+        self(x, *args)
+
+    def _clear_cached_op(self) -> None:
+        self._traced = None
+        self._compiled = None
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+        """The variables of the inputs, and the outputs, as symbols."""
+        graph = self._graph(args)
+        return graph.inputs, graph.output
+
+    @property
+    def _cached_graph(self) -> tuple[Any, ...]:
+        return () if self._traced is None else (self._traced.inputs, self._traced.output)
+
+    def _graph(self, args: Sequence[Any]) -> TracedGraph:
+        if self._traced is None:
+            self._traced = trace(self, args)
+        return self._traced
+
+    def infer_shape(self, *args: Any) -> None:
+        """Gives the parameters the shapes that follow from those of the inputs."""
+        self._infer("shape", args)
+
+    def infer_type(self, *args: Any) -> None:
+        """Gives the parameters the dtypes that follow from those of the inputs."""
+        self._infer("dtype", args)
+
+    def _infer(self, attribute: str, args: Sequence[Any]) -> None:
+        graph = self._graph(args)
+        output = graph.output
+        used = set(output.list_inputs())
+        arrays = [x for x in flatten(args, "input")[0] if x is not None]
+        known = {
+            x.name: getattr(array, attribute)
+            for x, array in zip(graph.inputs, arrays, strict=True)
+            if x.name in used
+        }
+        infer = output.infer_shape if attribute == "shape" else output.infer_type
+        of_arguments, _, of_states = infer(**known)
+        names = [*output.list_arguments(), *output.list_auxiliary_states()]
+        found = dict(zip(names, [*(of_arguments or ()), *(of_states or ())], strict=True))
+        for parameter in self.collect_params().values():
+            if parameter.name in found:
+                setattr(parameter, attribute, found[parameter.name])
+
+    def _deferred_infer_shape(self, args: Sequence[Any]) -> None:
+        try:
+            self.infer_shape(*args)
+        except Exception as error:
+            problem = "Deferred initialization failed because shape cannot be inferred."
+            raise ArgumentValueError(type(self).__name__, f"{problem} {error}") from error
+
+    # -- computing ---------------------------------------------------------------------------------
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """The outputs for arrays; for symbols those of ``hybrid_forward`` on these.
+
+        ValueError where arrays and symbols are mixed, or where there are neither.
+        """
+        first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
+        if isinstance(first, Symbol):
+            parameters = {name: p.var() for name, p in self._reg_params.items()}
+            with self.name_scope():
+                return self.hybrid_forward(symbol, x, *args, **parameters)
+        if self._active:
+            return self._call_cached_op(x, *args)
+        context = first.context
+        try:
+            arrays = {name: p.data(context) for name, p in self._reg_params.items()}
+        except DeferredInitializationError:
+            self._deferred_infer_shape((x, *args))
+            for parameter in self.params.values():
+                parameter._finish_deferred_init()
+            arrays = {name: p.data(context) for name, p in self._reg_params.items()}
+        return self.hybrid_forward(ndarray, x, *args, **arrays)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Computes outputs of arrays with ``F=mx.nd``, of symbols with ``F=mx.sym``; a subclass
+        does. Parameters come by the names of their attributes."""
+        raise NotImplementedError
+
+    def _call_cached_op(self, *args: Any) -> Any:
+        """The outputs of the block's graph."""
+        compiled = self._compiled
+        if compiled is None:
+            parameters = dict(self.collect_params().items())
+            compiled = CompiledGraph(self._graph(args), parameters, self._flags)
+            if self._callback is not None:
+                compiled.op._register_op_hook(self._callback, self._monitor_all)
+            self._compiled = compiled
+        try:
+            return compiled(args)
+        except DeferredInitializationError:
+            self._deferred_infer_shape(args)
+            for parameter in compiled.parameters:
+                parameter._finish_deferred_init()
+            return compiled(args)
+
+    def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
+        """Has ``callback(name, operator, array)`` called, in calls of a hybridized block, with each
+        operator's outputs, and with its inputs if ``monitor_all``."""
+        self._callback = callback
+        self._monitor_all = monitor_all
+        if self._compiled is not None:
+            self._compiled.op._register_op_hook(callback, monitor_all)
+        super().register_op_hook(callback, monitor_all)
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
+        """Writes ``path-symbol.json`` and ``path-0000.params`` (with the number ``epoch``), as
+        ``mx.model.load_checkpoint``, ``Module`` and :class:`SymbolBlock` read them.
+
+        RuntimeError before the first call of the hybridized block.
+        """
+        if self._traced is None or not self._active:
+            problem = "it has no graph yet: call hybridize(), and then the block once"
+            raise MXNetError(f"{type(self).__name__}.export", problem)
+        output = self._traced.output
+        states = set(output.list_auxiliary_states())
+        parameters = self.collect_params()
+        arrays = {}
+        for name in output.list_inputs():
+            if name in parameters:
+                kind = "aux" if name in states else "arg"
+                arrays[f"{kind}:{name}"] = parameters[name]._reduce()
+        save_arrays(f"{path}-{epoch:04d}.params", arrays)
+        output.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
+
+
+def _first_input(x: Any, args: Sequence[Any]) -> Any:
+    """The first array or symbol among nested inputs.
+
+    ValueError if both kinds are there, or none.
+    """
+    arrays, symbols = [], []
+    for value in _inputs((x, args)):
+        (symbols if isinstance(value, Symbol) else arrays).append(value)
+    if arrays and symbols:
+        problem = "its inputs are NDArrays and Symbols, expected one kind"
+        raise ArgumentValueError("HybridBlock", problem)
+    if not arrays and not symbols:
+        problem = "there is neither an NDArray nor a Symbol among its inputs"
+        raise ArgumentValueError("HybridBlock", problem)
+    return (arrays or symbols)[0]
+
+
+def _inputs(value: Any) -> Iterator[Any]:
+    if isinstance(value, (NDArray, Symbol)):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _inputs(part)

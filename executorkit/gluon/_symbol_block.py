@@ -1,0 +1,149 @@
+"""``SymbolBlock``: a block whose graph is a symbol."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import symbol
+from ..context import current_context
+from ..errors import InputTypeError
+from ..ndarray import NDArray, load as load_arrays
+from ..symbol import Group, Symbol
+from ._hybrid_block import HybridBlock, _first_input
+from ._structure import flatten
+from ._traced_graph import TracedGraph
+from .parameter import ParameterDict
+
+
+class SymbolBlock(HybridBlock):
+    """A block that computes a symbol: all of its arguments and auxiliary states but the inputs are
+    parameters.
+
+    outputs
+        a symbol, or a list of symbols.
+    inputs
+        the variables among its arguments that a call gives, one or a list of them.
+    params
+        a ParameterDict whose parameters it shares by name.
+
+    >>> import executorkit as mx
+    >>> data = mx.sym.Variable("data")
+    >>> net = mx.sym.FullyConnected(data, num_hidden=2, name="fc")
+    >>> block = mx.gluon.SymbolBlock(net, data)
+    >>> block.initialize(mx.init.One())
+    >>> block(mx.nd.ones((1, 3))).asnumpy().tolist()
+    [[3.0, 3.0]]
+    """
+
+    def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix=None, params=None)
+        self._prefix = ""
+        self._params = ParameterDict("", params)
+        variables = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        for variable in variables:
+            if variable.get_children() is not None:
+                problem = f"Input symbols must be variable, but {variable!r} is an output"
+                raise InputTypeError("SymbolBlock", problem)
+        output = outputs
+        if isinstance(outputs, (list, tuple)):
+            output = outputs[0] if len(outputs) == 1 else Group(list(outputs))
+        structures = flatten(variables, "input")[1], flatten(outputs, "output")[1]
+        self._traced = TracedGraph(variables, output, *structures)
+        given = {x.name for x in variables}
+        types, states = _types(output), set(output.list_auxiliary_states())
+        for name in [*output.list_arguments(), *output.list_auxiliary_states()]:
+            if name not in given:
+                options = {"grad_req": "null"} if name in states else {}
+                self._params.get(name, allow_deferred_init=True, dtype=types[name], **options)
+        length = _common_length(list(self._params.keys()))
+        self._reg_params = {name[length:]: p for name, p in self._params.items()}
+
+    @staticmethod
+    def imports(
+        symbol_file: str,
+        input_names: str | Sequence[str],
+        param_file: str | None = None,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> SymbolBlock:
+        """A block of the files that ``export``, ``Module`` or ``mx.model.save_checkpoint`` wrote.
+
+        symbol_file, param_file
+            the files; without the second one the parameters are not initialized.
+        input_names
+            the names of the inputs.
+        ctx
+            a context, or several, for the parameters; by default the current one.
+        allow_missing, ignore_extra
+            whether the file may have fewer parameters, and others.
+        """
+        output = symbol.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        block = SymbolBlock(output, [symbol.Variable(name) for name in names])
+        if param_file is not None:
+            block._take_dtypes(load_arrays(param_file))
+            block.collect_params().load(
+                param_file, current_context() if ctx is None else ctx, allow_missing, ignore_extra,
+                cast_dtype=True, dtype_source="saved",
+            )  # fmt: skip
+        elif ctx is not None:
+            block.collect_params().reset_ctx(ctx)
+        return block
+
+    def _take_dtypes(self, arrays: Any) -> None:
+        for name, array in arrays.items() if isinstance(arrays, dict) else ():
+            parameter = self._params._params.get(name.removeprefix("arg:").removeprefix("aux:"))
+            if parameter is not None and parameter._data is None:
+                parameter.dtype = array.dtype
+
+    def __repr__(self) -> str:
+        graph = self._traced
+        assert graph is not None
+        count = len(graph.output.list_outputs())
+        text = f"{graph.output!r} : {len(graph.inputs)} -> {count}"
+        return f"{type(self).__name__}(\n{text}\n)"
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
+        if isinstance(first, NDArray):
+            return self._call_cached_op(x, *args)
+        graph = self._traced
+        assert graph is not None
+        given = [value for value in flatten((x, *args), "input")[0] if value is not None]
+        names = [variable.name for variable in graph.inputs]
+        return graph.output(**dict(zip(names, given, strict=True)))
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def _clear_cached_op(self) -> None:
+        # The graph is what it was made of.
+        self._compiled = None
+
+    def cast(self, dtype: Any) -> None:
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Moves the parameters to a context, or to several."""
+        self.collect_params().reset_ctx(ctx)
+
+
+def _common_length(names: Sequence[str]) -> int:
+    """The number of characters that all names begin with."""
+    columns = zip(*names, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda column: len({*column}) == 1, columns))
+
+
+def _types(output: Symbol) -> dict[str, Any]:
+    """The dtypes of a symbol's arguments and auxiliary states, float32 where it does not say."""
+    of_arguments, _, of_states = output.infer_type_partial()
+    names = [*output.list_arguments(), *output.list_auxiliary_states()]
+    types = [*(of_arguments or ()), *(of_states or ())]
+    known = dict(zip(names, types, strict=False))
+    return {name: known.get(name) or np.float32 for name in names}

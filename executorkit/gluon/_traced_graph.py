@@ -1,0 +1,123 @@
+"""The graph of a block: traced once with symbols, and run on arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .. import symbol
+from ..errors import ArgumentValueError
+from ..executor import CachedOp
+from ..ndarray import NDArray
+from ..symbol import Group, Symbol, Variable
+from ._structure import Structure, flatten, regroup, without_trailing_none
+from .parameter import Parameter
+
+
+class TracedGraph(NamedTuple):
+    """What a block computes, as a symbol.
+
+    inputs
+        the variables of its inputs that are not None: ``data``, or ``data0``, ``data1``, ...
+    output
+        its outputs.
+    in_structure, out_structure
+        the nesting of the inputs and of the outputs.
+    """
+
+    inputs: list[Symbol]
+    output: Symbol
+    in_structure: Structure
+    out_structure: Structure
+
+
+def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
+    """Runs a block's ``hybrid_forward`` on symbols that stand for ``args``.
+
+    ValueError for an argument or a result that is no array, no None and no list of these.
+    """
+    flat, in_structure = flatten(args, "input")
+    count = sum(x is not None for x in flat)
+    names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
+    symbols = [None if x is None else Variable(next(names)) for x in flat]
+    grouped, _ = regroup(symbols, in_structure)
+    parameters = {name: parameter.var() for name, parameter in block._reg_params.items()}
+    with block.name_scope():
+        results = block.hybrid_forward(symbol, *grouped, **parameters)
+    outputs, out_structure = flatten(results, "output")
+    heads = [x for x in outputs if x is not None]
+    if not heads:
+        problem = f"hybrid_forward of {type(block).__name__} returns no symbol"
+        raise ArgumentValueError("HybridBlock", problem)
+    output = heads[0] if len(heads) == 1 else Group(heads)
+    return TracedGraph([x for x in symbols if x is not None], output, in_structure, out_structure)
+
+
+class CompiledGraph:
+    """A traced graph that is called with arrays; its other inputs are parameters.
+
+    parameters
+        those of its inputs that are parameters, in the order of the graph's inputs.
+    """
+
+    def __init__(
+        self, graph: TracedGraph, parameters: Mapping[str, Parameter], flags: Sequence[Any]
+    ) -> None:
+        """``parameters`` are the block's, by name.
+
+        AssertionError for a variable that is neither an input nor a parameter; a UserWarning for
+        inputs and parameters that are not used.
+        """
+        names = graph.output.list_inputs()
+        positions = {x.name: i for i, x in enumerate(graph.inputs)}
+        unknown = [n for n in names if n not in positions and n not in parameters]
+        if unknown:
+            problem = f"Unknown input to HybridBlock: {', '.join(unknown)}"
+            raise ArgumentValueError("HybridBlock", problem)
+        _warn_of_unused(positions, parameters, set(names))
+        self.graph = graph
+        self.op = CachedOp(graph.output, flags)
+        self.parameters = [parameters[n] for n in names if n not in positions]
+        #: For each input of the graph the position of an argument, or a parameter.
+        self._sources = [positions[n] if n in positions else parameters[n] for n in names]
+        self._expected = without_trailing_none(graph.in_structure)
+        self._takes_one = self._expected == [0]
+        self._returns_one = graph.out_structure == 0
+
+    def __call__(self, args: Sequence[Any]) -> Any:
+        """The outputs, in the structure in which the block returns them.
+
+        ValueError for arguments of another structure. DeferredInitializationError where the shape
+        of a parameter is not known yet.
+        """
+        if not (self._takes_one and len(args) == 1 and isinstance(args[0], NDArray)):
+            args = self._flat(args)
+        context = args[0].context
+        arrays = [args[s] if s.__class__ is int else s.data(context) for s in self._sources]
+        results = self.op(*arrays)
+        if self._returns_one:
+            return results
+        results = results if isinstance(results, list) else [results]
+        return regroup(results, self.graph.out_structure)[0]
+
+    def _flat(self, args: Sequence[Any]) -> list[Any]:
+        flat, structure = flatten(args, "input")
+        if without_trailing_none(structure) != self._expected:
+            problem = (
+                f"its arguments have the structure {structure}, expected that of the first call, "
+                f"{self.graph.in_structure}"
+            )
+            raise ArgumentValueError("HybridBlock", problem, hint="hybridize() traces it anew")
+        return [x for x in flat if x is not None]
+
+
+def _warn_of_unused(inputs: Mapping[str, int], parameters: Any, used: set[str]) -> None:
+    for name, position in inputs.items():
+        if name not in used:
+            text = f"The {position}-th input to HybridBlock is not used by any computation."
+            warnings.warn(f"{text} Is this intended?", stacklevel=5)
+    unused = sorted(name for name in parameters if name not in used)
+    if unused:
+        text = f"Parameter {', '.join(unused)} is not used by any computation."
+        warnings.warn(f"{text} Is this intended?", stacklevel=5)
