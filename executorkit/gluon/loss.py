@@ -3,7 +3,7 @@
 Most losses compute a value per element, weigh it, and take the mean over all axes but the batch's.
 ``weight`` is a number for all values, or None; ``sample_weight`` is an array that broadcasts
 against them: (N, 1) for predictions of shape (N, C). Labels have as many elements as predictions,
-in any shape, unless a loss says otherwise: (N,) goes with (N, 1). Arrays of one call have one dtype.
+in any shape, unless a loss says otherwise: (N,) goes with (N, 1). All arrays have one dtype.
 
 Operators and names of nodes are those of MXNet's losses, also in what is exported.
 

@@ -181,7 +181,12 @@ def names_of_losses(mx):
     seen += [loss.SoftmaxCELoss is loss.SoftmaxCrossEntropyLoss]
     seen += [loss.SigmoidBCELoss is loss.SigmoidBinaryCrossEntropyLoss]
     one = loss.SoftmaxCELoss(weight=0.5, batch_axis=1)
-    seen += [one, one.collect_params().keys(), one._children, isinstance(one, mx.gluon.HybridBlock)]
+    seen += [
+        one,
+        list(one.collect_params()),
+        list(one._children),
+        isinstance(one, mx.gluon.HybridBlock),
+    ]
 
     class Net(mx.gluon.HybridBlock):
         def __init__(self):
