@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,9 @@ def parameters(block: Any) -> dict[str, Any]:
 
 
 def graph(symbol: Any) -> list[Any]:
-    """Nodes of a symbol in order: operator, name, inputs as [node, output], attributes."""
-    nodes = json.loads(symbol.tojson())["nodes"]
+    """Nodes of a symbol in order: operator, name, inputs as [node, output], attributes. The address
+    at the end of a constant's initializer is left out."""
+    nodes = json.loads(re.sub(r"(\"Constant_\w+)_\d{6,}", r"\1", symbol.tojson()))["nodes"]
     return [
         [node["op"], node["name"], [i[:2] for i in node["inputs"]], node.get("attrs", {})]
         for node in nodes
@@ -68,9 +70,9 @@ def graph(symbol: Any) -> list[Any]:
 
 @contextmanager
 def folder() -> Iterator[Path]:
-    """A folder that is gone afterwards."""
-    with tempfile.TemporaryDirectory() as name:
-        yield Path(name)
+    """A working directory that is gone afterwards, so that messages name files alone."""
+    with tempfile.TemporaryDirectory() as name, chdir(name):
+        yield Path()
 
 
 def digest(path: Any) -> str:
