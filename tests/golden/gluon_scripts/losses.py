@@ -93,7 +93,7 @@ def _others(mx):
 
 def sdml_losses(mx):
     """SDML losses, which cannot be hybridized in MXNet, and their inputs."""
-    inputs = [_pred("x1", (3, 4)) / 2, _pred("x2", (3, 4)) / 2]
+    inputs = [_pred("x1", (3, 4)) * 2, _pred("x2", (3, 4)) * 2]
     yield "sdml", mx.gluon.loss.SDMLLoss(), inputs
     yield "sdml smooth", mx.gluon.loss.SDMLLoss(smoothing_parameter=0.1, weight=2.0), inputs
 
@@ -108,8 +108,12 @@ def _values_and_gradients(mx, loss, inputs):
 
 @script
 def losses_and_gradients(mx):
-    every = [*losses(mx), *sdml_losses(mx)]
-    return {name: _values_and_gradients(mx, loss, inputs) for name, loss, inputs in every}
+    seen = {n: _values_and_gradients(mx, loss, inputs) for n, loss, inputs in losses(mx)}
+    for name, loss, inputs in sdml_losses(mx):
+        value, gradient = _values_and_gradients(mx, loss, inputs)
+        # MXNet's log_softmax on CPUs is off by 3e-6.
+        seen[name] = [value, gradient.asnumpy().round(3)]
+    return seen
 
 
 @script
