@@ -17,7 +17,7 @@ from ..ndarray.pending import register_pending_owner, unregister_pending_owner
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
 from ..ndarray.recording import Variable, recorder
-from ..ndarray.resolved_calls import ResolvedCall, check_targets
+from ..ndarray.resolved_calls import GraphCall, ResolvedCall, check_targets
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..program import Training
@@ -199,6 +199,38 @@ class RecordedPiece(Piece):
         if targets:
             complete(lambda: [target.storage.defer(self) for target in targets])
         return outputs
+
+    def add_graph(
+        self, call: GraphCall, train: bool, references: Sequence[int | NewLeaf]
+    ) -> list[RecordedValue]:
+        """:meth:`add` of the calls of a graph, by one look-up. Values that it does not return have
+        no storage."""
+        before = self.trace
+        key = tuple([r if isinstance(r, int) else r.kind for r in references])
+        graph = before.after_graph(call, train, key)
+        trace = graph.trace
+        if len(self._storages) != before.n_values:
+            self._drop_interrupted()
+        storages = self._storages
+        storages.extend([_dead] * (trace.n_values - before.n_values))
+        leaves = [references[k] for k, _ in graph.leaves]
+        for leaf in leaves:
+            assert isinstance(leaf, NewLeaf)
+            self._leaf_arrays.append(leaf.array)
+            self._leaf_values.append(leaf.value)
+            self.leaf_entries.append(leaf.entry)
+        made: dict[int, Storage] = {}
+        for number in graph.outputs:
+            if number not in made:
+                made[number] = Storage(*trace.type_of(number), None, False, self)
+                storages[number] = weakref.ref(made[number])
+        for _ in range(trace.n_draws - before.n_draws):
+            self._draws.append(next_key_data(self.context))
+        for leaf, (_, number) in zip(leaves, graph.leaves, strict=True):
+            assert isinstance(leaf, NewLeaf)
+            self._known[id(leaf.array)] = number, leaf.version, leaf.array.graph_entry
+        self.trace = trace
+        return [RecordedValue(self, number, made[number]) for number in graph.outputs]
 
     def _drop_interrupted(self) -> None:
         trace = self.trace

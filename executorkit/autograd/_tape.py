@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,7 @@ from ..ndarray.random_state import StreamPositions, next_key, rewound_on_error
 from ..ndarray.recording import check_unrecorded, is_recorded, modes
 from ..ndarray.resolved_calls import (
     NEEDS_VALUES_ERRORS,
+    GraphCall,
     ResolvedCall,
     call_errors,
     call_of,
@@ -190,6 +192,33 @@ def _add(
         # Somebody has read one of its values meanwhile.
 
 
+def record_graph(call: GraphCall, cls: type[Handle], arrays: Sequence[Handle]) -> list[Any]:
+    """Records the calls of a graph by one look-up; see :meth:`Recorder.record_graph`."""
+    context, train = arrays[0].context, modes.training
+    for position, number in call.constants:
+        _overwrite(arrays[position], number)
+    states = call.states if train else ()
+    with StreamPositions() if call.draws else nullcontext():
+        while True:
+            piece = tape.piece(context)
+            new: list[NewLeaf] = []
+            references = [piece.reference(a, new, k in states) for k, a in enumerate(arrays)]
+            with piece.lock:
+                if piece.status is Status.RECORDING:
+                    outputs = piece.add_graph(call, train, references)
+                    if piece.trace.n_calls >= MAX_CALLS:
+                        piece.close(f"{MAX_CALLS} calls were recorded")
+                    break
+            # Somebody has read one of its values meanwhile.
+    results: dict[int, Any] = {}
+    for entry in outputs:
+        if entry.number not in results:
+            array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
+            array.graph_entry = entry
+            results[entry.number] = array
+    return [results[entry.number] for entry in outputs]
+
+
 def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:
     """Writes results into arrays, if there are any, and lets them belong to the graph: a part of
     an array as a view, so that the array itself does not."""
@@ -213,17 +242,20 @@ def _moved(array: Handle, context: Context) -> Handle:
 
 
 def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> None:
-    """Overwrites the inputs that MXNet overwrites when the operator runs (gamma, fix_gamma)."""
     names = resolved.op.inputs(resolved.params)
     for name, number in resolved.constant_inputs.items():
-        array = arrays[names.index(name)]
-        entry: Any = array.graph_entry
-        known = _constants.get(array.storage)
-        if known is None or known.shape != array.shape:
-            known = filled(number, array.shape, array.storage.dtype, array.context.device)
-            _constants[array.storage] = known
-        if array.storage.current is not known and entry.__class__ is not RecordedValue:
-            array.assign(known, shared=True)
+        _overwrite(arrays[names.index(name)], number)
+
+
+def _overwrite(array: Handle, number: float) -> None:
+    """Overwrites an input as MXNet does when an operator runs (gamma, fix_gamma)."""
+    entry: Any = array.graph_entry
+    known = _constants.get(array.storage)
+    if known is None or known.shape != array.shape:
+        known = filled(number, array.shape, array.storage.dtype, array.context.device)
+        _constants[array.storage] = known
+    if array.storage.current is not known and entry.__class__ is not RecordedValue:
+        array.assign(known, shared=True)
 
 
 #: The constants that inputs were overwritten with: a step makes no new ones.
@@ -312,6 +344,7 @@ class TapeRecorder:
     takes = staticmethod(takes)
     record = staticmethod(record)
     record_copy = staticmethod(record_copy)
+    record_graph = staticmethod(record_graph)
     record_numbers = staticmethod(record_numbers)
 
     @staticmethod

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from ..lowering import call_results, memoize
-from ..ndarray.resolved_calls import ResolvedCall, call_errors, check_inputs
+from ..ndarray.resolved_calls import GraphCall, ResolvedCall, call_errors, check_inputs
 from ..ops import OpDef, Params
 
 #: Shape and dtype.
@@ -67,6 +67,21 @@ _UNKNOWN: Any = object()
 _lock = threading.Lock()
 #: The kind of a leaf.
 leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
+
+
+class GraphTrace(NamedTuple):
+    """The trace after the calls of a graph.
+
+    leaves
+        for each new leaf, in the order of their numbers, the position of the input that it is, and
+        its number.
+    outputs
+        the numbers of the graph's outputs.
+    """
+
+    trace: CallTrace
+    leaves: tuple[tuple[int, int], ...]
+    outputs: tuple[int, ...]
 
 
 class Skeleton:
@@ -276,6 +291,35 @@ class CallTrace:
                 self._next = {}
             self._next[key] = trace
         return trace
+
+    def after_graph(
+        self, graph: GraphCall, train: bool, references: tuple[int | LeafKind, ...]
+    ) -> GraphTrace:
+        """The trace with the calls of a graph, whose inputs are ``references``."""
+        return self.known(
+            (graph, train, *references), lambda: _walked(self, graph, train, references)
+        )
+
+
+def _walked(
+    trace: CallTrace, graph: GraphCall, train: bool, references: tuple[int | LeafKind, ...]
+) -> GraphTrace:
+    values: dict[int, Any] = dict(zip(graph.inputs, references, strict=True))
+    positions = {number: k for k, number in enumerate(graph.inputs)}
+    leaves: list[tuple[int, int]] = []
+    for call, inputs, outputs in graph.calls:
+        numbers: list[Any] = []
+        fresh = trace.n_values
+        for n in inputs:
+            numbers.append(values[n])
+            if isinstance(values[n], LeafKind):
+                leaves.append((positions[n], fresh))
+                values[n] = fresh
+                fresh += 1
+        op_trains = train or call.op.train_name is None
+        trace = trace.after(call, op_trains, tuple(numbers))
+        values.update(zip(outputs, trace.outputs, strict=True))
+    return GraphTrace(trace, tuple(leaves), tuple([values[n] for n in graph.outputs]))
 
 
 @lru_cache(maxsize=16_384)

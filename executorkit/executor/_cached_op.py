@@ -9,12 +9,18 @@ import numpy as np
 from .. import ndarray
 from ..context import Context
 from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
-from ..lowering import GraphStep, graph_of, optimized, resolved_params
+from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
 from ..ndarray import NDArray
 from ..ndarray.call_functions import forward
 from ..ndarray.random_state import next_key, next_key_data
 from ..ndarray.recording import check_unrecorded, modes, recorder
-from ..ndarray.resolved_calls import ResolvedCall, call_of, check_targets
+from ..ndarray.resolved_calls import (
+    NEEDS_VALUES_ERRORS,
+    GraphCall,
+    ResolvedCall,
+    call_of,
+    check_targets,
+)
 from ..ndarray.values import to_device
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
@@ -75,6 +81,8 @@ class CachedOp:
         #: Shapes and dtypes of arrays that fit.
         self._checked: set[Any] = set()
         self._calls: dict[Any, ResolvedCall] = {}
+        #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
+        self._graph_calls: dict[Any, GraphCall] = {}
 
     def __call__(self, *args: NDArray, out: Any = None) -> Any:
         """The outputs for these arrays; see the class."""
@@ -147,27 +155,50 @@ class CachedOp:
 
     def _recorded(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """The outputs, each of the graph's operators recorded."""
-        graph, context = self._graph, arrays[0].context
+        graph_call = self._graph_call(arrays)
+        if graph_call.is_simple and len({*map(id, arrays)}) == len(arrays):
+            try:
+                return recorder().record_graph(graph_call, NDArray, arrays)
+            except NEEDS_VALUES_ERRORS:
+                graph_call.is_simple = False
+        context = arrays[0].context
+        values = dict(zip(graph_call.inputs, arrays, strict=True))
+        for call, numbers, results in graph_call.calls:
+            inputs = [values[n] for n in numbers]
+            computed = recorder().record(call, NDArray, inputs, None) if inputs else None
+            if computed is None:
+                key = next_key(context) if call.op.key_name is not None else None
+                contents = forward(call, modes.training, key, (), on_host=False)
+                moved = [jax.device_put(x, context.device) for x in contents]
+                computed = [NDArray.from_jax(x, context) for x in moved]
+            computed = computed if isinstance(computed, list) else [computed]
+            values.update(zip(results, computed, strict=False))
+        return [values[n] for n in graph_call.outputs]
+
+    def _graph_call(self, arrays: Sequence[NDArray]) -> GraphCall:
+        """The graph's calls for such arrays; an output that is an input is a copy of it."""
+        graph = self._graph
+        types = None
+        if graph.has_open_shapes:
+            types = tuple([(x.shape, x.storage.dtype) for x in arrays])
+        known = self._graph_calls.get(types)
+        if known is not None:
+            return known
         resolved = resolved_params(graph, *self._sorted(arrays))
-        values: dict[int, NDArray] = {}
-        by_node = dict(zip(self._variables, arrays, strict=True))
-        values.update((number, by_node[node]) for node, number in graph.variables)
+        numbers = dict(graph.variables)
+        inputs = [numbers[node] for node in self._variables]
+        calls: list[Any] = []
         for step in graph.steps:
             call = self._call_of(step, resolved)
-            inputs = [values[n] for n in step.inputs]
-            results = recorder().record(call, NDArray, inputs, None) if inputs else None
-            if results is None:
-                key = next_key(context) if step.op.key_name is not None else None
-                computed = forward(call, modes.training, key, (), on_host=False)
-                moved = [jax.device_put(x, context.device) for x in computed]
-                results = [NDArray.from_jax(x, context) for x in moved]
-            results = results if isinstance(results, list) else [results]
-            values.update(zip(step.outputs, results, strict=False))
-        outputs, inputs = [values[n] for n in graph.heads], {*map(id, arrays)}
-        copy = call_of("_copy", {})
-        return [
-            recorder().record(copy, NDArray, [x], None) if id(x) in inputs else x for x in outputs
-        ]
+            calls.append((call, step.inputs, tuple(step.outputs)[: call.n_visible]))
+        outputs = list(graph.heads)
+        copy, new = call_of("_copy", {}), 1 + max([*inputs, *outputs, *graph.heads])
+        new += sum(step.n_outputs for step in graph.steps)
+        for i, number in enumerate(outputs):
+            if number in inputs:
+                calls.append((copy, (number,), (new + i,)))
+                outputs[i] = new + i
+        return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
         params = resolved.get(step.index, step.params)

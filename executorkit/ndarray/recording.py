@@ -120,6 +120,10 @@ class Recorder(Protocol):
         ``resolved`` is the call with numbers as values."""
         ...
 
+    def record_graph(self, call: Any, cls: type[Handle], arrays: Sequence[Handle]) -> list[Any]:
+        """Records the calls of a graph, and returns its outputs, whose contents are pending."""
+        ...
+
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
         """Lets ``view``, which shows elements of ``array``, belong to the graph as the result of
         resolved calls, one after the other."""

@@ -82,6 +82,48 @@ class ResolvedCall:
             self.output_shapes = partial(op.output_shapes, self.params)
 
 
+class GraphCall:
+    """Calls that are recorded together: those of a graph, which values have numbers.
+
+    inputs
+        the numbers of the arrays that it is called with.
+    calls
+        for each call what it computes, the numbers of its inputs and of its visible outputs.
+    outputs
+        the numbers of its results.
+    is_simple
+        whether it can be recorded as a whole: calls have inputs, are compiled, without effects.
+    draws
+        whether one of the calls may draw random numbers.
+    states, constants
+        the positions of the inputs that calls in training change; pairs of the position of one that
+        calls overwrite, and the number.
+    """
+
+    __slots__ = ("calls", "constants", "draws", "inputs", "is_simple", "outputs", "states")
+
+    def __init__(
+        self,
+        inputs: Sequence[int],
+        calls: Sequence[tuple[ResolvedCall, Sequence[int], Sequence[int]]],
+        outputs: Sequence[int],
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.calls = tuple(calls)
+        self.outputs = tuple(outputs)
+        self.is_simple = all(c.is_compiled and not c.has_effects and read for c, read, _ in calls)
+        self.draws = any(c.op.key_name is not None for c, *_ in calls)
+        places = {number: i for i, number in enumerate(inputs)}
+        states, constants = set(), []
+        for call, read, _ in calls:
+            names = call.op.inputs(call.params)
+            states |= {n for n, name in zip(read, names, strict=True) if name in call.aux}
+            for name, value in call.constant_inputs.items():
+                constants.append((read[names.index(name)], value))
+        self.states = frozenset(places[n] for n in states if n in places)
+        self.constants = tuple([(places[n], value) for n, value in constants if n in places])
+
+
 #: Calls with equal texts share what follows from them.
 resolve = lru_cache(maxsize=4096)(ResolvedCall)
 
