@@ -13,7 +13,7 @@ from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
 from ..ndarray import NDArray
 from ..ndarray.call_functions import forward
 from ..ndarray.random_state import next_key, next_key_data
-from ..ndarray.recording import check_unrecorded, modes, recorder
+from ..ndarray.recording import Variable, check_unrecorded, modes, recorder
 from ..ndarray.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     GraphCall,
@@ -24,7 +24,7 @@ from ..ndarray.resolved_calls import (
 from ..ndarray.values import to_device
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
-from ..program import Program, program_for
+from ..program import FedArguments, Program, State, program_for
 from ..symbol import Symbol
 from ..symbol.node import is_annotation
 from ._validation import check_arrays
@@ -41,7 +41,9 @@ class CachedOp:
     sym
         the symbol.
     flags
-        pairs of MXNet's names and values, which choose nothing here.
+        pairs of MXNet's names and values. ``data_indices`` are the positions of the inputs that
+        differ from call to call: what depends on the others alone is prepared for inference. The
+        others choose nothing here.
 
     A call takes NDArrays of one context, in the order of ``sym.list_inputs()``, and returns an
     NDArray, or a list if there are several outputs; with ``out``, an array or a list, results are
@@ -70,6 +72,7 @@ class CachedOp:
     def __init__(self, sym: Symbol, flags: Iterable[tuple[str, Any]] = ()) -> None:
         if not isinstance(sym, Symbol):
             raise InputTypeError("CachedOp", f"{type(sym).__name__} is no Symbol")
+        flags = list(flags)
         unknown = [name for name, _ in flags if name not in _FLAGS]
         if unknown:
             problem = f"unknown flags: {', '.join(unknown)}"
@@ -83,6 +86,11 @@ class CachedOp:
         self._calls: dict[Any, ResolvedCall] = {}
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
         self._graph_calls: dict[Any, GraphCall] = {}
+        self._data: Sequence[int] = next((v for k, v in flags if k == "data_indices"), ())
+        #: What inference knows of the arguments of such shapes and dtypes.
+        self._fed: dict[Any, FedArguments] = {}
+        self._hook: Any = None
+        self._hook_has_inputs = False
 
     def __call__(self, *args: NDArray, out: Any = None) -> Any:
         """The outputs for these arrays; see the class."""
@@ -100,6 +108,12 @@ class CachedOp:
                     target.assign(result.value, shared=True)
             return out
         return results[0] if len(results) == 1 else results
+
+    def _register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
+        """Has ``callback(name, operator, array)`` called with each operator's outputs, and with its
+        inputs if ``monitor_all``. MXNet passes bytes, and the address of an array."""
+        self._hook = callback
+        self._hook_has_inputs = monitor_all
 
     def _check(self, arrays: Sequence[Any]) -> None:
         """MXNetError for arrays that do not fit."""
@@ -128,7 +142,7 @@ class CachedOp:
     def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
         if modes.recording and recorder().takes(arrays, targets):
             return self._recorded(arrays)
-        if self._needs_values:
+        if self._needs_values or self._hook is not None:
             return [x.detach() for x in self._recorded(arrays)]
         context, train = arrays[0].context, modes.training
         if self._program is None:
@@ -137,10 +151,33 @@ class CachedOp:
         args, aux = self._sorted(arrays)
         values = [tuple([x.value for x in part]) for part in (args, aux)]
         key = self._random_key(program, context, train)
-        outputs, states = program.infer[train](*values, key)
+        if train:
+            outputs, states = program.infer[True](*values, key)
+        else:
+            outputs, states = self._inferred(program, arrays, values, key)
         for n, state in zip(program.forward_state_indices, states, strict=True):
             aux[n].assign(state)
         return [NDArray.from_jax(value, context) for value in outputs]
+
+    def _inferred(
+        self, program: Program, arrays: Sequence[NDArray], values: Sequence[Any], key: Any
+    ) -> Any:
+        """The outputs of inference, from prepared arrays where the program has them, and the
+        auxiliary states that change."""
+        prepared = program.prepared
+        if prepared is None:
+            return program.infer[False](*values, key)
+        types = tuple([(x.shape, x.storage.dtype) for x in arrays])
+        fed = self._fed.get(types)
+        if fed is None:
+            inputs = [self._variables[i].name for i in self._data]
+            entries = [x.graph_entry for x in arrays]
+            trained = any(isinstance(e, Variable) and e.training.age for e in entries)
+            new = FedArguments(program.graph.arg_names, inputs, trained)
+            fed = memoize(self._fed, types, new)
+        if fed.state is State.NOT_WORTH_IT:
+            return program.infer[False](*values, key)
+        return prepared(*values, key, fed)
 
     @staticmethod
     def _random_key(program: Program, context: Context, train: bool) -> Any:
@@ -156,14 +193,15 @@ class CachedOp:
     def _recorded(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """The outputs, each of the graph's operators recorded."""
         graph_call = self._graph_call(arrays)
-        if graph_call.is_simple and len({*map(id, arrays)}) == len(arrays):
+        distinct = len({*map(id, arrays)}) == len(arrays)
+        if graph_call.is_simple and distinct and self._hook is None:
             try:
                 return recorder().record_graph(graph_call, NDArray, arrays)
             except NEEDS_VALUES_ERRORS:
                 graph_call.is_simple = False
         context = arrays[0].context
         values = dict(zip(graph_call.inputs, arrays, strict=True))
-        for call, numbers, results in graph_call.calls:
+        for i, (call, numbers, results) in enumerate(graph_call.calls):
             inputs = [values[n] for n in numbers]
             computed = recorder().record(call, NDArray, inputs, None) if inputs else None
             if computed is None:
@@ -173,7 +211,18 @@ class CachedOp:
                 computed = [NDArray.from_jax(x, context) for x in moved]
             computed = computed if isinstance(computed, list) else [computed]
             values.update(zip(results, computed, strict=False))
+            if self._hook is not None and i < len(self._graph.steps):
+                self._report(self._graph.steps[i], inputs, computed)
         return [values[n] for n in graph_call.outputs]
+
+    def _report(self, step: GraphStep, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        """Calls the hook with an operator's arrays."""
+        node, operator = step.node, step.op.name
+        if self._hook_has_inputs:
+            for name, x in zip(step.op.inputs(step.params), inputs, strict=True):
+                self._hook(f"{node.name}_{name}", operator, x)
+        for name, x in zip(node.output_names, outputs, strict=False):
+            self._hook(name, operator, x)
 
     def _graph_call(self, arrays: Sequence[NDArray]) -> GraphCall:
         """The graph's calls for such arrays; an output that is an input is a copy of it."""

@@ -77,7 +77,8 @@ class CompiledGraph:
             raise ArgumentValueError("HybridBlock", problem)
         _warn_of_unused(positions, parameters, set(names))
         self.graph = graph
-        self.op = CachedOp(graph.output, flags)
+        data = [i for i, n in enumerate(names) if n in positions]
+        self.op = CachedOp(graph.output, [*flags, ("data_indices", data)])
         self.parameters = [parameters[n] for n in names if n not in positions]
         #: For each input of the graph the position of an argument, or a parameter.
         self._sources = [positions[n] if n in positions else parameters[n] for n in names]
