@@ -7,7 +7,13 @@ from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE
 from ..errors import MissingDependencyError
-from . import block as block, loss as loss, parameter as parameter, utils as utils
+from . import (
+    _block_view as _block_view,
+    block as block,
+    loss as loss,
+    parameter as parameter,
+    utils as utils,
+)
 from ._block import Block as Block
 from ._hybrid_block import HybridBlock as HybridBlock
 from ._parameter import Constant as Constant, Parameter as Parameter

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import initializer
+from ..display import Viewed
 from ..errors import ArgumentValueError, InputTypeError
 from . import _block_files
 from ._naming import BlockScope
@@ -17,7 +18,7 @@ from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
 
-class Block:
+class Block(Viewed):
     """A network, or a part of one: subclasses make their children and parameters in ``__init__``
     and compute in ``forward(*args)``.
 
@@ -48,6 +49,7 @@ class Block:
     )
     """
 
+    _text_is_repr = True
     #: Whether ``summary`` has no line for it.
     _is_container = False
 

@@ -6,10 +6,13 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
+
 from .. import ndarray, symbol
 from ..errors import ArgumentValueError, MXNetError
+from ..lowering import JaxFunction
 from ..ndarray import NDArray, save as save_arrays
-from ..symbol import Symbol
+from ..symbol import Symbol, Variable
 from ._block import Block
 from ._structure import flatten
 from ._traced_graph import CompiledGraph, TracedGraph, trace
@@ -49,6 +52,8 @@ class HybridBlock(Block):
         self._active = False
         self._flags: list[tuple[str, Any]] = []
         self._traced: TracedGraph | None = None
+        #: The shapes of the inputs that it was traced for, by name.
+        self._input_shapes: dict[str, tuple[int, ...]] = {}
         self._compiled: CompiledGraph | None = None
         self._callback: Any = None
         self._monitor_all = False
@@ -132,7 +137,31 @@ class HybridBlock(Block):
     def _graph(self, args: Sequence[Any]) -> TracedGraph:
         if self._traced is None:
             self._traced = trace(self, args)
+            arrays = [x for x in flatten(args, "input")[0] if isinstance(x, NDArray)]
+            names = [x.name for x in self._traced.inputs]
+            self._input_shapes = {n: x.shape for n, x in zip(names, arrays, strict=False)}
         return self._traced
+
+    def to_jax(self, *args: Any) -> tuple[JaxFunction, dict[str, jax.Array]]:
+        """The block as a pure JAX function, and its parameters as JAX arrays by name.
+
+        The function takes one dict of parameters and inputs (``data``, or ``data0``, ``data1``, for
+        several), and returns the outputs and the new auxiliary states; see ``Symbol.to_jax``.
+        ``args`` are inputs, for a block of several that was not traced yet.
+
+        >>> import executorkit as mx, jax
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize(mx.init.One())
+        >>> function, parameters = net.to_jax()
+        >>> loss = lambda parameters, x: function({**parameters, "data": x})[0][0].sum()
+        >>> gradients = jax.grad(loss)(parameters, mx.nd.ones((1, 3)).jax)
+        >>> gradients[net.weight.name].tolist()
+        [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+        """
+        graph = self._traced or trace(self, args or (Variable("data"),))
+        parameters = self.collect_params()
+        names = [name for name in graph.output.list_inputs() if name in parameters]
+        return graph.output.to_jax(), {name: parameters[name].data().jax for name in names}
 
     def infer_shape(self, *args: Any) -> None:
         """Gives the parameters the shapes that follow from those of the inputs."""

@@ -1,0 +1,50 @@
+"""Notebook view of a block: its layers and parameters, and its graph once it was traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from ..display import Fold, Line, Part, Table, View, many, view_of
+from ._block import Block
+
+_HEADER = ["", "layer", "parameters", "elements"]
+
+
+@view_of.register
+def _view_of_block(block: Block) -> View:
+    parameters = list(block.collect_params().values())
+    known = [p for p in parameters if _size(p) is not None]
+    elements = sum(_size(p) or 0 for p in known)
+    facts = [many(len(parameters), "parameter"), f"{elements:,} elements"]
+    if len(known) < len(parameters):
+        facts.append(f"{many(len(parameters) - len(known), 'shape')} not known yet")
+    contexts = sorted({str(x.context) for p in parameters for x in p._data or ()})
+    facts.append(f"on {', '.join(contexts)}" if contexts else "not initialized")
+    if getattr(block, "_active", False):
+        facts.append("hybridized")
+    parts: list[Part] = [Line(", ".join(facts)), Table(_HEADER, list(_rows(block, "", 0)), {3})]
+    graph = getattr(block, "_traced", None)
+    if graph is not None:
+        shapes = getattr(block, "_input_shapes", None) or {}
+        drawn = graph.output.summary(**shapes) if shapes else graph.output
+        parts.append(Fold("graph", view_of(drawn).parts))
+    return View(f"{type(block).__name__} {block.name}", parts)
+
+
+def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:
+    """A row for a block, and for each of its children."""
+    indent = "\u2003" * depth
+    shapes = [f"{attribute} {p.shape}" for attribute, p in block._reg_params.items()]
+    size = sum(_size(p) or 0 for p in block._reg_params.values())
+    title = repr(block).split("\n", 1)[0].removesuffix("(")
+    yield [indent + name, title, ", ".join(shapes), f"{size:,}" if size else ""]
+    for child_name, child in block._children.items():
+        yield from _rows(child, child_name, depth + 1)
+
+
+def _size(parameter: Any) -> int | None:
+    """The number of a parameter's elements, None while its shape is not known."""
+    shape = parameter.shape
+    return None if shape is None or 0 in shape else math.prod(shape)
