@@ -33,7 +33,9 @@ FILE_NAMES = frozenset(
     }
 )
 #: MXNet's own pairs of names.
-CLASS_NAMES = frozenset({"Constant", "DataParallelExecutorGroup", "FactorScheduler", "Vocabulary"})
+CLASS_NAMES = frozenset({
+    "Constant", "DataParallelExecutorGroup", "FactorScheduler", "Loss", "Vocabulary",
+})  # fmt: skip
 #: Classes of MXNet with one subclass of MXNet's.
 PUBLIC_BASES = frozenset({"ImageIter", "LearningRateScheduler", "RandomOrderAug", "Xavier"})
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.

@@ -139,8 +139,8 @@ class HuberLoss(_DistanceLoss):
         )  # fmt: skip
 
 
-class HingeLoss(_ElementwiseLoss):
-    """``max(0, margin - pred * label)`` for labels of -1 and 1, the mean per sample."""
+class _MarginLoss(_ElementwiseLoss):
+    """A loss of how far ``pred * label`` is below a margin."""
 
     def __init__(
         self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
@@ -148,15 +148,22 @@ class HingeLoss(_ElementwiseLoss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _shortfall(self, F: Any, pred: Any, label: Any) -> Any:
         return F.relu(self._margin - pred * _reshape_like(F, label, pred))
 
 
-class SquaredHingeLoss(HingeLoss):
+class HingeLoss(_MarginLoss):
+    """``max(0, margin - pred * label)`` for labels of -1 and 1, the mean per sample."""
+
+    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+        return self._shortfall(F, pred, label)
+
+
+class SquaredHingeLoss(_MarginLoss):
     """``max(0, margin - pred * label)**2`` for labels of -1 and 1, the mean per sample."""
 
     def _values(self, F: Any, pred: Any, label: Any) -> Any:
-        return F.square(super()._values(F, pred, label))
+        return F.square(self._shortfall(F, pred, label))
 
 
 class LogisticLoss(_ElementwiseLoss):

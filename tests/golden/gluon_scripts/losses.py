@@ -243,6 +243,69 @@ def losses_of_users(mx):
 
 
 @script
+def absent_weights(mx):
+    """None for a weight that is left out before one that is there, plain and hybridized."""
+    pred, labels = mx.nd.array(_pred()), mx.nd.array(_BITS)
+    logits, frames = mx.nd.array(_pred("ctc", (2, 6, 4))), mx.nd.array([[1, 0, 2], [2, 2, 1]])
+    lengths, seen = mx.nd.array([3, 2]), []
+    for hybridized in (False, True):
+        sigmoid, ctc, l2 = (
+            kind()
+            for kind in (mx.gluon.loss.SigmoidBCELoss, mx.gluon.loss.CTCLoss, mx.gluon.loss.L2Loss)
+        )
+        for loss in (sigmoid, ctc, l2):
+            if hybridized:
+                loss.hybridize()
+        seen += [sigmoid(pred, labels, None, mx.nd.array([[1.5, 1.0, 3.0]]))]
+        seen += [ctc(logits, frames, None, lengths), l2(pred, labels, None)]
+    return seen
+
+
+@script
+def signatures_of_losses(mx):
+    import inspect
+
+    classes = {n: c for n, c in vars(mx.gluon.loss).items() if isinstance(c, type)}
+    losses = {n: c for n, c in sorted(classes.items()) if issubclass(c, mx.gluon.loss.Loss)}
+    seen = {}
+    for name, kind in losses.items():
+        if not name.startswith("_"):
+            both = kind, kind.hybrid_forward
+            parameters = [inspect.signature(one).parameters.values() for one in both]
+            seen[name] = [[[p.name, str(p.default)] for p in each] for each in parameters]
+    return seen
+
+
+@script
+def losses_in_training(mx):
+    """Two losses of one network, weighted by samples; gradients of all that is used."""
+
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="net_")
+            with self.name_scope():
+                self.weight = self.params.get("weight", shape=(4, 3))
+                self.classes = mx.gluon.loss.SoftmaxCELoss()
+                self.sizes = mx.gluon.loss.HuberLoss(rho=0.5)
+
+        def hybrid_forward(self, F, x, label, size, mask, weight):
+            y = F.dot(x, weight)
+            return self.classes(y, label, mask) + 0.1 * self.sizes(F.sum(y, axis=1), size)
+
+    net, seen = Net(), []
+    net.initialize()
+    net.weight.set_data(mx.nd.array(_pred("weight", (4, 3))))
+    inputs = [_pred("x", (3, 4)), np.arange(3.0), _pred("size", (3,)), [[1], [0], [1]]]
+    arrays = [mx.nd.array(values) for values in inputs]
+    for _ in range(2):
+        loss = recorded(mx, net, *arrays)
+        loss.backward()
+        seen += [loss, net.weight.grad(), loss.mean()]
+        net.hybridize()
+    return seen
+
+
+@script
 def losses_refused(mx):
     loss, nd = mx.gluon.loss, mx.nd
     x, y = nd.ones((2, 3)), nd.zeros((2, 3))
