@@ -3,7 +3,7 @@
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -29,6 +29,7 @@ from ..symbol import Symbol, var
 tensor_types = (Symbol, NDArray)
 
 _STORAGE_TYPES = ("default", "row_sparse", "csr")
+_SPARSE = "parameters and gradients of sparse storage types are dense here; results are equal"
 
 
 class DeferredInitialization(NamedTuple):
@@ -106,7 +107,8 @@ class Parameter:
                 problem = f"{option}={value!r}, expected {', '.join(map(repr, _STORAGE_TYPES))}"
                 raise ArgumentValueError(f"parameter {name!r}", problem)
             if value != "default":
-                _warn_of_sparse_storage()
+                # Located here, not at the caller, so that Python shows it once.
+                warnings.warn(_SPARSE, UserWarning, stacklevel=1)
         _check_request(name, grad_req)
         self.name = name
         self.lr_mult = lr_mult
@@ -231,35 +233,28 @@ class Parameter:
         if init is None:
             init = default_init if self.init is None else self.init
         deferred = DeferredInitialization(init, _context_list(ctx), default_init)
-        self._check_can_initialize()
+        if not self._allow_deferred_init:
+            self._check_shape()
         if self._has_known_shape():
             self._run_initialization(deferred)
         else:
             self._deferred_init = deferred
 
-    def _check_can_initialize(self) -> None:
-        """ArgumentValueError if the shape is unknown, and waiting for it is not allowed."""
-        if not self._has_known_shape() and not self._allow_deferred_init:
-            raise ArgumentValueError(
-                f"parameter {self.name!r}",
-                f"it cannot be initialized, because its shape is {self.shape}",
-                hint="a complete shape, or allow_deferred_init=True",
-            )
+    def _check_shape(self) -> None:
+        """ArgumentValueError if the shape is unknown."""
+        if not self._has_known_shape():
+            problem = f"it cannot be initialized, because its shape is {self.shape}"
+            hint = "a complete shape; in_units, in_channels, ... of layers"
+            raise ArgumentValueError(f"parameter {self.name!r}", problem, hint=hint)
 
     def _finish_deferred_init(self) -> None:
         """Makes the arrays of a parameter that waits for its shape; nothing for others.
 
         AssertionError (ArgumentValueError) if the shape is still unknown.
         """
-        if self._deferred_init is None:
-            return
-        if not self._has_known_shape():
-            raise ArgumentValueError(
-                f"parameter {self.name!r}",
-                f"it cannot be initialized, because its shape is {self.shape}",
-                hint="the in_units, in_channels, ... of the layers",
-            )
-        self._run_initialization(self._deferred_init)
+        if self._deferred_init is not None:
+            self._check_shape()
+            self._run_initialization(self._deferred_init)
 
     def _run_initialization(self, deferred: DeferredInitialization) -> None:
         modes.run(False, False, partial(self._initialize_now, deferred))
@@ -307,8 +302,10 @@ class Parameter:
         (MXNetError) if it was not initialized, or not on this context.
         """
         arrays = self._data
-        if ctx is None and arrays is not None and len(arrays) == 1:
-            return arrays[0]
+        if arrays is not None and len(arrays) == 1:  # every call of a layer comes here
+            (array,) = arrays
+            if ctx is None or ctx is array.context:
+                return array
         return self._check_and_get(arrays, ctx)
 
     def list_data(self) -> list[NDArray]:
@@ -343,21 +340,17 @@ class Parameter:
                 if x.context == ctx:
                     return x
             contexts = [x.context for x in arrays]
-            problem = f"it was not initialized on context {ctx}, but on {contexts}"
+            problem = f"it is not on context {ctx}, but on {contexts}"
             raise MXNetError(f"parameter {self.name!r}", problem)
-        where = f"parameter {self.name!r}"
         if self._deferred_init is not None:
             raise DeferredInitializationError(
-                where,
-                "it has not been initialized yet, because its shape is not known",
-                hint="call the network with a batch first, or name in_units, in_channels, ...",
+                f"parameter {self.name!r}",
+                f"it has not been initialized yet, because its shape {self.shape} is not known",
+                hint="call the network with a batch first, or give in_units, in_channels, ...",
             )
-        raise MXNetError(
-            where,
-            "it has not been initialized",
-            hint="net.initialize(), and collect_params() for a Trainer: Block.params has not the "
-            "parameters of children",
-        )
+        hint = "net.initialize(); a Trainer takes net.collect_params(), which has those of children"
+        problem = "it has not been initialized"
+        raise MXNetError(f"parameter {self.name!r}", problem, hint=hint)
 
     def list_ctx(self) -> list[Context]:
         """The contexts, also while the parameter waits for its shape; RuntimeError (MXNetError) if
@@ -442,7 +435,7 @@ class Parameter:
     def _check_has_contexts(self) -> None:
         """ArgumentValueError if it was not initialized."""
         if self._data is None and self._deferred_init is None:
-            problem = "its context cannot be changed, because it has not been initialized"
+            problem = "it is on no context, because it has not been initialized"
             raise ArgumentValueError(f"parameter {self.name!r}", problem, hint="initialize(ctx=)")
 
     def cast(self, dtype: Any) -> None:
@@ -525,7 +518,7 @@ class Parameter:
             if contexts is not None and {*contexts} != {*present}:
                 problem = f"it cannot be loaded on {contexts}, because it is initialized on"
                 raise ArgumentValueError(where, f"{problem} {present}")
-            contexts = contexts or present
+            contexts = present
         return partial(self._load_now, data, contexts or [cpu()], new_dtype)
 
     def _load_now(self, data: Any, contexts: list[Context], dtype: Any) -> None:
@@ -600,9 +593,3 @@ def _context_list(ctx: Context | Sequence[Context] | None) -> list[Context]:
         if not isinstance(context, Context):
             raise InputTypeError("ctx", f"{context!r} is no context", hint="mx.cpu()")
     return contexts
-
-
-@cache
-def _warn_of_sparse_storage() -> None:
-    text = "parameters and gradients of sparse storage types are dense here; the results are equal"
-    warnings.warn(text, UserWarning, stacklevel=4)

@@ -161,7 +161,8 @@ class ParameterDict:
             init = initializer.create(init)
             init.set_verbosity(verbose=verbose)
         for parameter in self.values():
-            parameter._check_can_initialize()
+            if not parameter._allow_deferred_init:
+                parameter._check_shape()
         for parameter in self.values():
             parameter.initialize(None, ctx, init, force_reinit=force_reinit)
 
