@@ -739,15 +739,44 @@ def summaries(mx):
         net.add(nn.Dense(4, in_units=4), nn.Activation("relu"))
         net.add(nn.Dense(4, in_units=4, params=net[4].params))
 
-    def printed(*inputs):
+    def printed(*inputs, block=net):
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
-            net.summary(*inputs)
+            block.summary(*inputs)
         return text.getvalue()
 
+    class Residual(mx.gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.body = nn.HybridSequential()
+                self.body.add(nn.Dense(3, in_units=3), nn.HybridSequential())
+                self.scale = self.params.get("scale", shape=(1, 3), init="ones", grad_req="null")
+
+        def hybrid_forward(self, F, x, scale):
+            return F.broadcast_mul(self.body(x), scale) + self.body[0](x)
+
+    class Stack(nn.HybridSequential):
+        pass
+
+    class Several(mx.gluon.Block):
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.stack = Stack()
+                self.stack.add(Residual(), Residual(), nn.Dropout(0.5))
+
+        def forward(self, x, pair):
+            return [self.stack(x + pair[0]), (pair[1],)]
+
+    several, y = Several(), _x(mx)
+    several.initialize()
     x = _x(mx, 1, 1, 4, 4)
     before = attempt(mx, lambda: printed(x))
     net.initialize()
     seen = [before, attempt(mx, lambda: printed(x)), attempt(mx, lambda: printed(x))]
     net.hybridize()
-    return [*seen, attempt(mx, lambda: printed(x)), [len(b._forward_hooks) for b in net]]
+    seen += [attempt(mx, lambda: printed(x)), [len(b._forward_hooks) for b in net]]
+    seen += [attempt(mx, lambda: printed(y, [y, y], block=several))]
+    wrong = attempt(mx, lambda: printed(x, [y, y], block=several))
+    return [*seen, wrong, [len(b._forward_hooks) for b in several.stack]]

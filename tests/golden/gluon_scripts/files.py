@@ -73,10 +73,13 @@ class _Nets:
         self.Image, self.Tied = Image, Tied
 
 
-def _image(mx, **kwargs):
-    """An image network with shapes, filled; and its pictures."""
+def _image(mx, hybridized=False, **kwargs):
+    """An image network with shapes, filled; and its pictures. In symbols' JSON, MXNet counts how
+    often a statistic's variable was used by any graph: once if the first call is hybridized."""
     net, pictures = _Nets(mx).Image(**kwargs), mx.nd.array(numbers("pictures", (2, 1, 4, 4)))
     net.initialize()
+    if hybridized:
+        net.hybridize()
     net(pictures)
     fill({n: p for n, p in net.collect_params().items() if not n.endswith("shift")})
     return net, pictures
@@ -297,13 +300,14 @@ def shared_parameters_in_files(mx):
 @script
 def exported_networks(mx):
     """A hybridized network as symbol and parameters, for Module and SymbolBlock."""
-    net, pictures = _image(mx, prefix="image_")
+    plain, pictures = _image(mx)
     seen = []
     with folder() as at:
         path = str(at / "model")
-        seen.append(attempt(mx, lambda: net.export(path)))
-        net.hybridize()
-        seen.append(attempt(mx, lambda: net.export(path)))
+        seen.append(attempt(mx, lambda: plain.export(path)))
+        plain.hybridize()
+        seen.append(attempt(mx, lambda: plain.export(path)))
+        net, _ = _image(mx, hybridized=True, prefix="image_")
         expected = net(pictures)
         seen.append(attempt(mx, lambda: net.export(path, epoch=7)))
         seen.append(sorted(p.name for p in at.iterdir()))
@@ -375,15 +379,20 @@ def imported_networks(mx):
             {n: p.grad_req for n, p in block.collect_params().items()},
         ]
         seen += [{n: str(np.dtype(p.dtype)) for n, p in block.collect_params().items()}]
+        again = str(at / "again.params")
+        block.save_parameters(again)
+        seen += [contents(mx, again), digest(again)]
+        block.hybridize()
+        seen += [block(pictures)]
+        block.export(path, epoch=3)
+        seen += [digest(f"{path}-0003.params"), contents(mx, f"{path}-0003.params")]
+        block.hybridize(False)
         x = leaf(mx, pictures.asnumpy())
         recorded(mx, block, x).backward()
         trained = [x.grad, block.collect_params()["image_conv0_weight"].grad()]
         block.hybridize()
         recorded(mx, block, x).backward()
         seen += [trained, x.grad, block(pictures)]
-        again = str(at / "again.params")
-        block.save_parameters(again)
-        seen += [contents(mx, again), digest(again)]
         fresh = imports(symbol, "data")
         seen += [attempt(mx, lambda: fresh(pictures)), parameters(fresh)]
         fresh.initialize(mx.init.One())
@@ -393,8 +402,6 @@ def imported_networks(mx):
         seen += [fresh(pictures)]
         there = imports(symbol, ["data"], params, ctx=mx.cpu(1))
         seen += [str(there(pictures.as_in_context(mx.cpu(1))).context)]
-        block.export(path, epoch=3)
-        seen += [digest(f"{path}-0003.params"), contents(mx, f"{path}-0003.params")]
         seen += [
             attempts(
                 mx,
@@ -466,9 +473,7 @@ def structures_of_networks(mx):
     """``Block.save`` and ``load``: parameters beside a file of the structure."""
     seen = []
     for hybridized in (False, True):
-        net, pictures = _image(mx, prefix="image_")
-        if hybridized:
-            net.hybridize()
+        net, pictures = _image(mx, hybridized, prefix="image_")
         expected = net(pictures)
         with folder() as at:
             path = str(at / "model")
@@ -485,13 +490,16 @@ def structures_of_networks(mx):
 
 @script
 def structure_files(mx):
+    """What the file says of a network that was called plain, then hybridized."""
     net, pictures = _image(mx, prefix="image_")
-    net.hybridize()
-    net(pictures)
+    seen = []
     with folder() as at:
-        net.save(str(at / "model"))
-        text = json.loads((at / "model-model.json").read_text())
-        return [sorted(p.name for p in at.iterdir()), _outline(text)]
+        for _ in range(2):
+            net.save(str(at / "model"))
+            seen.append(_outline(json.loads((at / "model-model.json").read_text())))
+            net.hybridize()
+            net(pictures)
+        return seen
 
 
 def _outline(value):
