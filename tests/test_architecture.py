@@ -16,8 +16,10 @@ FILE_NAMES = frozenset(
     {
         "_internal.py",
         "base.py",
+        "basic_layers.py",
         "callback.py",
         "contrib.py",
+        "conv_layers.py",
         "image.py",
         "io.py",
         "linalg.py",
@@ -37,7 +39,10 @@ CLASS_NAMES = frozenset({
     "Constant", "DataParallelExecutorGroup", "FactorScheduler", "Loss", "Vocabulary",
 })  # fmt: skip
 #: Classes of MXNet with one subclass of MXNet's.
-PUBLIC_BASES = frozenset({"ImageIter", "LearningRateScheduler", "RandomOrderAug", "Xavier"})
+PUBLIC_BASES = frozenset({
+    "BatchNorm", "HybridSequential", "ImageIter", "LearningRateScheduler", "RandomOrderAug",
+    "Sequential", "Xavier",
+})  # fmt: skip
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.
 OPERATOR_TABLES = frozenset({"executorkit.visualization._plot_network"})
 #: The comparison with golden answers calls operators as the imperative namespace does; the

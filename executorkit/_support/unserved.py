@@ -39,7 +39,8 @@ ELSEWHERE = {
     "tvmop": _KERNELS,
     **{
         f"gluon.{name}": _GLUON
-        for name in ("contrib", "data", "model_zoo", "nn", "rnn", "trainer")
+        for name in ("contrib.data", "contrib.estimator", "contrib.rnn", "data", "model_zoo", "rnn",
+                     "trainer")
     },
 }  # fmt: skip
 

@@ -10,7 +10,9 @@ from ..errors import MissingDependencyError
 from . import (
     _block_view as _block_view,
     block as block,
+    contrib as contrib,
     loss as loss,
+    nn as nn,
     parameter as parameter,
     utils as utils,
 )

@@ -1,0 +1,106 @@
+"""Arguments of layers with windows over one, two and three axes, and shapes of their weights."""
+
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from types import FunctionType
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from .. import symbol as sym
+from ..errors import ArgumentValueError
+
+#: A number for all axes, or one for each.
+PerAxis: TypeAlias = int | Sequence[int]
+
+#: Layouts of arrays with one, two and three axes beside those of the batch and the channels.
+_LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+Init = TypeVar("Init", bound=Callable[..., None])
+
+
+def over_axes(init: Init, axes: int, repeated: Collection[str] = ()) -> Init:
+    """The ``__init__`` of a layer over one axis, with the defaults of one over several.
+
+    The layout has more letters, and the numbers of ``repeated`` arguments are tuples.
+
+    >>> def init(self, kernel_size, strides=1, groups=1, layout="NCW"): ...
+    >>> str(inspect.signature(over_axes(init, 2, ["strides"])))
+    "(self, kernel_size, strides=(1, 1), groups=1, layout='NCHW')"
+    """
+    defaults = {n: (v,) * axes for n, v in _defaults(init).items() if n in repeated}
+    return with_defaults(init, layout=_LAYOUTS[axes][0], **defaults)
+
+
+def with_defaults(init: Init, **changed: Any) -> Init:
+    """A function with other default values."""
+    function = cast(FunctionType, init)
+    defaults = tuple((_defaults(init) | changed).values())
+    copied = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
+    copied.__annotations__ = function.__annotations__
+    return cast(Init, copied)
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def per_axis(value: Any, axes: int) -> Any:
+    """A number as a tuple of one for each axis; anything else as it is."""
+    return (value,) * axes if isinstance(value, (int, float, np.generic)) else value
+
+
+def check_windows(where: str, axes: int, **windows: Any) -> None:
+    """ArgumentValueError unless each argument has an integer for each axis."""
+    for name, value in windows.items():
+        if (
+            not isinstance(value, Sequence)
+            or len(value) != axes
+            or not all(isinstance(n, (int, np.integer)) for n in value)
+        ):
+            problem = f"{name} must be an integer or {axes} of them, not {value!r}"
+            raise ArgumentValueError(where, problem)
+
+
+def check_layout(where: str, axes: int, layout: str, channels_last: bool = True) -> None:
+    """ArgumentValueError for a layout that arrays with this number of axes do not have.
+
+    channels_last
+        whether channels may come last.
+    """
+    layouts = _LAYOUTS[axes] if channels_last else _LAYOUTS[axes][:1]
+    if layout not in layouts:
+        problem = f"layout must be {' or '.join(map(repr, layouts))}, not {layout!r}"
+        raise ArgumentValueError(where, problem)
+
+
+def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> tuple[int, ...]:
+    """The shape of a convolution's weight; 0 where it depends on channels that are unknown (0)."""
+    layout = attributes["layout"]
+    data = [0] * len(layout)
+    data[layout.index("N")] = 1
+    data[layout.index("C")] = in_channels
+    out = getattr(sym, op_name)(sym.var("data", shape=tuple(data)), **attributes)
+    return out.infer_shape_partial()[0][1]
+
+
+def convolution_text(layer: Any, weight: tuple[int, ...], attributes: dict[str, Any]) -> str:
+    """``repr`` of a convolution, from its weight's shape and its attributes."""
+    axes = len(attributes["kernel"])
+    parts = [
+        f"{weight[1] or None} -> {weight[0]}",
+        f"kernel_size={attributes['kernel']}",
+        f"stride={attributes['stride']}",
+    ]
+    if attributes["pad"] != (0,) * axes:
+        parts.append(f"padding={attributes['pad']}")
+    if attributes["dilate"] != (1,) * axes:
+        parts.append(f"dilation={attributes['dilate']}")
+    if attributes["num_group"] != 1:
+        parts.append(f"groups={attributes['num_group']}")
+    if attributes["no_bias"]:
+        parts.append("bias=False")
+    if layer.act is not None:
+        parts.append(repr(layer.act))
+    return f"{type(layer).__name__}({', '.join(parts)})"

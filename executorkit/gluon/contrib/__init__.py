@@ -1,0 +1,9 @@
+"""``mx.gluon.contrib``: further layers, ``nn`` and ``cnn``."""
+
+from typing import TYPE_CHECKING
+
+from ..._support.unserved import attribute_getter as _attribute_getter
+from . import cnn as cnn, nn as nn
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__)

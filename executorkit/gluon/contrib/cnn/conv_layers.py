@@ -1,0 +1,174 @@
+"""Layers of ``mx.gluon.contrib.cnn``: convolutions whose windows take positions that are computed.
+
+>>> import executorkit as mx
+>>> layer = mx.gluon.contrib.cnn.DeformableConvolution(2, kernel_size=(3, 3), padding=(1, 1))
+>>> layer.initialize()
+>>> layer(mx.nd.ones((1, 4, 5, 5))).shape
+(1, 2, 5, 5)
+"""
+
+import math
+from typing import Any
+
+from ..._hybrid_block import HybridBlock
+from ..._windows import PerAxis, convolution_text, per_axis, weight_shape, with_defaults
+from ...nn import Activation
+
+
+class _Deformable(HybridBlock):
+    """Base of deformable convolutions over two axes.
+
+    A convolution of the input, with ``offset_weight`` and ``offset_bias``, gives the offsets of the
+    positions that each window takes; values between positions are interpolated.
+
+    channels, groups, layout, use_bias, in_channels, activation
+        as those of :class:`~executorkit.gluon.nn.Conv2D`.
+    kernel_size, strides, padding, dilation
+        of both convolutions.
+    num_deformable_group
+        number of groups of channels with offsets of their own.
+    offset_use_bias, offset_weight_initializer, offset_bias_initializer
+        of the convolution that gives the offsets.
+    """
+
+    #: Number of outputs of the first convolution for each position of the window.
+    _per_position = 2
+    #: Parameters in MXNet's order.
+    _order: tuple[str, ...] = (
+        "offset_weight", "offset_bias", "deformable_conv_weight", "deformable_conv_bias",
+    )  # fmt: skip
+    deformable_conv_weight: Any
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis = (1, 1),
+        strides: PerAxis = (1, 1),
+        padding: PerAxis = (0, 0),
+        dilation: PerAxis = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        offset_weight_initializer: Any = "zeros",
+        offset_bias_initializer: Any = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "DeformableConvolution",
+        adj: PerAxis | None = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        HybridBlock.__init__(self, prefix=prefix, params=params)
+        self._channels = channels
+        self._in_channels = in_channels
+        self._op_name = op_name
+        kernel = per_axis(kernel_size, 2)
+        positions = math.prod(kernel) * num_deformable_group
+        offsets = self._per_position * positions
+        windows = {
+            "kernel": kernel,
+            "stride": per_axis(strides, 2),
+            "dilate": per_axis(dilation, 2),
+            "pad": per_axis(padding, 2),
+        }
+        adjust = {} if adj is None else {"adj": adj}
+        self.offset_split_index = 2 * positions
+        self._kwargs_offset = {
+            **windows, "num_filter": offsets, "num_group": groups,
+            "no_bias": not offset_use_bias, "layout": layout, **adjust,
+        }  # fmt: skip
+        self._kwargs_deformable_conv = {
+            **windows, "num_filter": channels, "num_group": groups,
+            "num_deformable_group": num_deformable_group,
+            "no_bias": not use_bias, "layout": layout, **adjust,
+        }  # fmt: skip
+        shape = weight_shape("Convolution", in_channels, self._kwargs_offset)
+        parameters = {
+            "offset_weight": (shape, offset_weight_initializer),
+            "offset_bias": ((offsets,), offset_bias_initializer),
+            "deformable_conv_weight": ((channels, 0, *kernel), weight_initializer),
+            "deformable_conv_bias": ((channels,), bias_initializer),
+        }
+        absent = {"offset_bias": not offset_use_bias, "deformable_conv_bias": not use_bias}
+        with self.name_scope():
+            for name in self._order:
+                shape, init = parameters[name]
+                parameter = None
+                if not absent.get(name):
+                    options = {"shape": shape, "init": init, "allow_deferred_init": True}
+                    parameter = self.params.get(name, **options)
+                setattr(self, name, parameter)
+            self.act = None
+            if activation is not None:
+                self.act = Activation(activation, prefix=activation + "_")
+
+    def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+        """The first convolution."""
+        inputs = (x, weight) if bias is None else (x, weight, bias)
+        return F.Convolution(*inputs, cudnn_off=True, **self._kwargs_offset)
+
+    def _deformed(self, F: Any, *inputs: Any) -> Any:
+        """The second convolution, and the activation; the last input, its bias, may be None."""
+        operator = getattr(F.contrib, self._op_name)
+        inputs = inputs if inputs[-1] is not None else inputs[:-1]
+        out = operator(*inputs, name="fwd", **self._kwargs_deformable_conv)
+        return out if self.act is None else self.act(out)
+
+
+class DeformableConvolution(_Deformable):
+    """Deformable convolution: windows take the input at offset positions. Arguments are those of
+    its base class.
+
+    Parameters: ``offset_weight``, ``offset_bias`` for 2 outputs per position and group,
+    ``deformable_conv_weight`` (channels, in_channels / groups, *kernel_size),
+    ``deformable_conv_bias`` (channels,).
+    Input: (N, in_channels, H, W). Output: (N, channels, H', W'), as Conv2D's. Dai et al.,
+    arXiv:1703.06211.
+    """
+
+    def _alias(self) -> str:
+        return "deformable_conv"
+
+    def hybrid_forward(
+        self, F: Any, x: Any, offset_weight: Any, deformable_conv_weight: Any,
+        offset_bias: Any = None, deformable_conv_bias: Any = None,
+    ) -> Any:  # fmt: skip
+        offset = self._offsets(F, x, offset_weight, offset_bias)
+        return self._deformed(F, x, offset, deformable_conv_weight, deformable_conv_bias)
+
+    def __repr__(self) -> str:
+        weight = self.deformable_conv_weight.shape
+        return convolution_text(self, weight, self._kwargs_deformable_conv)
+
+
+class ModulatedDeformableConvolution(_Deformable):
+    """Deformable convolution whose values are also multiplied by a mask between 0 and 2, which the
+    first convolution computes too. Arguments are those of its base class.
+
+    Parameters: as :class:`DeformableConvolution`, with 3 outputs of the first convolution per
+    position and group. Zhu et al., arXiv:1811.11168.
+    """
+
+    _per_position = 3
+    _order = (
+        "deformable_conv_weight", "deformable_conv_bias", "offset_weight", "offset_bias",
+    )  # fmt: skip
+
+    __init__ = with_defaults(_Deformable.__init__, op_name="ModulatedDeformableConvolution")
+
+    def _alias(self) -> str:
+        return "modulated_deformable_conv"
+
+    def hybrid_forward(
+        self, F: Any, x: Any, offset_weight: Any, deformable_conv_weight: Any,
+        offset_bias: Any = None, deformable_conv_bias: Any = None,
+    ) -> Any:  # fmt: skip
+        both = self._offsets(F, x, offset_weight, offset_bias)
+        offset = F.slice_axis(both, axis=1, begin=0, end=self.offset_split_index)
+        mask = F.slice_axis(both, axis=1, begin=self.offset_split_index, end=None)
+        mask = F.sigmoid(mask) * 2
+        return self._deformed(F, x, offset, mask, deformable_conv_weight, deformable_conv_bias)

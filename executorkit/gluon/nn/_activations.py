@@ -1,0 +1,135 @@
+"""Activations: elementwise functions of an array, some with a parameter.
+
+>>> import executorkit as mx
+>>> mx.gluon.nn.LeakyReLU(0.5)(mx.nd.array([-2, 0, 2])).asnumpy().tolist()
+[-1.0, 0.0, 2.0]
+"""
+
+from typing import Any
+
+from ... import initializer
+from ...errors import ArgumentValueError
+from .._hybrid_block import HybridBlock
+
+
+class Activation(HybridBlock):
+    """A function by name: 'relu', 'sigmoid', 'softrelu', 'softsign' or 'tanh'.
+
+    Output: as the input.
+    """
+
+    def __init__(self, activation: str, **kwargs: Any) -> None:
+        self._act_type = activation
+        super().__init__(**kwargs)
+
+    def _alias(self) -> str:
+        return self._act_type
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.Activation(x, act_type=self._act_type, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._act_type})"
+
+
+def activation_of(name: str | None) -> Activation | None:
+    """The activation that a layer ends in, as its child; None if it has none."""
+    return None if name is None else Activation(name, prefix=name + "_")
+
+
+class LeakyReLU(HybridBlock):
+    """x where it is positive, ``alpha * x`` elsewhere. ArgumentValueError for a negative alpha.
+
+    Output: as the input.
+    """
+
+    def __init__(self, alpha: float, **kwargs: Any) -> None:
+        if alpha < 0:
+            raise ArgumentValueError("LeakyReLU", f"alpha is {alpha}, it may not be negative")
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._alpha})"
+
+
+class PReLU(HybridBlock):
+    """x where it is positive, ``alpha * x`` elsewhere, with an alpha that is trained.
+
+    alpha_initializer
+        of the parameter ``alpha``, of shape (in_channels,).
+    in_channels
+        number of alphas: one for all, or one for each channel, which is axis 1.
+
+    Output: as the input.
+    """
+
+    def __init__(
+        self,
+        alpha_initializer: Any = initializer.Constant(0.25),  # noqa: B008 - MXNet's default
+        in_channels: int = 1,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
+
+    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+        return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
+
+
+class ELU(HybridBlock):
+    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Output: as the input. Clevert et al., arXiv:1511.07289.
+    """
+
+    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
+
+
+class SELU(HybridBlock):
+    """ELU times a constant, which keeps the mean 0 and the variance 1 through dense layers.
+
+    Output: as the input. Klambauer et al., arXiv:1706.02515.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="selu", name="fwd")
+
+
+class GELU(HybridBlock):
+    """x times the normal distribution's probability of a smaller number.
+
+    Output: as the input. Hendrycks and Gimpel, arXiv:1606.08415.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+
+
+class Swish(HybridBlock):
+    """``x * sigmoid(beta * x)``.
+
+    Output: as the input. Ramachandran et al., arXiv:1710.05941.
+    """
+
+    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._beta = beta
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x * F.sigmoid(self._beta * x, name="fwd")

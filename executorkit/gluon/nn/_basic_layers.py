@@ -1,0 +1,240 @@
+"""Dense layers, dropout, embeddings, and functions as layers.
+
+>>> import executorkit as mx
+>>> dense = mx.gluon.nn.Dense(2, weight_initializer="ones")
+>>> dense.initialize()
+>>> dense(mx.nd.array([[1, 2, 3]])).asnumpy().tolist()
+[[6.0, 6.0]]
+>>> dense
+Dense(3 -> 2, linear)
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import ndarray as nd, symbol as sym
+from ...errors import ArgumentValueError
+from .._block import Block
+from .._hybrid_block import HybridBlock
+from ._activations import activation_of
+
+
+class Dense(HybridBlock):
+    """``activation(x @ weight.T + bias)``.
+
+    units
+        number of outputs.
+    activation
+        name of an :class:`Activation`; None for none.
+    use_bias
+        whether ``bias``, of shape (units,), is added.
+    flatten
+        whether all axes but the first are taken as one; otherwise the last axis is transformed.
+    dtype, weight_initializer, bias_initializer
+        of the parameters.
+    in_units
+        number of inputs; 0: known when the layer is first called.
+
+    Parameters: ``weight`` (units, in_units), ``bias`` (units,).
+    Input: (N, ...). Output: (N, units), or (..., units) without ``flatten``.
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: str | None = None,
+        use_bias: bool = True,
+        flatten: bool = True,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_units: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._flatten = flatten
+        self._units = units
+        self._in_units = in_units
+        with self.name_scope():
+            self.weight: Any = self.params.get(
+                "weight",
+                shape=(units, in_units),
+                dtype=dtype,
+                init=weight_initializer,
+                allow_deferred_init=True,
+            )
+            self.bias = None
+            if use_bias:
+                self.bias = self.params.get(
+                    "bias",
+                    shape=(units,),
+                    dtype=dtype,
+                    init=bias_initializer,
+                    allow_deferred_init=True,
+                )
+            self.act = activation_of(activation)
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        inputs = (x, weight) if bias is None else (x, weight, bias)
+        out = F.FullyConnected(
+            *inputs, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd"
+        )
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        units, in_units = self.weight.shape
+        act = "linear" if self.act is None else self.act
+        return f"{type(self).__name__}({in_units or None} -> {units}, {act})"
+
+
+class Dropout(HybridBlock):
+    """In training zero with probability ``rate``, otherwise ``x / (1 - rate)``; else the input.
+
+    axes
+        axes along which all elements are dropped or kept together.
+
+    Output: as the input.
+    """
+
+    def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._rate = rate
+        self._axes = axes
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        if self._rate > 0:
+            return F.Dropout(x, p=self._rate, axes=self._axes, cudnn_off=False, name="fwd")
+        return F.identity(x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
+
+
+class Embedding(HybridBlock):
+    """Rows of a table: ``weight[x]``. Indices beyond its ends take its first or last row.
+
+    input_dim, output_dim
+        number of rows, and their length.
+    dtype, weight_initializer
+        of the table.
+    sparse_grad
+        accepted; the gradient is a dense array, which a UserWarning says once. In MXNet it has the
+        rows alone that occurred.
+
+    Parameters: ``weight`` (input_dim, output_dim).
+    Input: indices of any shape. Output: (*shape, output_dim).
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        dtype: Any = "float32",
+        weight_initializer: Any = None,
+        sparse_grad: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+            "sparse_grad": sparse_grad,
+        }
+        with self.name_scope():
+            self.weight: Any = self.params.get(
+                "weight",
+                shape=(input_dim, output_dim),
+                dtype=dtype,
+                init=weight_initializer,
+                allow_deferred_init=True,
+                grad_stype="row_sparse" if sparse_grad else "default",
+            )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        text = "{}({input_dim} -> {output_dim}, {dtype})"
+        return text.format(type(self).__name__, **self._kwargs)
+
+
+class Flatten(HybridBlock):
+    """All axes but the first as one.
+
+    Input: (N, ...). Output: (N, product of the others).
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.flatten(x)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Lambda(Block):
+    """A function of arrays as a block, or the name of one in ``mx.nd``.
+
+    ArgumentValueError for an unknown name, or anything else.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            _check_name(type(self).__name__, function, nd)
+            self._func_impl = getattr(nd, function)
+        elif callable(function):
+            self._func_impl = function
+        else:
+            raise _not_a_function(type(self).__name__, function)
+
+    def forward(self, *args: Any) -> Any:
+        return self._func_impl(*args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({_name_of(self._func_impl)})"
+
+
+class HybridLambda(HybridBlock):
+    """A function of ``F`` and arrays or symbols as a block, or the name of one in ``mx.nd`` and
+    ``mx.sym``.
+
+    ArgumentValueError for an unknown name, or anything else.
+    """
+
+    def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            _check_name(type(self).__name__, function, nd, sym)
+            self._func = lambda F, *args: getattr(F, function)(*args)
+            self._func_name = function
+        elif callable(function):
+            self._func = function
+            self._func_name = _name_of(function)
+        else:
+            raise _not_a_function(type(self).__name__, function)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        return self._func(F, x, *args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+def _check_name(where: str, name: str, *namespaces: Any) -> None:
+    for namespace in namespaces:
+        if not hasattr(namespace, name):
+            problem = f"there is no function {name!r} in {namespace.__name__}"
+            raise ArgumentValueError(where, problem)
+
+
+def _not_a_function(where: str, value: object) -> ArgumentValueError:
+    problem = f"{value!r} is neither a function nor the name of one"
+    return ArgumentValueError(where, problem)
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", None) or repr(function)

@@ -1,0 +1,263 @@
+"""Normalizations: by the statistics of a batch, of an instance, of groups of channels, of a layer.
+
+>>> import executorkit as mx
+>>> layer = mx.gluon.nn.LayerNorm()
+>>> layer.initialize()
+>>> layer(mx.nd.array([[1, 3]])).asnumpy().round(3).tolist()
+[[-1.0, 1.0]]
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .._hybrid_block import HybridBlock
+
+
+class _BatchNorm(HybridBlock):
+    """Base of batch normalizations. Its subclasses are the public ones."""
+
+    fuse_relu = False
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {
+            "axis": axis,
+            "eps": epsilon,
+            "momentum": momentum,
+            "fix_gamma": not scale,
+            "use_global_stats": use_global_stats,
+        }
+        if in_channels:
+            self.in_channels = in_channels
+        get, shape = self.params.get, (in_channels,)
+        with self.name_scope():
+            self.gamma: Any = get("gamma", **_statistic(shape, gamma_initializer, scale))
+            self.beta = get("beta", **_statistic(shape, beta_initializer, center))
+            self.running_mean = get(
+                "running_mean", **_statistic(shape, running_mean_initializer, False)
+            )
+            self.running_var = get(
+                "running_var", **_statistic(shape, running_variance_initializer, False)
+            )
+
+    def cast(self, dtype: Any) -> None:
+        """Changes the dtype of the parameters; to float32, for float16 and bfloat16."""
+        super().cast("float32" if np.dtype(dtype).name in ("float16", "bfloat16") else dtype)
+
+    def hybrid_forward(
+        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+    ) -> Any:
+        operator = F.contrib.BatchNormWithReLU if self.fuse_relu else F.BatchNorm
+        return operator(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        return _text_of(self, self._kwargs, self.gamma.shape[0] or None)
+
+
+def _statistic(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
+    """Arguments for a parameter of a batch normalization, whose gradient is none if it is not
+    trained, whatever is asked for later."""
+    return {**_parameter(shape, init, trained), "differentiable": trained}
+
+
+def _parameter(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
+    """Arguments for a parameter of a normalization."""
+    return {
+        "grad_req": "write" if trained else "null",
+        "shape": shape,
+        "init": init,
+        "allow_deferred_init": True,
+    }
+
+
+def _text_of(layer: Any, attributes: dict[str, Any], *channels: int | None) -> str:
+    """``repr`` of a normalization, with its number of channels if it has one."""
+    parts = [f"{name}={value!r}" for name, value in attributes.items()]
+    parts += [f"in_channels={number}" for number in channels]
+    return f"{type(layer).__name__}({', '.join(parts)})"
+
+
+class BatchNorm(_BatchNorm):
+    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance over all
+    axes but ``axis``: of the batch in training, otherwise the running ones.
+
+    axis
+        axis of the channels.
+    momentum
+        of the running mean and variance: ``running * momentum + batch's * (1 - momentum)``, written
+        when a recorded call is differentiated.
+    epsilon
+        added to the variance.
+    center, scale
+        whether beta and gamma are trained; gamma counts as 1 if it is not.
+    use_global_stats
+        whether the running mean and variance are used in training too.
+    in_channels
+        number of channels; 0: known when the layer is first called.
+
+    Parameters: ``gamma``, ``beta``, ``running_mean``, ``running_var``, (in_channels,) each, float32
+    where the input is float16 or bfloat16; ``cast`` keeps them so.
+    Output: as the input. Ioffe and Szegedy, arXiv:1502.03167.
+    """
+
+
+class BatchNormReLU(_BatchNorm):
+    """:class:`BatchNorm`, then zero where it is negative."""
+
+    fuse_relu = True
+
+
+class InstanceNorm(HybridBlock):
+    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance of each
+    channel of each sample.
+
+    axis
+        axis of the channels.
+    epsilon
+        added to the variance.
+    center, scale
+        whether beta and gamma are trained.
+    in_channels
+        number of channels; 0: known when the layer is first called.
+
+    Parameters: ``gamma``, ``beta``, (in_channels,) each.
+    Output: as the input. Ulyanov et al., arXiv:1607.08022.
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = axis
+        self._epsilon = epsilon
+        get, shape = self.params.get, (in_channels,)
+        with self.name_scope():
+            self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
+            self.beta = get("beta", **_parameter(shape, beta_initializer, center))
+
+    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+        if self._axis == 1:
+            return F.InstanceNorm(x, gamma, beta, eps=self._epsilon, name="fwd")
+        x = F.swapaxes(x, dim1=1, dim2=self._axis)
+        out = F.InstanceNorm(x, gamma, beta, eps=self._epsilon, name="fwd")
+        return F.swapaxes(out, dim1=1, dim2=self._axis)
+
+    def __repr__(self) -> str:
+        return _text_of(self, self._kwargs, self.gamma.shape[0])
+
+
+class LayerNorm(HybridBlock):
+    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance along one
+    axis.
+
+    axis
+        the axis.
+    epsilon
+        added to the variance.
+    center, scale
+        whether beta and gamma are trained.
+    in_channels
+        length of the axis; 0: known when the layer is first called.
+
+    Parameters: ``gamma``, ``beta``, (in_channels,) each.
+    Output: as the input. Ba et al., arXiv:1607.06450.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        in_channels: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
+        self._axis = axis
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        get, shape = self.params.get, (in_channels,)
+        with self.name_scope():
+            self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
+            self.beta = get("beta", **_parameter(shape, beta_initializer, center))
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return _text_of(self, self._kwargs, self.gamma.shape[0])
+
+
+class GroupNorm(HybridBlock):
+    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance of each
+    group of channels of each sample.
+
+    num_groups
+        number of groups, into which the channels of axis 1 are divided.
+    epsilon
+        added to the variance.
+    center, scale
+        whether beta and gamma are trained.
+
+    Parameters: ``gamma``, ``beta``, (num_groups,) each.
+    Input: (N, C, ...). Output: as the input. Wu and He, arXiv:1803.08494.
+    """
+
+    def __init__(
+        self,
+        num_groups: int = 1,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs = {
+            "eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale,
+        }  # fmt: skip
+        self._num_groups = num_groups
+        self._epsilon = epsilon
+        self._center = center
+        self._scale = scale
+        get, shape = self.params.get, (num_groups,)
+        with self.name_scope():
+            self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
+            self.beta = get("beta", **_parameter(shape, beta_initializer, center))
+
+    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+        return F.GroupNorm(data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
+
+    def __repr__(self) -> str:
+        return _text_of(self, self._kwargs)
