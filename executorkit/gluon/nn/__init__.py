@@ -31,7 +31,7 @@ from ._basic_layers import (
     Lambda as Lambda,
 )
 from ._containers import HybridSequential as HybridSequential, Sequential as Sequential
-from ._convolutions import (
+from ._convolution_layers import (
     Conv1D as Conv1D,
     Conv1DTranspose as Conv1DTranspose,
     Conv2D as Conv2D,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import ArgumentValueError
 from .._hybrid_block import HybridBlock
-from .._windows import PerAxis, check_layout, check_windows, over_axes, per_axis
+from .._layer_windows import PerAxis, check_layout, check_windows, over_axes, per_axis
 
 
 class _Pooling(HybridBlock):

@@ -2,7 +2,7 @@
 
 from .._hybrid_block import HybridBlock as HybridBlock
 from ._activations import Activation as Activation
-from ._convolutions import (
+from ._convolution_layers import (
     Conv1D as Conv1D,
     Conv1DTranspose as Conv1DTranspose,
     Conv2D as Conv2D,

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from ..._hybrid_block import HybridBlock
-from ..._windows import PerAxis, convolution_text, per_axis, weight_shape, with_defaults
+from ..._layer_windows import PerAxis, convolution_text, per_axis, weight_shape, with_defaults
 from ...nn import Activation
 
 

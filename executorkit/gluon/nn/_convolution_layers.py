@@ -12,7 +12,7 @@ Conv2D(4 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
 from typing import Any
 
 from .._hybrid_block import HybridBlock
-from .._windows import (
+from .._layer_windows import (
     PerAxis,
     check_layout,
     check_windows,
