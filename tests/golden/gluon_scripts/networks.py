@@ -92,7 +92,7 @@ def a_convolutional_network(mx):
 
 @script
 def adversaries(mx):
-    """A generator and a discriminator; ``detach`` keeps the first from the gradients of the other."""
+    """A generator and a discriminator, whose gradients end at ``detach``."""
     nn, autograd, gluon = mx.gluon.nn, mx.autograd, mx.gluon
     generator, critic = nn.Dense(4, in_units=2), nn.Dense(1, in_units=4)
     for net in (generator, critic):
