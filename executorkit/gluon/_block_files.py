@@ -43,7 +43,6 @@ def load_parameters(
             cast_dtype=cast_dtype, dtype_source=dtype_source,
         )  # fmt: skip
         return
-    arrays = {name.removeprefix("arg:").removeprefix("aux:"): x for name, x in arrays.items()}
     if not allow_missing:
         _check_complete(parameters, arrays, filename)
     extra = [name for name in arrays if name not in parameters]
@@ -98,7 +97,7 @@ def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
         facts["inputs"] = [x.tojson() for x in graph.inputs]
         facts["symbol"] = graph.output.tojson()
     if hasattr(block, "_active"):
-        facts["hybridized"] = block._active
+        facts["hybridized"] = graph is not None
     facts["children"] = {child.name: name for name, child in block._children.items()}
     for child in block._children.values():
         facts.update(_described(child, numbers))

@@ -110,7 +110,12 @@ class CompiledGraph:
                 f"{self.graph.in_structure}"
             )
             raise ArgumentValueError("HybridBlock", problem, hint="hybridize() traces it anew")
-        return [x for x in flat if x is not None]
+        arrays = [x for x in flat if x is not None]
+        if any(x.context != arrays[0].context for x in arrays):
+            problem = f"its inputs are on {', '.join(str(x.context) for x in arrays)}"
+            hint = f"x.as_in_context(mx.{arrays[0].context})"
+            raise ArgumentValueError("HybridBlock", problem, hint=hint)
+        return arrays
 
 
 def _warn_of_unused(inputs: Mapping[str, int], parameters: Any, used: set[str]) -> None:

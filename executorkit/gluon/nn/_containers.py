@@ -25,6 +25,8 @@ class Sequential(Block):
     them.
     """
 
+    _is_container = True
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
 
@@ -64,6 +66,8 @@ class HybridSequential(HybridBlock):
     ``len``, an index, a slice (a container of the same name with those blocks) and iteration see
     them.
     """
+
+    _is_container = True
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
