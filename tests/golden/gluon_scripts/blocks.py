@@ -780,3 +780,53 @@ def summaries(mx):
     seen += [attempt(mx, lambda: printed(y, [y, y], block=several))]
     wrong = attempt(mx, lambda: printed(x, [y, y], block=several))
     return [*seen, wrong, [len(b._forward_hooks) for b in several.stack]]
+
+
+# Copies, flags, backends
+
+
+@script
+def copies_of_networks(mx):
+    """``copy.deepcopy`` of a network: own parameters of the same values and names."""
+    import copy
+
+    net, x = _mlp(mx, prefix="net_"), _x(mx)
+
+    def copied():
+        other = copy.deepcopy(net)
+        seen = [list(other.collect_params()), other[0].weight is net[0].weight, other(x)]
+        other[0].weight.set_data(net[0].weight.data() * 0)
+        return [*seen, bool((net[0].weight.data().asnumpy() == 0).all()), other(x)]
+
+    seen = [attempt(mx, copied)]
+    net.hybridize()
+    seen += [attempt(mx, copied), net(x)]
+    return [*seen, attempt(mx, copied)]
+
+
+@script
+def flags_of_hybridize(mx):
+    seen = []
+    for flags in (
+        {"static_alloc": True, "static_shape": True, "inline_limit": 2},
+        {"forward_bulk_size": 3, "backward_bulk_size": 4},
+        {"static_shape": True},
+        {"no_such_flag": 1},
+        {"inline_limit": "text"},
+    ):
+        net = _mlp(mx)
+        seen.append(attempt(mx, lambda net=net, flags=flags: [net.hybridize(**flags), net(_x(mx))]))
+    net = _mlp(mx)
+    seen.append(attempt(mx, lambda: [net.hybridize(True, static_alloc=True), net._active]))
+    seen.append([net[0]._active, net.hybridize(False), net._active, net[1]._active])
+    return seen
+
+
+@script
+def optimized_networks(mx):
+    x, seen = _x(mx), []
+    for named in ({}, {"backend": None}, {"backend": "no_such_backend"}):
+        net = _mlp(mx)
+        seen.append(attempt(mx, lambda net=net, named=named: net.optimize_for(x, **named)))
+        seen.append([net._active, attempt(mx, lambda net=net: net(x))])
+    return seen
