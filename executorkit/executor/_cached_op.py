@@ -27,6 +27,7 @@ from ..ops.schema.traits import NEEDS_VALUES
 from ..program import FedArguments, Program, State, program_for
 from ..symbol import Symbol
 from ..symbol.node import is_annotation
+from ._monitor_callback import operator_input_names
 from ._validation import check_arrays
 
 _FLAGS = {
@@ -219,7 +220,7 @@ class CachedOp:
         """Calls the hook with an operator's arrays."""
         node, operator = step.node, step.op.name
         if self._hook_has_inputs:
-            for name, x in zip(step.op.inputs(step.params), inputs, strict=True):
+            for name, x in zip(operator_input_names(step), inputs, strict=True):
                 self._hook(f"{node.name}_{name}", operator, x)
         for name, x in zip(node.output_names, outputs, strict=False):
             self._hook(name, operator, x)

@@ -57,7 +57,7 @@ class MonitorCallback:
         for step in graph.steps:
             node = step.node
             if self.monitor_all:
-                inputs = zip(_input_names(step), step.inputs, node.inputs, strict=True)
+                inputs = zip(operator_input_names(step), step.inputs, node.inputs, strict=True)
                 for name, i, (child, _) in inputs:
                     if child.op is None:
                         self._report(child.name, values[i])
@@ -81,7 +81,7 @@ class MonitorCallback:
         self.callback(name, NDArray.from_jax(value, self.context))
 
 
-def _input_names(step: GraphStep) -> tuple[str, ...]:
+def operator_input_names(step: GraphStep) -> tuple[str, ...]:
     """The names of an operator's inputs. MXNet names the only input of some operators ``data``; the
     others have a nameless one, which monitors call ``input0``."""
     nameless = step.names == ("data",) and NAMED_DATA not in step.op.traits
