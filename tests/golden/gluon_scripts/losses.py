@@ -108,20 +108,16 @@ def _values_and_gradients(mx, loss, inputs):
 
 @script
 def losses_and_gradients(mx):
-    seen = {n: _values_and_gradients(mx, loss, inputs) for n, loss, inputs in losses(mx)}
+    """Plain, then hybridized."""
+    seen = {}
+    for name, loss, inputs in losses(mx):
+        plain = _values_and_gradients(mx, loss, inputs)
+        loss.hybridize()
+        seen[name] = [*plain, *_values_and_gradients(mx, loss, inputs)]
     for name, loss, inputs in sdml_losses(mx):
         value, gradient = _values_and_gradients(mx, loss, inputs)
         # MXNet's log_softmax on CPUs is off by 3e-6.
         seen[name] = [value, gradient.asnumpy().round(3)]
-    return seen
-
-
-@script
-def losses_hybridized(mx):
-    seen = {}
-    for name, loss, inputs in losses(mx):
-        loss.hybridize()
-        seen[name] = _values_and_gradients(mx, loss, inputs)
     return seen
 
 
