@@ -131,7 +131,7 @@ def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation],
         elif _is_aligned_broadcast(call):
             broadcast[out] = ins[0]
         if rule is not None:
-            if not broadcast.keys().isdisjoint(ins) and isinstance(rule.make(call), np.ufunc):
+            if not broadcast.keys().isdisjoint(ins) and _is_elementwise(rule.make(call)):
                 operands = tuple([broadcast.get(i, i) for i in ins])
                 if any(avals[i].shape == call.shape for i in operands):
                     ins = operands
@@ -143,6 +143,12 @@ def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation],
         call = call._replace(ins=tuple([avals[i] for i in ins]))
         equations.append(equation._replace(call=call, rule=rule, inputs=ins))
     return equations, tuple([equal.get(i, i) for i in results])
+
+
+def _is_elementwise(kernel: Any) -> bool:
+    """True for a ufunc that broadcasts all axes of its arguments; ``np.matmul`` is one that does
+    not."""
+    return isinstance(kernel, np.ufunc) and kernel.signature is None
 
 
 def _is_reshape(call: Call) -> bool:

@@ -61,6 +61,8 @@ def test_dead_equations_are_neither_planned_nor_missed():
         # NumPy broadcasts along leading axes by itself, not along the last one.
         (lambda x: x + lax.broadcast_in_dim(jnp.max(x, 1), (3, 4), (0,)), 3),
         (lambda x: lax.broadcast(x, (2,)), 1),
+        # A product of matrices does not broadcast the axes that it sums.
+        (lambda x: lax.broadcast(jnp.sum(x), (3, 3)) @ x, 3),
     ],
 )
 def test_what_numpy_does_by_itself_is_not_planned(function, equations):
