@@ -6,7 +6,10 @@ Data, recurrent layers and the model zoo of Gluon are not served.
 from typing import NoReturn
 
 from .._support.unserved import ELSEWHERE
-from ..errors import MissingDependencyError
+from ..errors import (
+    DeferredInitializationError as DeferredInitializationError,
+    MissingDependencyError,
+)
 from . import (
     _block_view as _block_view,
     block as block,
@@ -18,7 +21,7 @@ from . import (
 )
 from ._block import Block as Block
 from ._hybrid_block import HybridBlock as HybridBlock
-from ._parameter import Constant as Constant, Parameter as Parameter
+from ._parameter import Constant as Constant, Parameter as Parameter, tensor_types as tensor_types
 from ._parameter_dict import ParameterDict as ParameterDict
 from ._symbol_block import SymbolBlock as SymbolBlock
 

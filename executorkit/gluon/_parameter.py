@@ -304,7 +304,7 @@ class Parameter:
         arrays = self._data
         if arrays is not None and len(arrays) == 1:  # every call of a layer comes here
             (array,) = arrays
-            if ctx is None or ctx is array.context:
+            if ctx is None or ctx is array.context or ctx == array.context:
                 return array
         return self._check_and_get(arrays, ctx)
 
