@@ -6,7 +6,7 @@ import copy
 import inspect
 import pickle
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -125,8 +125,8 @@ def test_plain_is_hybridized_in_all_dtypes(name, dtype):
 
 
 def _assert_close(ours: nd.NDArray, theirs: nd.NDArray, tolerance: float) -> None:
-    values = (np.float64(x.asnumpy()) for x in (ours, theirs))
-    np.testing.assert_allclose(*values, tolerance, tolerance)
+    values, expected = np.float64(ours.asnumpy()), np.float64(theirs.asnumpy())
+    np.testing.assert_allclose(values, expected, tolerance, tolerance)
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -190,6 +190,27 @@ def test_a_deformable_convolution_without_offsets_is_a_convolution(layer, groups
         results.append((y.asnumpy(), array.grad.asnumpy()))
     for ours, expected in zip(*results, strict=True):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["Conv2D", "Conv3D", "Conv2DTranspose", "MaxPool1D", "AvgPool2D", "GlobalAvgPool3D"]
+)
+def test_channels_may_come_last(name):
+    axes, layer = int(name.partition("D")[0][-1]), getattr(nn, name)
+    last = "N" + "DHW"[3 - axes :] + "C"
+    size = (3, 2) if "Conv" in name else ()
+    first, second = layer(*size), layer(*size, layout=last)
+    x = nd.random.normal(shape=_SHAPES[axes])
+    moved = nd.moveaxis(x, 1, -1)
+    for block, array in ((first, x), (second, moved)):
+        block.initialize(mx.init.Normal(0.5))
+        block(array)
+    if size:
+        second.weight.set_data(nd.moveaxis(first.weight.data(), 1, -1))
+    expected = nd.moveaxis(first(x), 1, -1).asnumpy()
+    for hybridized in (False, True):
+        second.hybridize(hybridized)
+        np.testing.assert_allclose(second(moved).asnumpy(), expected, 1e-5, 1e-5)
 
 
 def test_sync_batch_norm_of_one_device_is_batch_norm():
@@ -299,7 +320,7 @@ def test_sparse_embeddings_are_dense_ones():
             lambda: nn.HybridLambda("save"),
             "HybridLambda: there is no function 'save' in executorkit.symbol",
         ),
-        (lambda: nn.Lambda(3), "Lambda: 3 is neither a function nor the name of one"),
+        (lambda: nn.Lambda(cast(Any, 3)), "Lambda: 3 is neither a function nor the name of one"),
         (
             lambda: contrib.nn.PixelShuffle2D((1, 2, 3)),
             "PixelShuffle2D: factor has 3 numbers, not 2",
@@ -310,6 +331,19 @@ def test_a_layer_that_cannot_be_made_says_why(make, message):
     with pytest.raises(ArgumentValueError) as caught:
         make()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: nn.Conv2D(8), "missing 1 required positional argument: 'kernel_size'"),
+        (lambda: nn.Conv2D(8, 3, size=2), "unexpected keyword argument 'size'"),
+        (lambda: nn.MaxPool2D(size=2), "unexpected keyword argument 'size'"),
+    ],
+)
+def test_wrong_arguments_are_type_errors(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
 
 
 def test_groups_that_do_not_fit_are_refused_at_once():

@@ -120,7 +120,7 @@ class _Conv(HybridBlock):
         return convolution_text(self, self.weight.shape, self._kwargs)
 
 
-def _convolution(
+def convolution(
     self: _Conv,
     channels: int,
     kernel_size: PerAxis,
@@ -157,7 +157,7 @@ def _convolution(
     )
 
 
-def _transposed(
+def transposed_convolution(
     self: _Conv,
     channels: int,
     kernel_size: PerAxis,
@@ -176,7 +176,7 @@ def _transposed(
 ) -> None:
     output_padding = per_axis(output_padding, self._axes)
     check_windows(type(self).__name__, self._axes, output_padding=output_padding)
-    _convolution(
+    convolution(
         self,
         channels,
         kernel_size,
@@ -206,7 +206,7 @@ class Conv1D(_Conv):
     """
 
     _axes = 1
-    __init__ = _convolution
+    __init__ = convolution
 
 
 class Conv2D(_Conv):
@@ -216,7 +216,7 @@ class Conv2D(_Conv):
     """
 
     _axes = 2
-    __init__ = over_axes(_convolution, 2, _REPEATED)
+    __init__ = over_axes(convolution, 2, _REPEATED)
 
 
 class Conv3D(_Conv):
@@ -226,7 +226,7 @@ class Conv3D(_Conv):
     """
 
     _axes = 3
-    __init__ = over_axes(_convolution, 3, _REPEATED)
+    __init__ = over_axes(convolution, 3, _REPEATED)
 
 
 class Conv1DTranspose(_Conv):
@@ -239,7 +239,7 @@ class Conv1DTranspose(_Conv):
     """
 
     _axes = 1
-    __init__ = _transposed
+    __init__ = transposed_convolution
 
 
 class Conv2DTranspose(_Conv):
@@ -247,7 +247,7 @@ class Conv2DTranspose(_Conv):
     (N, in_channels, H, W) as input."""
 
     _axes = 2
-    __init__ = over_axes(_transposed, 2, _REPEATED)
+    __init__ = over_axes(transposed_convolution, 2, _REPEATED)
 
 
 class Conv3DTranspose(_Conv):
@@ -255,4 +255,4 @@ class Conv3DTranspose(_Conv):
     (N, in_channels, D, H, W) as input."""
 
     _axes = 3
-    __init__ = over_axes(_transposed, 3, _REPEATED)
+    __init__ = over_axes(transposed_convolution, 3, _REPEATED)

@@ -90,7 +90,7 @@ class _Pooling(HybridBlock):
 # MXNet's order of layout and ceil_mode depends on the layer.
 
 
-def _maxima(
+def max_pooling(
     self: _Pooling,
     pool_size: PerAxis = 2,
     strides: PerAxis | None = None,
@@ -105,7 +105,7 @@ def _maxima(
     )  # fmt: skip
 
 
-def _maxima_layout_last(
+def max_pooling_layout_last(
     self: _Pooling,
     pool_size: PerAxis = 2,
     strides: PerAxis | None = None,
@@ -114,10 +114,10 @@ def _maxima_layout_last(
     layout: str = "NCW",
     **kwargs: Any,
 ) -> None:
-    _maxima(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
+    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-def _averages(
+def avg_pooling(
     self: _Pooling,
     pool_size: PerAxis = 2,
     strides: PerAxis | None = None,
@@ -128,10 +128,10 @@ def _averages(
     **kwargs: Any,
 ) -> None:
     kwargs["count_include_pad"] = count_include_pad
-    _maxima(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
+    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-def _averages_ceil_mode_first(
+def avg_pooling_ceil_mode_first(
     self: _Pooling,
     pool_size: PerAxis = 2,
     strides: PerAxis | None = None,
@@ -142,10 +142,10 @@ def _averages_ceil_mode_first(
     **kwargs: Any,
 ) -> None:
     kwargs["count_include_pad"] = count_include_pad
-    _maxima(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
+    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-def _global(self: _Pooling, layout: str = "NCW", **kwargs: Any) -> None:
+def global_pooling(self: _Pooling, layout: str = "NCW", **kwargs: Any) -> None:
     self._pool(1, layout, strides=None, padding=0, ceil_mode=True, global_pool=True, **kwargs)
 
 
@@ -157,21 +157,21 @@ class MaxPool1D(_Pooling):
     """
 
     _axes, _kind = 1, "max"
-    __init__ = _maxima
+    __init__ = max_pooling
 
 
 class MaxPool2D(_Pooling):
     """Maxima of windows over two axes; as :class:`MaxPool1D`, with (N, C, H, W) as input."""
 
     _axes, _kind = 2, "max"
-    __init__ = over_axes(_maxima, 2, ["pool_size"])
+    __init__ = over_axes(max_pooling, 2, ["pool_size"])
 
 
 class MaxPool3D(_Pooling):
     """Maxima of windows over three axes; as :class:`MaxPool1D`, with (N, C, D, H, W) as input."""
 
     _axes, _kind = 3, "max"
-    __init__ = over_axes(_maxima_layout_last, 3, ["pool_size"])
+    __init__ = over_axes(max_pooling_layout_last, 3, ["pool_size"])
 
 
 class AvgPool1D(_Pooling):
@@ -182,63 +182,63 @@ class AvgPool1D(_Pooling):
     """
 
     _axes, _kind = 1, "avg"
-    __init__ = _averages
+    __init__ = avg_pooling
 
 
 class AvgPool2D(_Pooling):
     """Averages of windows over two axes; as :class:`AvgPool1D`, with (N, C, H, W) as input."""
 
     _axes, _kind = 2, "avg"
-    __init__ = over_axes(_averages_ceil_mode_first, 2, ["pool_size"])
+    __init__ = over_axes(avg_pooling_ceil_mode_first, 2, ["pool_size"])
 
 
 class AvgPool3D(_Pooling):
     """Averages of windows over three axes; as :class:`AvgPool1D`, with (N, C, D, H, W) as input."""
 
     _axes, _kind = 3, "avg"
-    __init__ = over_axes(_averages_ceil_mode_first, 3, ["pool_size"])
+    __init__ = over_axes(avg_pooling_ceil_mode_first, 3, ["pool_size"])
 
 
 class GlobalMaxPool1D(_Pooling):
     """Maximum over one axis. Input: (N, C, W). Output: (N, C, 1)."""
 
     _axes, _kind = 1, "max"
-    __init__ = _global
+    __init__ = global_pooling
 
 
 class GlobalMaxPool2D(_Pooling):
     """Maximum over two axes. Input: (N, C, H, W). Output: (N, C, 1, 1)."""
 
     _axes, _kind = 2, "max"
-    __init__ = over_axes(_global, 2)
+    __init__ = over_axes(global_pooling, 2)
 
 
 class GlobalMaxPool3D(_Pooling):
     """Maximum over three axes. Input: (N, C, D, H, W). Output: (N, C, 1, 1, 1)."""
 
     _axes, _kind = 3, "max"
-    __init__ = over_axes(_global, 3)
+    __init__ = over_axes(global_pooling, 3)
 
 
 class GlobalAvgPool1D(_Pooling):
     """Average over one axis. Input: (N, C, W). Output: (N, C, 1)."""
 
     _axes, _kind = 1, "avg"
-    __init__ = _global
+    __init__ = global_pooling
 
 
 class GlobalAvgPool2D(_Pooling):
     """Average over two axes. Input: (N, C, H, W). Output: (N, C, 1, 1)."""
 
     _axes, _kind = 2, "avg"
-    __init__ = over_axes(_global, 2)
+    __init__ = over_axes(global_pooling, 2)
 
 
 class GlobalAvgPool3D(_Pooling):
     """Average over three axes. Input: (N, C, D, H, W). Output: (N, C, 1, 1, 1)."""
 
     _axes, _kind = 3, "avg"
-    __init__ = over_axes(_global, 3)
+    __init__ = over_axes(global_pooling, 3)
 
 
 class ReflectionPad2D(HybridBlock):

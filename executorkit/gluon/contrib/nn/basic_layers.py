@@ -87,10 +87,12 @@ class SparseEmbedding(Block):
 
 class SyncBatchNorm(BatchNorm):
     """:class:`~executorkit.gluon.nn.BatchNorm` with the mean and the variance of the batches of all
-    devices.
+    devices that run one program, as those of a Module do.
 
     num_devices
         number of devices; None: that of the GPUs, with a UserWarning.
+
+    Unlike in MXNet, recorded calls on several contexts take the statistics of their own batch.
     """
 
     def __init__(
