@@ -29,6 +29,8 @@ from ..symbol import Symbol, var
 tensor_types = (Symbol, NDArray)
 
 _STORAGE_TYPES = ("default", "row_sparse", "csr")
+#: Maximum number of elements of a constant whose value symbols hold.
+_MAX_TOLD = 4096
 _SPARSE = "parameters and gradients of sparse storage types are dense here; results are equal"
 
 
@@ -539,6 +541,24 @@ class Parameter:
         self._trainer = trainer
 
 
+class ConstantValue(initializer.Initializer):
+    """The initializer of a constant. A symbol holds its value as text, of a large one (MXNet: of
+    each) only the name."""
+
+    def __init__(self, name: str, value: NDArray) -> None:
+        super().__init__(name=name)
+        self._value = value
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        arr[:] = self._value
+
+    def dumps(self) -> str:
+        """The text for ``mx.init.create``, or a name that it does not know."""
+        if self._value.size <= _MAX_TOLD:
+            return initializer.Constant(self._value).dumps()
+        return f"Constant_{self._kwargs['name']}"
+
+
 class Constant(Parameter):
     """A parameter that is not learned: ``value``, an NDArray or what ``mx.nd.array`` takes.
 
@@ -553,9 +573,8 @@ class Constant(Parameter):
 
     def __init__(self, name: str, value: Any) -> None:
         self.value = value if isinstance(value, NDArray) else array(value)
-        init = initializer.Constant(self.value)
-        dtype = self.value.dtype
-        super().__init__(name, "null", self.value.shape, dtype=dtype, init=init)
+        init = ConstantValue(name, self.value)
+        super().__init__(name, "null", self.value.shape, dtype=self.value.dtype, init=init)
 
     def __repr__(self) -> str:
         return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"

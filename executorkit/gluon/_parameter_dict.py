@@ -1,5 +1,6 @@
 """ParameterDict: parameters by their full names."""
 
+import copy
 import os
 from collections import OrderedDict
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
@@ -158,7 +159,7 @@ class ParameterDict:
             one, if one has an unknown shape and cannot wait.
         """
         if verbose:
-            init = initializer.create(init)
+            init = copy.copy(initializer.create(init))
             init.set_verbosity(verbose=verbose)
         for parameter in self.values():
             if not parameter._allow_deferred_init:

@@ -334,3 +334,37 @@ def test_constants_of_users_initialize_a_checkpoint():
         module.init_params()
     (arguments, _) = module.get_params()
     assert arguments["c"].asnumpy().tolist() == [[1, 2]]
+
+
+def test_large_constants_are_named_by_symbols():
+    small, large = gluon.Constant("a", np.ones(9)), gluon.Constant("b", np.ones(9000))
+    large.initialize()
+    assert large.data().asnumpy().sum() == 9000
+    assert small.var().attr("__init__").startswith('["constant", {"value": [1.0,')
+    assert large.var().attr("__init__") == "Constant_b"
+    assert small.init != large.init
+
+
+def test_verbose_initialization_does_not_go_on(caplog):
+    params = _parameters(w=(2,))
+    with caplog.at_level("INFO"):
+        params.initialize(verbose=True)
+        assert "net_w" in caplog.text
+        caplog.clear()
+        params.initialize(force_reinit=True)
+    assert not caplog.text
+
+
+def test_copied_networks_are_trained_apart():
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Dense(2, in_units=2), gluon.nn.Dense(2))
+    net.add(gluon.nn.Dense(2, params=net[0].params))
+    net.initialize(mx.init.One())
+    other, x = copy.deepcopy(net), mx.nd.ones((1, 2))
+    assert other[0].weight is other[2].weight
+    assert other(x).asnumpy().tolist() == net(x).asnumpy().tolist() == [[8, 8]]
+    with mx.autograd.record():
+        y = other(x).sum()
+    y.backward()
+    assert other[0].weight.grad().asnumpy().tolist() == [[8, 8], [8, 8]]
+    assert net[0].weight.grad().asnumpy().tolist() == [[0, 0], [0, 0]]
