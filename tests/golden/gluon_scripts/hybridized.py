@@ -146,7 +146,7 @@ def records_of_hybridized_blocks(mx):
     seen += [x.grad.copy(), attempt(mx, y.backward)]
     with autograd.record():
         y, _ = square(net(x))
-    seen += autograd.grad([y], [x, net[1].bias.data()], head_grads=[_x(mx, 2, 2, name="head")])
+    seen += autograd.grad([y], [x, net[0].weight.data()], head_grads=[_x(mx, 2, 2, name="head")])
     with autograd.record():
         y = net(x)
         with autograd.pause():
