@@ -161,14 +161,18 @@ class Parameter:
 
     def _filled_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """``shape``, which must agree with the lengths that are known."""
-        known = self._shape
-        if known is not None and (
-            len(known) != len(shape)
-            or any(old not in (0, new) for old, new in zip(known, shape, strict=True))
-        ):
-            problem = f"shape {shape} contradicts its shape {known}"
+        if not self._agrees(shape):
+            problem = f"shape {shape} contradicts its shape {self._shape}"
             raise ParameterShapeError(f"parameter {self.name!r}", problem)
         return shape
+
+    def _agrees(self, shape: tuple[int, ...]) -> bool:
+        """True for a shape with the lengths that are known."""
+        known = self._shape
+        return known is None or (
+            len(known) == len(shape)
+            and all(old in (0, new) for old, new in zip(known, shape, strict=True))
+        )
 
     def _has_known_shape(self) -> bool:
         shape = self._shape
@@ -238,7 +242,7 @@ class Parameter:
         if not self._allow_deferred_init:
             self._check_shape()
         if self._has_known_shape():
-            self._run_initialization(deferred)
+            modes.run(False, False, partial(self._initialize_now, deferred))
         else:
             self._deferred_init = deferred
 
@@ -256,26 +260,24 @@ class Parameter:
         """
         if self._deferred_init is not None:
             self._check_shape()
-            self._run_initialization(self._deferred_init)
-
-    def _run_initialization(self, deferred: DeferredInitialization) -> None:
-        modes.run(False, False, partial(self._initialize_now, deferred))
+            modes.run(False, False, partial(self._initialize_now, self._deferred_init))
 
     def _initialize_now(self, deferred: DeferredInitialization) -> None:
+        """Makes the arrays; callers do not record."""
         data = deferred.data
         if data is None:
             data = zeros(self._shape, dtype=self._dtype, ctx=cpu())
             description = initializer.InitDesc(self.name, {"__init__": deferred.init})
             initializer.create(deferred.default_init)(description, data)
+        elif self._dtype is not None:  # it may have been cast in the meantime
+            data = data.astype(self._dtype, copy=False)
         self._init_impl(data, deferred.ctx)
 
     def _init_impl(self, data: NDArray, contexts: Sequence[Context]) -> None:
         """Becomes initialized with these contents, of which the first context takes the array
         itself if it is there."""
-        arrays = [
-            data.copyto(c) if i or data.context != c else data for i, c in enumerate(contexts)
-        ]
-        self._init_grad(arrays)
+        first = data.as_in_context(contexts[0]) if contexts else data
+        self._init_grad([data.copyto(c) if i else first for i, c in enumerate(contexts)])
 
     def _init_grad(self, arrays: list[NDArray] | None = None) -> None:
         """Adopts arrays, by default those that it has, with new gradients of zeros."""
@@ -285,9 +287,6 @@ class Parameter:
             for x in arrays:
                 x.attach_grad(self._grad_req)
             grads = [x.grad for x in arrays]
-        self._adopt(arrays, grads)
-
-    def _adopt(self, arrays: list[NDArray], grads: Any) -> None:
         self._data, self._grad, self._deferred_init = arrays, grads, None
 
     def _mark(self, arrays: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
@@ -393,23 +392,17 @@ class Parameter:
             grad[:] = 0
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """The array on the context of ``row_id``, whole, for parameters of ``stype='row_sparse'``.
-
-        RuntimeError (MXNetError) for others.
-        """
-        self._check_row_sparse("row_sparse_data", "data")
+        """:meth:`data` on the context of ``row_id``, all rows; RuntimeError (MXNetError) unless
+        ``stype`` is 'row_sparse'."""
+        self.list_row_sparse_data(row_id)
         return self.data(row_id.context)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """:meth:`list_data` of a parameter of ``stype='row_sparse'``; RuntimeError (MXNetError) for
-        others."""
-        self._check_row_sparse("list_row_sparse_data", "list_data")
-        return self.list_data()
-
-    def _check_row_sparse(self, method: str, other: str) -> None:
+        """:meth:`list_data`; RuntimeError (MXNetError) unless ``stype`` is 'row_sparse'."""
         if self._stype != "row_sparse":
             problem = f"its storage type is {self._stype!r}"
-            raise MXNetError(f"parameter {self.name!r}: {method}", problem, hint=f"{other}()")
+            raise MXNetError(f"parameter {self.name!r}", problem, hint="data(), list_data()")
+        return self.list_data()
 
     def _reduce(self) -> NDArray:
         """The mean of the arrays of all contexts, a new array on the CPU."""
@@ -453,7 +446,7 @@ class Parameter:
         grads = self._grad and [x.astype(dtype) for x in self._grad]
         if grads is not None:
             self._mark(arrays, grads)
-        self._adopt(arrays, grads)
+        self._data, self._grad = arrays, grads
 
     def var(self) -> Symbol:
         """The variable that stands for the parameter in symbols, always the same one.
@@ -461,15 +454,9 @@ class Parameter:
         Its attributes are those that the parameter had at the first call.
         """
         if self._var is None:
-            self._var = var(
-                self.name,
-                shape=self.shape,
-                dtype=self._dtype,
-                lr_mult=self.lr_mult,
-                wd_mult=self.wd_mult,
-                init=self.init,
-                stype=self._stype,
-            )
+            factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
+            options = {"dtype": self._dtype, "init": self.init, "stype": self._stype, **factors}
+            self._var = var(self.name, shape=self.shape, **options)
         return self._var
 
     # Loading, trainers
@@ -498,28 +485,24 @@ class Parameter:
         if cast_dtype and dtype_source not in ("current", "saved"):
             problem = f"dtype_source={dtype_source!r}, expected 'current' or 'saved'"
             raise ArgumentValueError(where, problem)
-        if self._shape and (
-            len(self._shape) != len(data.shape)
-            or any(d not in (0, n) for d, n in zip(self._shape, data.shape, strict=True))
-        ):
+        if self._shape and not self._agrees(data.shape):
             problem = f"the shape in the file is {data.shape}, expected {self.shape}"
             raise ArgumentValueError(where, problem)
         new_dtype = self._dtype
         saved = numpy_dtype_name(data.dtype)
         if self._dtype is not None and numpy_dtype_name(self._dtype) != saved:
             if not cast_dtype:
-                problem = f"the dtype in the file is {saved}"
                 expected = numpy_dtype_name(self._dtype)
-                hint = "cast_dtype=True"
-                raise ArgumentValueError(where, f"{problem}, expected {expected}", hint=hint)
+                problem = f"the dtype in the file is {saved}, expected {expected}"
+                raise ArgumentValueError(where, problem, hint="cast_dtype=True")
             if dtype_source == "saved":
                 new_dtype = data.dtype
         contexts = None if ctx is None else _context_list(ctx)
         if self._data is not None or self._deferred_init is not None:
             present = self.list_ctx()
             if contexts is not None and {*contexts} != {*present}:
-                problem = f"it cannot be loaded on {contexts}, because it is initialized on"
-                raise ArgumentValueError(where, f"{problem} {present}")
+                problem = f"it cannot be loaded on {contexts}, because it is on {present}"
+                raise ArgumentValueError(where, problem)
             contexts = present
         return partial(self._load_now, data, contexts or [cpu()], new_dtype)
 
@@ -529,12 +512,9 @@ class Parameter:
         self._shape = tuple(data.shape)
         if self._data is not None:
             self.set_data(data)
-            return
-
-        def take() -> None:
-            self._init_impl(array(data, dtype=self._dtype, ctx=contexts[0]), contexts)
-
-        modes.run(False, False, take)
+        else:
+            contents = partial(array, data, dtype=self._dtype, ctx=contexts[0])
+            modes.run(False, False, lambda: self._init_impl(contents(), contexts))
 
     def _set_trainer(self, trainer: Any) -> None:
         """Notes the trainer that updates the parameter, the last one that was made with it."""

@@ -242,6 +242,16 @@ def test_a_parameter_that_cannot_be_finished_still_waits():
     assert parameter.data().asnumpy().tolist() == [1, 1]
 
 
+def test_contents_that_wait_are_cast_too():
+    parameter = gluon.Parameter("w", shape=(0,), allow_deferred_init=True)
+    parameter.initialize()
+    parameter.set_data(np.array([1, 2]))
+    parameter.cast("float64")
+    parameter._finish_deferred_init()
+    assert parameter.data().dtype is np.float64
+    assert parameter.data().asnumpy().tolist() == [1, 2]
+
+
 # Copies
 
 
