@@ -17,6 +17,7 @@ from . import (
     loss as loss,
     nn as nn,
     parameter as parameter,
+    trainer as trainer,
     utils as utils,
 )
 from ._block import Block as Block
@@ -24,6 +25,7 @@ from ._hybrid_block import HybridBlock as HybridBlock
 from ._parameter import Constant as Constant, Parameter as Parameter, tensor_types as tensor_types
 from ._parameter_dict import ParameterDict as ParameterDict
 from ._symbol_block import SymbolBlock as SymbolBlock
+from .trainer import Trainer as Trainer
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -378,6 +378,8 @@ class Parameter:
         if self._data is not None:
             for x in self._data:
                 x[:] = data
+            if self._trainer is not None:
+                self._trainer.parameter_is_set()
         elif self._deferred_init is not None:
             contents = modes.run(False, False, partial(array, data, dtype=self._dtype, ctx=cpu()))
             self._deferred_init = self._deferred_init._replace(data=contents)

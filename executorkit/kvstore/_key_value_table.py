@@ -106,20 +106,21 @@ class KeyValueTable:
         """The number of keys."""
         return len(self._entries)
 
-    def add(self, new_arrays: ArraysByKey) -> None:
-        """Adds keys with copies of their arrays, in a dist store with those of process 0."""
+    def add(self, new_arrays: ArraysByKey, shared: bool = False) -> None:
+        """Adds keys with copies of their arrays, in a dist store with those of process 0; or with
+        the arrays themselves."""
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
                 raise KVStoreError("init", f"the key {key!r} is there already")
         for key, arrays in new_arrays.items():
             for array in arrays:
-                stored = array.copy()
+                stored = array if shared else array.copy()
                 if self._spans_processes:
                     value = value_of_first_process(array.value, array.context)
                     stored = NDArray.from_jax(value, array.context, shared=False)
                 number = len(self._entries)
-                self._entries[key] = StoredArray(stored, number, not self.on_first_device)
+                self._entries[key] = StoredArray(stored, number, shared or not self.on_first_device)
 
     def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
         """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""

@@ -92,6 +92,11 @@ class KVStore(KVStoreBase):
         """
         self._table.add(arrays_by_key(key, value, "init"))
 
+    def share(self, key: Any, value: Any) -> None:
+        """:meth:`init` without a copy: what is written to an array is in the store, and the reverse
+        while an updater updates it. For a trainer with one device in one process."""
+        self._table.add(arrays_by_key(key, value, "init"), shared=True)
+
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Sums the arrays of each key, over the processes too in a dist store, and stores the sum,
         or calls the updater with (key, sum, stored array).

@@ -15,17 +15,12 @@ The functions keep MXNet's names, underscores included: training scripts import 
         _update_params(params, grads, updater, len(contexts), kvstore, names)
 """
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import kvstore as kvs
-from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..parallel import PerDevice, ReplicatedArray
-
-#: Number of elements of a parameter above which a 'local' store only sums.
-_LARGE_PARAMETER = 16 * 1024 * 1024
 
 
 def _create_kvstore(
@@ -43,21 +38,7 @@ def _create_kvstore(
     The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum. TypeError if
     ``kvstore`` is of another type.
     """
-    update_on_kvstore = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
-    if kvstore is None:
-        return None, False
-    if isinstance(kvstore, str):
-        if num_device == 1 and "dist" not in kvstore:
-            return None, False
-        store = kvs.create(kvstore)
-        if kvstore == "local" and max(a.size for a in arg_params.values()) > _LARGE_PARAMETER:
-            update_on_kvstore = False
-    elif isinstance(kvstore, kvs.KVStoreBase):
-        store = kvstore
-    else:
-        problem = f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
-        raise InputTypeError("kvstore", problem)
-    return store, update_on_kvstore and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
+    return kvs.choose_store(kvstore, num_device, (a.size for a in arg_params.values()))
 
 
 def _initialize_kvstore(

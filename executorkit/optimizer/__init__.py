@@ -17,9 +17,11 @@ from ._adaptive import FTML, Adam, Adamax, Nadam
 from ._apply_rules import apply_cache_info, apply_update, attach_update
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from ._layerwise import LAMB, LARS, LBSGD
+from ._optax_updater import OptaxUpdate, OptaxUpdater, is_transformation
 from ._optimizer import Optimizer, create, register
 from ._rule import Rule
 from ._state_file import checked_random_state, dump_updater, prepare_restoration, read_state_file
+from ._state_pickle import dump_states, load_states
 from ._updater import Updater, get_updater
 
 #: ``mx.nd.abs``, which MXNet has here too.
@@ -41,6 +43,8 @@ __all__ = [
     "Ftrl",
     "NDabs",
     "Nadam",
+    "OptaxUpdate",
+    "OptaxUpdater",
     "Optimizer",
     "RMSProp",
     "Rule",
@@ -54,8 +58,11 @@ __all__ = [
     "checked_random_state",
     "contrib",
     "create",
+    "dump_states",
     "dump_updater",
     "get_updater",
+    "is_transformation",
+    "load_states",
     "optimizer",
     "prepare_restoration",
     "read_state_file",

@@ -21,7 +21,7 @@ from ..ndarray import NDArray
 from ..ndarray.protocol import Producer
 from ..ndarray.storage import Storage
 from ..ndarray.update_call import UpdateCall
-from ..optimizer import Updater
+from ..optimizer import OptaxUpdater, Updater
 from ..parallel import (
     DataParallelCore,
     PerDevice,
@@ -32,7 +32,6 @@ from ..parallel import (
     update_by_sum,
 )
 from ..program import CompiledFunction, Program, StepSpec, Training, UpdateSpec, program_for
-from ._optax_updates import OptaxUpdater
 
 #: The updater of a training step.
 StepUpdater = Updater | OptaxUpdater

@@ -1,8 +1,7 @@
 """Optax transformations as updates of a training step, with scaling of losses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -10,52 +9,9 @@ import jax.numpy as jnp
 import optax
 
 from ..errors import StepError
-from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.rollback import Rollback
-from ..ndarray.update_call import UpdateCall
-from ..optimizer import apply_update, attach_update
-from ..program import Training
+from ..optimizer import OptaxUpdate, is_transformation
 
 Arrays = Sequence[Any]
-
-
-@dataclass(frozen=True)
-class OptaxUpdate:
-    """Updates by an optax transformation, which sees a dict of parameters by name.
-
-    names
-        the parameters, in the order of the weights.
-    rescale
-        gradients are multiplied by it first.
-    """
-
-    transformation: optax.GradientTransformation
-    names: tuple[str, ...]
-    rescale: float = 1.0
-
-    def init(self, weights: Arrays) -> Any:
-        """The state before the first step."""
-        with jax.enable_x64(_needs_x64(weights)):
-            return self.transformation.init(dict(zip(self.names, weights, strict=True)))
-
-    def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
-    ) -> tuple[Arrays, Any]:
-        params = dict(zip(self.names, weights, strict=True))
-        # Schedules and counts are 32-bit numbers in optax unless the parameters are wider.
-        with jax.enable_x64(_needs_x64(weights)):
-            if self.rescale != 1.0:
-                grads = [g * self.rescale for g in grads]
-            by_name = dict(zip(self.names, grads, strict=True))
-            updates, new_state = self.transformation.update(by_name, state, params)
-            new: Any = optax.apply_updates(params, updates)
-            new_state = jax.tree.map(lambda x, old: x.astype(old.dtype), new_state, state)
-        return tuple(new[n] for n in self.names), new_state
-
-
-def _needs_x64(weights: Arrays) -> bool:
-    return any(jnp.dtype(w.dtype).itemsize == 8 for w in weights)
 
 
 @dataclass(frozen=True)
@@ -112,80 +68,11 @@ class LossScaledUpdate:
         return new, (scale, good, new_inner)
 
 
-class OptaxUpdater:
-    """An update with its state, which updates all parameters together: what an
-    :class:`~executorkit.optimizer.Updater` is for MXNet's optimizers.
-
-    states
-        the state, a pytree of NDArrays, by the only index 0.
-    training
-        the training that it updates.
-    replicated_states
-        the state on all devices of a group, which the group keeps here.
-    """
-
-    is_pure = True
-
-    def __init__(self, update: OptaxUpdate | LossScaledUpdate, weights: Sequence[NDArray]) -> None:
-        self._update = update
-        self._context = weights[0].context
-        self.training = Training()
-        self.replicated_states: dict[Any, Any] = {}
-        self.states: dict[Any, Any] = {}
-        self.set_state(update.init([weight.value for weight in weights]))
-
-    def set_state(self, state: Any) -> None:
-        """Takes over a state, a pytree of arrays."""
-        device = self._context.device
-        self.states = {
-            0: jax.tree.map(
-                lambda x: NDArray.from_jax(jax.device_put(jnp.asarray(x), device), self._context),
-                state,
-            )
-        }
-
-    @property
-    def n_updates(self) -> int:
-        """The number of updates so far, those before a restored state included."""
-        return self.training.updates
-
-    @property
-    def loss_scale(self) -> jax.Array | None:
-        """The number that losses are multiplied by; None for 1."""
-        update = self._update
-        if not isinstance(update, LossScaledUpdate):
-            return None
-        return update.loss_scale(jax.tree.map(lambda x: x.value, self.states[0]))
-
-    def attach(
-        self,
-        indices: Sequence[Any],
-        first_weights: Sequence[NDArray],
-        weights: Sequence[PendingValue],
-        grads: Sequence[PendingValue],
-        state_of: Callable[[Any], Any],
-    ) -> UpdateCall | None:
-        """As :meth:`executorkit.optimizer.Updater.attach`."""
-        return attach_update(weights, grads, partial(self._counted, state_of))
-
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Updates all weights in place, as one program."""
-        apply_update(weight, grad, partial(self._counted, lambda i: self.states[i]))
-
-    def _counted(self, state_of: Callable[[Any], Any], rollback: Rollback) -> UpdateCall:
-        training = self.training
-        undo = partial(training.set_updates, training.updates)
-        rollback.add(undo)
-        call = UpdateCall(self._update, state_of(0), (), None, undo=undo, age=training.age)
-        training.set_updates(training.updates + 1)
-        return call
-
-
 def build_transformation(
     optimizer: Any, clip_global_norm: float | None, accumulate: int
 ) -> optax.GradientTransformation:
     """The transformation after clipping of gradients, and within their accumulation."""
-    if not isinstance(optimizer, optax.GradientTransformation):
+    if not is_transformation(optimizer):
         raise StepError(
             "Step: optimizer",
             f"a {type(optimizer).__name__}, expected an optax.GradientTransformation, an "

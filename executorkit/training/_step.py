@@ -22,14 +22,7 @@ from ..parallel import group_parts
 from ..program import Analysis, options_from_arguments
 from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
-from ._optax_updates import (
-    LossScale,
-    LossScaledUpdate,
-    OptaxUpdate,
-    OptaxUpdater,
-    build_transformation,
-    reject_options,
-)
+from ._optax_updates import LossScale, LossScaledUpdate, build_transformation, reject_options
 from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 
 
@@ -113,18 +106,18 @@ class Step(Viewed):
         self._uses_rng = graph.uses_rng(True)
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
-        self._updater: opt.Updater | OptaxUpdater
+        self._updater: opt.Updater | opt.OptaxUpdater
         if isinstance(optimizer, opt.Optimizer):
             reject_options(rescale_grad=rescale_grad != 1.0, clip_global_norm=clip_global_norm,
                     accumulate=accumulate != 1, loss_scale=loss_scale)  # fmt: skip
             self._updater = opt.Updater(optimizer)
         else:
             transformation = build_transformation(optimizer, clip_global_norm, accumulate)
-            update = OptaxUpdate(transformation, self.names, rescale_grad)
+            update = opt.OptaxUpdate(transformation, self.names, rescale_grad)
             if isinstance(loss_scale, int | float):
                 loss_scale = LossScale(float(loss_scale), None)
             scaled = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
-            self._updater = OptaxUpdater(scaled, self._backend.weights)
+            self._updater = opt.OptaxUpdater(scaled, self._backend.weights)
         if isinstance(self._backend, GroupBackend):
             self._updater.training.compile_at_once()
 
@@ -231,7 +224,7 @@ class Step(Viewed):
         """A pytree of the optimizer's state, with MXNet's states by name of the parameter; its
         leaves are pending values."""
         states = self._updater.states
-        if isinstance(self._updater, OptaxUpdater):
+        if isinstance(self._updater, opt.OptaxUpdater):
             return states[0]
         return {name: states.get(i) for i, name in enumerate(self.names)}
 

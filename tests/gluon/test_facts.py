@@ -33,6 +33,7 @@ COPIED = "a copy is trained on; in MXNet it has lost its gradients"
 SERVED = "it has a plain meaning and works; MXNet refuses it"
 KIND = "the wrong type of an argument is a TypeError; in MXNet an attribute is missing"
 KNOWN = "an array that is loaded makes the shape known"
+WISH = "a store that is asked to update and is not there is a ValueError; MXNet misses an attribute"
 VALUE = "a symbol tells the value of a constant; in MXNet a name that only its process knows"
 FLAGS = "flags of MXNet's memory planning have no meaning here, and are not checked"
 
@@ -79,6 +80,22 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
         for place in (2, 4)
     },
     "initialized_twice/9": (CHECKED, _f32(0.0, 0.0)),
+    **{
+        f"stale_gradients_that_are_refused/{place}": (CHECKED, answer)
+        for place, answer in {
+            "one/1/2/0/0": True,
+            "sums/1/2/0/0": True, "sums/1/2/0/1": True,
+            "apart/1/2/0/0": True, "apart/1/2/0/1": True,
+            "on store/0/3": {}, "on store/1/3": {},
+            "on store/1/1/0/0": 1.0, "on store/1/1/0/1": 1.0,
+        }.items()
+    },
+    **{
+        f"stores_and_updates/{case}/0": (WISH, _raises("ValueError"))
+        for case in (
+            "None True 1", "None True 2", "local True 1", "device True 1", "teststore True 1",
+        )
+    },
     "structures/17": (
         SERVED,
         [

@@ -1,0 +1,382 @@
+"""Ways in which the parameters of a trainer are updated: on each context, or on a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter, is_
+from typing import Any, NamedTuple
+
+import jax
+
+from .._files import naming, write_atomically
+from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
+from ..kvstore import KVStore, choose_store
+from ..ndarray import NDArray
+from ..ndarray.recording import Variable
+from ..ndarray.rollback import Rollback, all_or_none
+from ..optimizer import (
+    OptaxUpdate,
+    OptaxUpdater,
+    dump_states,
+    get_updater,
+    is_transformation,
+    load_states,
+    read_state_file,
+)
+from ._parameter import Parameter
+
+_DATA, _GRADS = attrgetter("_data"), attrgetter("_grad")
+
+
+class Column(NamedTuple):
+    """The arguments of an updater: what one context has of the parameters with gradients."""
+
+    indices: list[int]
+    grads: list[NDArray]
+    weights: list[NDArray]
+
+
+class ParameterArrays:
+    """The arrays of parameters as lists, which are made once.
+
+    indices, grads, weights
+        places of the parameters with gradients, and the arrays of each on all contexts. A parameter
+        that is there twice counts once.
+    columns
+        the same by context.
+    repeated
+        a parameter that is there twice; None if there is none.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], n_contexts: int) -> None:
+        self._parameters = parameters
+        self._data = [p.list_data() for p in parameters]
+        self._grads = list(map(_GRADS, parameters))
+        places = {id(p): i for i, p in reversed([*enumerate(parameters)])}
+        repeats = (p for i, p in enumerate(parameters) if places[id(p)] != i)
+        self.repeated = next(repeats, None)
+        self.indices = [i for i in sorted(places.values()) if self._grads[i] is not None]
+        self.grads: list[list[NDArray]] = [self._grads[i] for i in self.indices]
+        self.weights = [self._data[i] for i in self.indices]
+        self.columns: list[Column] = []
+        rows = [*zip(self.indices, self.grads, self.weights, strict=True)]
+        for k in range(n_contexts):
+            here = [(i, g[k], w[k]) for i, g, w in rows if k < len(w)]
+            self.columns.append(Column(*map(list, zip(*here, strict=True))) if here else _NOTHING)
+
+    def is_current(self) -> bool:
+        """True until a parameter gets other arrays, or other gradients."""
+        parameters = self._parameters
+        return all(map(is_, map(_GRADS, parameters), self._grads)) and all(
+            map(is_, map(_DATA, parameters), self._data)
+        )
+
+    def fresh_columns(self, ignore_stale: bool) -> list[Column]:
+        """The columns, without parameters whose gradients no backward has written since the last
+        step; RefusedCallError (a UserWarning) for these, unless they are to be ignored."""
+        if self.repeated is not None and not ignore_stale:
+            raise _stale(self.repeated, self.columns[0].weights[0])
+        fresh = []
+        for column in self.columns:
+            flags = [_is_fresh(w) for w in column.weights]
+            if all(flags):
+                fresh.append(column)
+                continue
+            if not ignore_stale:
+                k = flags.index(False)
+                raise _stale(self._parameters[column.indices[k]], column.weights[k])
+            kept = [x for x, flag in zip(zip(*column, strict=True), flags, strict=True) if flag]
+            fresh.append(Column(*map(list, zip(*kept, strict=True))) if kept else _NOTHING)
+        return fresh
+
+
+_NOTHING = Column([], [], [])
+
+
+def _is_fresh(weight: NDArray) -> bool:
+    entry = weight.graph_entry
+    return entry.__class__ is Variable and entry.is_fresh
+
+
+def _use_up(columns: Sequence[Column]) -> None:
+    """Notes that the gradients have been used: each is stale until the next backward."""
+    for column in columns:
+        for weight in column.weights:
+            weight.graph_entry.is_fresh = False
+
+
+def _stale(parameter: Parameter, weight: NDArray) -> RefusedCallError:
+    return RefusedCallError(
+        "Trainer.step",
+        f"the gradient of {parameter.name!r} on {weight.context} has not been computed by backward "
+        "since the last step",
+        because="a parameter that no loss depends on keeps an old gradient",
+        hint="ignore_stale_grad=True updates the others, grad_req='null' leaves it out",
+    )
+
+
+class TransformationUpdater(OptaxUpdater):
+    """An optax transformation with its state for the parameters of a trainer on one context.
+
+    optimizer
+        the transformation.
+    """
+
+    def __init__(self, transformation: Any, parameters: Sequence[Parameter], column: Column):
+        self.optimizer = transformation
+        self._indices = column.indices
+        names = tuple(parameters[i].name for i in column.indices)
+        if len(set(names)) < len(names):
+            problem = "two parameters have the same name, by which optax knows them"
+            raise ArgumentValueError("Trainer", problem)
+        super().__init__(OptaxUpdate(transformation, names), column.weights)
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Updates all weights in place, as one program."""
+        if index != self._indices:
+            raise NotSupportedError(
+                "Trainer",
+                f"{len(index)} parameters are to be updated, the state is that of "
+                f"{len(self._indices)}",
+                because="an optax transformation updates all of its parameters at every step",
+                hint="a new Trainer once grad_req has changed; optax.masked or MXNet's optimizers "
+                "for some of them",
+            )
+        super().__call__(index, grad, weight)
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """The arrays of the state as bytes, in the order of ``jax.tree.leaves``."""
+        return dump_states({"leaves": jax.tree.leaves(self.states[0]), "updates": self.n_updates})
+
+    def set_states(self, states: bytes) -> None:
+        """Takes over the state in bytes that :meth:`get_states` returned for the same parameters
+        and transformation; FileFormatError for others."""
+        where = "optimizer states"
+        loaded = load_states(states, where)
+        leaves = loaded.get("leaves") if isinstance(loaded, dict) else None
+        own, tree = jax.tree.flatten(self.states[0])
+        if not isinstance(leaves, list) or not all(isinstance(x, NDArray) for x in leaves):
+            raise FileFormatError(where, "they are not those of an optax transformation")
+        if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in own]:
+            problem = "they are those of another transformation, or of other parameters"
+            raise FileFormatError(where, problem)
+        self.set_state(jax.tree.unflatten(tree, [x.value for x in leaves]))
+        self.training.set_updates(int(loaded.get("updates", 0)))
+
+
+class DeviceUpdates:
+    """Each context has an updater, with optimizer states of its own.
+
+    updaters
+        those of the contexts.
+    store
+        sums the gradients of all contexts first; None if each follows its own.
+    uses_up
+        whether a step uses gradients up, so that another one needs a backward before it.
+    """
+
+    def __init__(self, updaters: list[Any], store: Any, uses_up: bool = True) -> None:
+        self.updaters = updaters
+        self.store = store
+        self._uses_up = uses_up
+
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every update."""
+        return sum([updater.n_updates for updater in self.updaters])
+
+    def reduce(self, arrays: ParameterArrays) -> None:
+        """Writes the sums over the contexts to all gradients; after an exception none of them."""
+        if self.store is None or not arrays.indices:
+            return
+        with Rollback() as rollback:
+            rollback.add(restoring(arrays))
+            _push_and_pull(self.store, arrays.indices, arrays.grads, None)
+
+    def update(self, arrays: ParameterArrays, ignore_stale: bool) -> None:
+        """Takes a step on each context; after an exception on all, or on none."""
+        columns = arrays.fresh_columns(ignore_stale)
+        used = columns if self._uses_up else ()
+        before = self.n_updates
+        try:
+            self._update(columns)
+            _use_up(used)
+        except BaseException:
+            if self.n_updates != before:
+                _use_up(used)
+            raise
+
+    def _update(self, columns: Sequence[Column]) -> None:
+        if len(columns) == 1:
+            if columns[0].indices:
+                self.updaters[0](*columns[0])
+            return
+        pairs = [(u, c) for u, c in zip(self.updaters, columns, strict=True) if c.indices]
+        all_or_none([(partial(u, *c), partial(getattr, u, "n_updates")) for u, c in pairs])
+
+    def states(self) -> bytes:
+        """The states of the first context, with the optimizer."""
+        return self.updaters[0].get_states(dump_optimizer=True)
+
+    def save(self, fname: Any) -> None:
+        """Writes the states of the first context to a file, with the optimizer."""
+        write_atomically(str(fname), [self.states()])
+
+    def load(self, fname: Any) -> Any:
+        """Gives the states of a file to all contexts; returns the optimizer in it."""
+        with naming(fname):
+            content = read_state_file(fname)
+            for updater in self.updaters:
+                updater.set_states(content)
+        optimizer = self.updaters[0].optimizer
+        for updater in self.updaters:
+            updater.optimizer = optimizer
+        return optimizer
+
+
+class StoreUpdates:
+    """A store sums the gradients of all contexts and takes the step; the parameters are copies.
+
+    store
+        the store.
+    """
+
+    def __init__(self, store: Any, optimizer: Any) -> None:
+        self.store = store
+        self._optimizer = optimizer
+        self._updater: Any = None
+        if isinstance(store, KVStore):
+            self._updater = get_updater(optimizer)
+            store.set_updater(self._updater)
+        else:
+            store.set_optimizer(optimizer)
+
+    def update(self, arrays: ParameterArrays, ignore_stale: bool) -> None:
+        """Takes a step; after an exception all parameters have taken it, or none.
+
+        As in MXNet, stale gradients count if they are ignored, and no gradient is used up.
+        """
+        store, updater = self.store, self._updater
+        if not ignore_stale:
+            arrays.fresh_columns(ignore_stale)
+        if not arrays.indices:
+            return
+        before = 0 if updater is None else updater.n_updates
+        try:
+            _push_and_pull(store, arrays.indices, arrays.grads, arrays.weights)
+        except BaseException:
+            if updater is not None and updater.n_updates != before:
+                store.pull(arrays.indices, out=arrays.weights)
+            raise
+
+    def save(self, fname: Any) -> None:
+        """Writes the states of the store to a file, with the optimizer."""
+        self.store.save_optimizer_states(fname, dump_optimizer=True)
+
+    def load(self, fname: Any) -> Any:
+        """Gives the states of a file to the store; returns the optimizer in it."""
+        self.store.load_optimizer_states(fname)
+        if self._updater is not None:
+            self._optimizer = self._updater.optimizer
+        return self._optimizer
+
+
+UpdateMode = DeviceUpdates | StoreUpdates
+
+
+def restoring(arrays: ParameterArrays) -> Callable[[], None]:
+    """A function that gives all gradients the contents that they have now."""
+    contents = [(g, g.value) for grads in arrays.grads for g in grads]
+
+    def restore() -> None:
+        for grad, value in contents:
+            if grad.current is not value:
+                grad.assign(value, shared=True)
+
+    return restore
+
+
+def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) -> None:
+    if isinstance(store, KVStore):
+        store.pushpull(keys, values, out=outs)
+        return
+    for k, (key, value) in enumerate(zip(keys, values, strict=True)):
+        store.pushpull(key, value, out=value if outs is None else outs[k], priority=-key)
+
+
+class StoreArguments(NamedTuple):
+    """Arguments of a trainer that decide on its mode: a store, the name of one, or None; whether it
+    updates, None for the usual; and the parameters of gradient compression."""
+
+    kvstore: Any
+    update_on_kvstore: bool | None
+    compression_params: Any
+
+
+class Decision(NamedTuple):
+    """The mode of a trainer, its store or None, and whether MXNet would update on the store."""
+
+    mode: UpdateMode
+    store: Any
+    update_on_kvstore: bool | None
+
+
+def decide(
+    arguments: StoreArguments,
+    optimizer: Any,
+    updaters: list[Any],
+    parameters: Sequence[Parameter],
+    sizes: Sequence[int],
+) -> Decision:
+    """Makes the store, and gives it the parameters.
+
+    updaters
+        those of the contexts.
+    sizes
+        numbers of elements of the parameters.
+
+    A store of this package shares the arrays of one context and is not called: there is nothing to
+    be summed, and the update stays a part of the program that computes the gradients.
+    """
+    kvstore, wish, compression = arguments
+    store, on_store = choose_store(kvstore, len(updaters), sizes)
+    optax = is_transformation(optimizer)
+    _check_wish(store, wish, optax)
+    on_store = (on_store if wish is None else wish) and not optax
+    if store is None:
+        return Decision(DeviceUpdates(updaters, None), None, wish)
+    if "async" in store.type and not on_store:
+        problem = f"a {store.type!r} store takes the steps itself"
+        raise ArgumentValueError("Trainer: update_on_kvstore", problem, hint="True")
+    if compression:
+        store.set_gradient_compression(compression)
+    own = isinstance(store, KVStore)
+    if own and len(updaters) == 1 and store.num_workers == 1 and not store.compresses:
+        if on_store:
+            store.set_updater(updaters[0])
+        for i, parameter in enumerate(parameters):
+            store.share(i, parameter.list_data()[0])
+        return Decision(DeviceUpdates(updaters, None, uses_up=not on_store), store, on_store)
+    mode: UpdateMode = DeviceUpdates(updaters, store)
+    if on_store:
+        mode = StoreUpdates(store, optimizer)
+    for i, parameter in enumerate(parameters):
+        arrays = parameter.list_data()
+        store.broadcast(i, arrays[0], arrays)
+    return Decision(mode, store, on_store)
+
+
+def _check_wish(store: Any, wish: bool | None, optax: bool) -> None:
+    """ArgumentValueError if the store cannot update although it is asked to."""
+    if not wish:
+        return
+    where, problem = "Trainer: update_on_kvstore", None
+    if store is None:
+        problem = "True, and there is no store"
+    elif optax:
+        problem = "True, and stores do not take steps of optax transformations"
+    elif not store.is_capable(store.OPTIMIZER):
+        problem = f"True, and a {type(store).__name__} only sums"
+    if problem is not None:
+        raise ArgumentValueError(where, problem, hint="False or None")

@@ -1,0 +1,43 @@
+"""The store that a training loop uses, and whether it takes the steps: for modules and trainers."""
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import InputTypeError
+from ._kvstore import create
+from ._kvstore_base import KVStoreBase
+
+#: Number of elements of a parameter above which a 'local' store only sums.
+_LARGE_PARAMETER = 16 * 1024 * 1024
+
+
+def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
+    """The store for a training loop, or None, and True if it updates the parameters.
+
+    kvstore
+        a store, the name of one, or None.
+    num_device
+        number of devices; one device alone needs no store unless it is a 'dist' one.
+    sizes
+        number of elements of each parameter: if one of them is large, a 'local' store only sums
+        gradients.
+
+    The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum. TypeError if
+    ``kvstore`` is of another type.
+    """
+    update_on_kvstore = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
+    if kvstore is None:
+        return None, False
+    if isinstance(kvstore, str):
+        if num_device == 1 and "dist" not in kvstore:
+            return None, False
+        store = create(kvstore)
+        if kvstore == "local" and max(sizes) > _LARGE_PARAMETER:
+            update_on_kvstore = False
+    elif isinstance(kvstore, KVStoreBase):
+        store = kvstore
+    else:
+        problem = f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
+        raise InputTypeError("kvstore", problem)
+    return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)

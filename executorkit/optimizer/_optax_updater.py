@@ -1,0 +1,166 @@
+"""Optax transformations as updates of all parameters together."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+import jax
+import jax.numpy as jnp
+
+from ..ndarray import NDArray
+from ..ndarray.protocol import PendingValue
+from ..ndarray.rollback import Rollback
+from ..ndarray.update_call import UpdateCall
+from ..program import Training
+from ._apply_rules import apply_update, attach_update
+
+if TYPE_CHECKING:  # it is imported where it is called, since that takes long
+    import optax
+
+Arrays = Sequence[Any]
+
+
+def is_transformation(optimizer: Any) -> bool:
+    """True for an optax transformation."""
+    optax = sys.modules.get("optax")
+    return optax is not None and isinstance(optimizer, optax.GradientTransformation)
+
+
+class StatefulUpdate(Protocol):
+    """An update of all parameters, a ``program.UpdateFunction``, with its first state.
+
+    It may have a method ``loss_scale(state)``, as described there.
+    """
+
+    def init(self, weights: Arrays) -> Any:
+        """The state before the first step."""
+        ...
+
+    def __call__(
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+    ) -> tuple[Arrays, Any]: ...
+
+
+@dataclass(frozen=True)
+class OptaxUpdate:
+    """Updates by an optax transformation, which sees a dict of parameters by name.
+
+    names
+        the parameters, in the order of the weights.
+    rescale
+        gradients are multiplied by it first, and by the hyperparameter if there is one.
+    """
+
+    transformation: optax.GradientTransformation
+    names: tuple[str, ...]
+    rescale: float = 1.0
+
+    def init(self, weights: Arrays) -> Any:
+        """The state before the first step."""
+        with jax.enable_x64(_needs_x64(weights)):
+            return self.transformation.init(dict(zip(self.names, weights, strict=True)))
+
+    def __call__(
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+    ) -> tuple[Arrays, Any]:
+        import optax
+
+        params = dict(zip(self.names, weights, strict=True))
+        if len(hyperparams):
+            grads = [g * hyperparams[0].astype(g.dtype) for g in grads]
+        # Schedules and counts are 32-bit numbers in optax unless the parameters are wider.
+        with jax.enable_x64(_needs_x64(weights)):
+            if self.rescale != 1.0:
+                grads = [g * self.rescale for g in grads]
+            by_name = dict(zip(self.names, grads, strict=True))
+            updates, new_state = self.transformation.update(by_name, state, params)
+            new: Any = optax.apply_updates(params, updates)
+            new_state = jax.tree.map(lambda x, old: x.astype(old.dtype), new_state, state)
+        return tuple(new[n] for n in self.names), new_state
+
+
+def _needs_x64(weights: Arrays) -> bool:
+    return any(jnp.dtype(w.dtype).itemsize == 8 for w in weights)
+
+
+class OptaxUpdater:
+    """An update with its state, which updates all parameters together: what an
+    :class:`~executorkit.optimizer.Updater` is for MXNet's optimizers.
+
+    states
+        the state, a pytree of NDArrays, by the only index 0.
+    hyperparams
+        numbers that the update is given at each step.
+    training
+        the training that it updates.
+    replicated_states
+        the state on all devices of a group, which the group keeps here.
+    """
+
+    is_pure = True
+
+    def __init__(self, update: StatefulUpdate, weights: Sequence[NDArray]) -> None:
+        self._update = update
+        self._context = weights[0].context
+        self.hyperparams: tuple[float, ...] = ()
+        self.training = Training()
+        self.replicated_states: dict[Any, Any] = {}
+        self.states: dict[Any, Any] = {}
+        self.set_state(update.init([weight.value for weight in weights]))
+
+    def set_state(self, state: Any) -> None:
+        """Takes over a state, a pytree of arrays."""
+        device = self._context.device
+        self.states = {
+            0: jax.tree.map(
+                lambda x: NDArray.from_jax(jax.device_put(jnp.asarray(x), device), self._context),
+                state,
+            )
+        }
+
+    @property
+    def n_updates(self) -> int:
+        """The number of updates so far, those before a restored state included."""
+        return self.training.updates
+
+    @property
+    def loss_scale(self) -> jax.Array | None:
+        """The number that losses are multiplied by; None for 1."""
+        loss_scale = getattr(self._update, "loss_scale", None)
+        if loss_scale is None:
+            return None
+        return loss_scale(jax.tree.map(lambda x: x.value, self.states[0]))
+
+    @property
+    def learning_rate(self) -> NDArray | None:
+        """The rate that ``optax.inject_hyperparams`` keeps in the state; None without it."""
+        import optax
+
+        return optax.tree_utils.tree_get(self.states[0], "learning_rate")
+
+    def attach(
+        self,
+        indices: Sequence[Any],
+        first_weights: Sequence[NDArray],
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        state_of: Callable[[Any], Any],
+    ) -> UpdateCall | None:
+        """As :meth:`executorkit.optimizer.Updater.attach`."""
+        return attach_update(weights, grads, partial(self._counted, state_of))
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        """Updates all weights in place, as one program."""
+        apply_update(weight, grad, partial(self._counted, lambda i: self.states[i]))
+
+    def _counted(self, state_of: Callable[[Any], Any], rollback: Rollback) -> UpdateCall:
+        training, numbers = self.training, self.hyperparams
+        undo = partial(training.set_updates, training.updates)
+        rollback.add(undo)
+        call = UpdateCall(self._update, state_of(0), numbers, None, undo=undo, age=training.age)
+        training.set_updates(training.updates + 1)
+        return call
