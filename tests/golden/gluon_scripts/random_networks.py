@@ -137,4 +137,4 @@ def _text(text):
 
 @script
 def random_networks(mx):
-    return {f"seed {seed}": _observed(mx, seed) for seed in range(8)}
+    return {f"seed {seed}": _observed(mx, seed) for seed in range(5)}
