@@ -282,7 +282,7 @@ class Parameter:
     def _init_grad(self, arrays: list[NDArray] | None = None) -> None:
         """Adopts arrays, by default those that it has, with new gradients of zeros."""
         arrays = self._data or [] if arrays is None else arrays
-        grads = None
+        grads: Any = None
         if self._grad_req != "null":
             for x in arrays:
                 x.attach_grad(self._grad_req)
@@ -292,6 +292,8 @@ class Parameter:
     def _mark(self, arrays: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
         """Has the gradients of arrays written to others."""
         for x, grad in zip(arrays, grads, strict=True):
+            if x.grad is grad:  # of a shallow copy
+                continue
             x.graph_entry = new_variable(f"parameter {self.name!r}", x, grad, self._grad_req)
 
     # Contents

@@ -267,6 +267,18 @@ def test_copies_are_trained_by_themselves(copied):
     assert other["net_a"].var() is not params["net_a"].var()
 
 
+def test_a_shallow_copy_shares_arrays_and_gradients():
+    parameter = _ready(a=(2,))["net_a"]
+    with mx.autograd.record():
+        y = (parameter.data() * 3).sum()
+    other = copy.copy(parameter)
+    y.backward()
+    assert other.data() is parameter.data()
+    assert other.grad() is parameter.grad()
+    assert parameter.data()._fresh_grad
+    assert other.grad().asnumpy().tolist() == [3, 3]
+
+
 def test_an_array_that_was_loaded_stays_the_callers():
     values = mx.nd.ones((2,))
     params = _parameters(a=(0,), b=(2,))
