@@ -18,6 +18,9 @@ from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
 
+_UNIFORM = initializer.Uniform()
+
+
 class Block(Viewed):
     """A network, or a part of one: subclasses make their children and parameters in ``__init__``
     and compute in ``forward(*args)``.
@@ -155,7 +158,11 @@ class Block(Viewed):
                 )
 
     def initialize(
-        self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False
+        self,
+        init: Any = _UNIFORM,
+        ctx: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
     ) -> None:
         """Initializes all parameters, those of unknown shape when they are first used.
 
@@ -167,7 +174,6 @@ class Block(Viewed):
         force_reinit
             whether parameters are initialized that are so already; otherwise a warning says so.
         """
-        init = initializer.Uniform() if init is None else init
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def cast(self, dtype: Any) -> None:

@@ -63,6 +63,10 @@ class HybridBlock(Block):
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The state of a copy, which compiles its own graph."""
+        return {**vars(self), "_compiled": None}
+
     def register_child(self, block: Any, name: str | None = None) -> None:
         if not isinstance(block, HybridBlock):
             problem = f"{block!r} is a {type(block).__name__}, and no HybridBlock"
@@ -111,14 +115,20 @@ class HybridBlock(Block):
                           backward_bulk_size=backward_bulk_size, **kwargs)  # fmt: skip
 
     def optimize_for(
-        self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any
-    ) -> None:
+        self, x: Any, *args: Any, backend: str | None = None, clear: bool = False,
+        static_alloc: bool = False, static_shape: bool = False, inline_limit: int = 2,
+        forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
         """Hybridizes the block and runs it once. ``backend`` has to be given, and chooses nothing
         here: XLA compiles every graph."""
         if backend is None:
             problem = 'Must specify "backend" to optimize_for'
             raise ArgumentValueError("optimize_for", problem, hint="hybridize()")
-        self.hybridize(True, backend, clear, **kwargs)
+        self.hybridize(
+            True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size,
+            backward_bulk_size, **kwargs,
+        )  # fmt: skip
         self(x, *args)
 
     def _clear_cached_op(self) -> None:
