@@ -17,7 +17,6 @@ from ._summary import print_summary
 from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
-
 _UNIFORM = initializer.Uniform()
 
 
@@ -163,7 +162,7 @@ class Block(Viewed):
         ctx: Any = None,
         verbose: bool = False,
         force_reinit: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Initializes all parameters, those of unknown shape when they are first used.
 
         init

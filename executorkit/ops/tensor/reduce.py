@@ -88,13 +88,14 @@ def _prod(x: Array, axes: tuple[int, ...]) -> Array:
     return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
 
 
-def _with_tangent(fn: Reduction, rule: Callable[..., Array]) -> Reduction:
-    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes."""
+def _with_tangent(fn: Reduction, rule: Callable[..., Array], compares: bool = False) -> Reduction:
+    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes; see :func:`with_jvp`."""
 
     def run(x: Array, axes: tuple[int, ...]) -> Array:
         return with_jvp(
             lambda y: fn(y, axes),
             lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
+            compares=compares,
         )(x)
 
     return run
@@ -137,9 +138,9 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
         "Product of all that is not NaN",
         "The gradient is out / x, so NaN where x is 0.",
     ),
-    "max": (("max_axis",), _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties),
+    "max": (("max_axis",), _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties, True),
             "Maximum", _TIES),
-    "min": (("min_axis",), _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties),
+    "min": (("min_axis",), _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties, True),
             "Minimum", _TIES),
 }  # fmt: skip
 
