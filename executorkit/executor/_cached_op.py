@@ -78,7 +78,6 @@ class CachedOp:
         if unknown:
             problem = f"unknown flags: {', '.join(unknown)}"
             raise AttributeValueError("CachedOp", problem, hint=", ".join(sorted(_FLAGS)))
-        _check_flags(dict(flags))
         self._graph = graph_of(sym.heads)
         self._variables = [node for node in self._graph.nodes if node.is_variable]
         self._needs_values = any(NEEDS_VALUES in s.op.traits for s in self._graph.steps)
@@ -258,18 +257,6 @@ class CachedOp:
             texts = [(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)]
             self._calls[key] = ResolvedCall(step.op, tuple(texts), (), params)
         return self._calls[key]
-
-
-def _check_flags(flags: Mapping[str, Any]) -> None:
-    """MXNetError for flags that MXNet refuses."""
-    for name in ("inline_limit", "forward_bulk_size", "backward_bulk_size"):
-        try:
-            int(flags.get(name, 0))
-        except (TypeError, ValueError):
-            problem = f"{name}={flags[name]!r}, expected a whole number"
-            raise AttributeValueError("CachedOp", problem) from None
-    if flags.get("static_shape") and not flags.get("static_alloc"):
-        raise AttributeValueError("CachedOp", "static_shape=True needs static_alloc=True")
 
 
 setattr(ndarray, CachedOp.__name__, CachedOp)

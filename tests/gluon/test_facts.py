@@ -59,6 +59,16 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
         for way in ("deepcopy", "pickle")
         for place, answer in (("1/1/0", _f32(5.0, 5.0)), ("2", _f32(5.0, 5.0)))
     },
+    "copies_of_networks/3": (
+        SERVED,
+        [
+            ["net_dense0_weight", "net_dense0_bias", "net_dense1_weight", "net_dense1_bias"],
+            False,
+            _f32([0.812956690788269, 0.1215249598026275], [0.30754923820495, -0.32209643721580]),
+            False,
+            _f32([0.47301873564720, -0.79764461517333], [0.47301873564720, -0.79764461517333]),
+        ],
+    ),
     "exported_inputs_and_outputs/4/15/3/__init__": (VALUE, '["constant", {"value": [0.25, -0.5]}]'),
     **{
         f"files_are_loaded/more/1/{place}": (CHECKED, answer)

@@ -50,7 +50,7 @@ def a_loop_plain_and_hybridized(mx):
         net = _mlp(mx)
         if flags is not None:
             net.hybridize(**flags)
-        losses = _loops(mx, net, "sgd", {"learning_rate": 0.5, "momentum": 0.9, "wd": 0.01})
+        losses = _loops(mx, net, "sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01})
         seen[name] = [losses, _state(net)]
     return seen
 
