@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from executorkit.errors import (
 from tests._golden import GOLDEN
 from tests._interrupts import as_numpy, optimizer_state
 from tests._work import count_calls
-from tests.autograd.recorded_ways import interrupt_parts
+from tests.autograd.recorded_ways import RecordedTraining, interrupt_parts
 from tests.autograd.test_recorded_programs import programs_of
 from tests.golden.gluon_scripts.trainer import MODES, backward, trainer_of
 from tests.golden.make_trainer import trained
@@ -139,7 +139,7 @@ def test_a_step_costs_little_python_of_its_own():
 
 def by_optax(transformation: Any, net: Network, steps: int) -> list[np.ndarray]:
     """Parameters after steps in optax's own words."""
-    params = {p.name: p.data().jax for p in net.parameters}
+    params: Any = {p.name: p.data().jax for p in net.parameters}
     state = transformation.init(params)
     for _ in range(steps):
         net.backward()
@@ -156,7 +156,7 @@ def by_optax(transformation: Any, net: Network, steps: int) -> list[np.ndarray]:
     [
         optax.adamw(1e-2),
         optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(optax.linear_schedule(0.1, 0.0, 3))),
-        optax.masked(optax.sgd(0.1), lambda tree: {n: n.startswith("w") for n in tree}),
+        optax.masked(optax.sgd(0.1), {n: n.startswith("w") for n in SHAPES}),
     ],
 )
 def test_optax_sees_parameters_by_name(transformation):
@@ -314,7 +314,7 @@ def test_a_file_of_mxnet_is_read(tmp_path):
 # Interrupts
 
 
-class TrainerTraining:
+class TrainerTraining(RecordedTraining):
     """``Trainer.step`` by Adam; its parts are backward and the step."""
 
     mode = "one"
@@ -329,25 +329,15 @@ class TrainerTraining:
 
     def record(self, number: int) -> None:
         """Records the losses."""
-        self.losses = self.net.losses(1 + number % 3)
+        self.loss = self.net.losses(1 + number % 3)
 
     def backward(self, number: int) -> None:
         """Computes the gradients."""
-        autograd.backward(self.losses)
+        autograd.backward(self.loss)
 
     def update(self, number: int) -> None:
         """Takes the step."""
         self.trainer.step(5)
-
-    @property
-    def parts(self) -> Sequence[Callable[[int], None]]:
-        """The parts of a step."""
-        return self.record, self.backward, self.update
-
-    def step(self, number: int) -> None:
-        """Takes a step."""
-        for part in self.parts:
-            part(number)
 
     def state(self) -> dict[str, Any]:
         """Everything that a step changes."""
