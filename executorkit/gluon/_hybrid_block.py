@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 
 from .. import ndarray, symbol
 from ..errors import ArgumentValueError, MXNetError
-from ..lowering import JaxFunction
 from ..ndarray import NDArray, save as save_arrays
 from ..symbol import Symbol, Variable
 from ._block import Block
-from ._structure import flatten
+from ._structure import flatten, regroup
 from ._traced_graph import CompiledGraph, TracedGraph, trace
 from .parameter import DeferredInitializationError, ParameterDict
 
@@ -152,26 +151,41 @@ class HybridBlock(Block):
             self._input_shapes = {n: x.shape for n, x in zip(names, arrays, strict=False)}
         return self._traced
 
-    def to_jax(self, *args: Any) -> tuple[JaxFunction, dict[str, jax.Array]]:
+    def to_jax(self, *args: Any) -> tuple[Callable[..., Any], dict[str, jax.Array]]:
         """The block as a pure JAX function, and its parameters as JAX arrays by name.
 
-        The function takes one dict of parameters and inputs (``data``, or ``data0``, ``data1``, for
-        several), and returns the outputs and the new auxiliary states; see ``Symbol.to_jax``.
-        ``args`` are inputs, for a block of several that was not traced yet.
+        ``function(parameters, *inputs, key=None, is_train=False) -> (outputs, states)``: outputs in
+        the structure in which the block returns them, and the new contents of auxiliary states
+        (moving statistics) by name. ``key`` is for random operators. ``args`` are inputs, for a
+        block of several that was not traced yet.
 
         >>> import executorkit as mx, jax
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
         >>> net.initialize(mx.init.One())
         >>> function, parameters = net.to_jax()
-        >>> loss = lambda parameters, x: function({**parameters, "data": x})[0][0].sum()
+        >>> loss = lambda parameters, x: function(parameters, x)[0].sum()
         >>> gradients = jax.grad(loss)(parameters, mx.nd.ones((1, 3)).jax)
         >>> gradients[net.weight.name].tolist()
         [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
         """
         graph = self._traced or trace(self, args or (Variable("data"),))
-        parameters = self.collect_params()
-        names = [name for name in graph.output.list_inputs() if name in parameters]
-        return graph.output.to_jax(), {name: parameters[name].data().jax for name in names}
+        run, states = graph.output.to_jax(), set(graph.output.list_auxiliary_states())
+        known, used = self.collect_params(), graph.output.list_inputs()
+
+        def function(parameters: Any, *inputs: Any, key: Any = None, is_train: bool = False) -> Any:
+            leaves = jax.tree.leaves(inputs)
+            if len(leaves) != len(graph.inputs):
+                problem = f"it is given {len(leaves)} inputs, expected {len(graph.inputs)}"
+                raise ArgumentValueError(f"{type(self).__name__}.to_jax", problem)
+            given = {x.name: leaf for x, leaf in zip(graph.inputs, leaves, strict=True)}
+            arrays = {**given, **parameters}
+            outputs, new_states = run(
+                {name: x for name, x in arrays.items() if name in used and name not in states},
+                {name: arrays[name] for name in states}, key, is_train,
+            )  # fmt: skip
+            return regroup(outputs, graph.out_structure)[0], new_states
+
+        return function, {name: known[name].data().jax for name in used if name in known}
 
     def infer_shape(self, *args: Any) -> None:
         """Gives the parameters the shapes that follow from those of the inputs."""

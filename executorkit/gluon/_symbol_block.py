@@ -36,7 +36,7 @@ class SymbolBlock(HybridBlock):
     >>> block = mx.gluon.SymbolBlock(net, data)
     >>> block.initialize(mx.init.One())
     >>> block(mx.nd.ones((1, 3))).asnumpy().tolist()
-    [[3.0, 3.0]]
+    [[4.0, 4.0]]
     """
 
     def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:

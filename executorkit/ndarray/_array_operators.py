@@ -11,7 +11,8 @@ from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
 from ._eager import invoke, run_plain
 from .handle import Handle
-from .resolved_calls import ResolvedCall, parse_attrs, resolved_call
+from .recording import modes, recorder
+from .resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, resolved_call, with_constants
 
 _METHODS = (*OPERATOR_METHODS, "diag")
 
@@ -32,19 +33,31 @@ def call_operator(
     result_class = type(args[0]) if cls is None else cls
     if resolved is not None:
         return run_plain(resolved, result_class, args)
+    if modes.recording:
+        resolved = _recorded_calls.get(key)
+        if resolved is not None and recorder().takes(args, None):
+            return recorder().record(resolved, result_class, args, None)
     arrays, attrs, out, ctx = _sorted(op, func_name, args, kwargs)
     result = invoke(op, result_class, arrays, attrs, out, ctx)
     if key is not None and len(arrays) == len(args) and all(map(is_, arrays, args)):
         resolved = resolved_call(op, attrs)
         if resolved is not None:
-            if len(_resolved_calls) >= _RESOLVED_LIMIT:
-                _resolved_calls.clear()
-            _resolved_calls[key] = resolved
+            _keep(_resolved_calls, key, resolved)
+        elif modes.recording and attrs.keys().isdisjoint(DYNAMIC):
+            _keep(_recorded_calls, key, with_constants(op, attrs))
     return result
+
+
+def _keep(calls: dict[Any, ResolvedCall], key: Any, resolved: ResolvedCall) -> None:
+    if len(calls) >= _RESOLVED_LIMIT:
+        calls.clear()
+    calls[key] = resolved
 
 
 #: Resolved calls on arrays alone, with plain attributes, by :func:`_call_key`.
 _resolved_calls: dict[Any, ResolvedCall] = {}
+#: Those of operators with states or random numbers, which are looked up to be recorded.
+_recorded_calls: dict[Any, ResolvedCall] = {}
 _RESOLVED_LIMIT = 4096
 #: Types of attributes whose values are their own keys, if the type is known too.
 _PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})
