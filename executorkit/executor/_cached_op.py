@@ -20,6 +20,7 @@ from ..ndarray.resolved_calls import (
     ResolvedCall,
     call_of,
     check_targets,
+    resolve,
 )
 from ..ndarray.values import to_device
 from ..ops import Params
@@ -251,11 +252,16 @@ class CachedOp:
         return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
-        params = resolved.get(step.index, step.params)
+        """What an operator of the graph computes: what a call of it on arrays with its attributes
+        does, so that both are one call of a trace."""
+        texts = tuple([(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)])
+        params = resolved.get(step.index)
+        if params is None and not step.node.subgraphs:
+            return resolve(step.op, texts, ())
+        params = params or step.params
         key = step.index, params.key
         if key not in self._calls:
-            texts = [(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)]
-            self._calls[key] = ResolvedCall(step.op, tuple(texts), (), params)
+            self._calls[key] = ResolvedCall(step.op, texts, (), params)
         return self._calls[key]
 
 
