@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from ..context import Context
 from ..errors import InputTypeError, KVStoreError, ShapeError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
@@ -14,6 +15,7 @@ from ..optimizer import Updater
 from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
 from ._sums import (
     quantize_two_bit,
+    sum_each,
     sum_on,
     sum_over_devices,
     sums_over_processes,
@@ -125,8 +127,7 @@ class KeyValueTable:
     def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
         """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""
         self._check(values, where)
-        items = values.items()
-        sums = {k: self._sum(self._entries[k], arrays) for k, arrays in items if len(arrays)}
+        sums = self._sums({k: arrays for k, arrays in values.items() if len(arrays)})
         if self._spans_processes:
             sums = self._over_processes(sums)
         keys = sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number)
@@ -190,8 +191,23 @@ class KeyValueTable:
             entry.array = entry.array.as_in_context(first)
             entry.on_sum_device = True
 
+    def _sums(self, values: ArraysByKey) -> dict[Key, jax.Array]:
+        """The sum of each key: those of lists of arrays by one program for each device."""
+        sums: dict[Key, jax.Array] = {}
+        lists: dict[Context, dict[Key, list[jax.Array]]] = {}
+        for key, arrays in values.items():
+            entry = self._entries[key]
+            self._move_to_sum_device(entry, arrays)
+            if self.threshold is not None or isinstance(arrays, ReplicatedArray):
+                sums[key] = self._sum(entry, arrays)
+            else:
+                parts = [a.value for a in arrays]
+                lists.setdefault(entry.array.context, {})[key] = parts
+        for context, by_key in lists.items():
+            sums.update(zip(by_key, sum_each([*by_key.values()], context), strict=True))
+        return sums
+
     def _sum(self, entry: StoredArray, arrays: PerDevice) -> jax.Array:
-        self._move_to_sum_device(entry, arrays)
         context = entry.array.context
         if self.threshold is None:
             return sum_over_devices(arrays, context)

@@ -28,8 +28,28 @@ def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
     return _sum_parts(tuple(moved), parts[0].shape)
 
 
+def sum_each(lists: Sequence[Sequence[jax.Array]], context: Context) -> list[jax.Array]:
+    """The sum of each list of arrays, as :func:`sum_on`; one program computes them all."""
+    if len(lists) == 1:
+        return [sum_on(lists[0], context)]
+    moved = in_x64(jax.device_put)([list(parts) for parts in lists], context.device)
+    shapes = tuple(parts[0].shape for parts in lists)
+    return list(_sum_lists(tuple(map(tuple, moved)), shapes))
+
+
+@small_jit(static_argnums=1)
+def _sum_lists(
+    lists: tuple[tuple[jax.Array, ...], ...], shapes: tuple[tuple[int, ...], ...]
+) -> tuple[jax.Array, ...]:
+    return tuple(map(_sum, lists, shapes))
+
+
 @small_jit(static_argnums=1)
 def _sum_parts(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
+    return _sum(parts, shape)
+
+
+def _sum(parts: Sequence[jax.Array], shape: tuple[int, ...]) -> jax.Array:
     return reduce(operator.add, (p.reshape(shape).astype(parts[0].dtype) for p in parts))
 
 
