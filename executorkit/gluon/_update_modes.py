@@ -14,7 +14,7 @@ from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, Ref
 from ..kvstore import KVStore, choose_store
 from ..ndarray import NDArray
 from ..ndarray.recording import Variable
-from ..ndarray.rollback import Rollback, all_or_none
+from ..ndarray.rollback import Rollback, all_or_none, complete
 from ..optimizer import (
     OptaxUpdate,
     OptaxUpdater,
@@ -227,8 +227,7 @@ class DeviceUpdates:
         """Gives the states of a file to all contexts; returns the optimizer in it."""
         with naming(fname):
             content = read_state_file(fname)
-            for updater in self.updaters:
-                updater.set_states(content)
+            complete(lambda: [updater.set_states(content) for updater in self.updaters])
         optimizer = self.updaters[0].optimizer
         for updater in self.updaters:
             updater.optimizer = optimizer
