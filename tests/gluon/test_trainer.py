@@ -21,9 +21,11 @@ from executorkit.errors import (
 )
 from tests._golden import GOLDEN
 from tests._interrupts import as_numpy, optimizer_state
+from tests._processes import run_processes
 from tests._work import count_calls
 from tests.autograd.recorded_ways import RecordedTraining, interrupt_parts
 from tests.autograd.test_recorded_programs import programs_of
+from tests.gluon.trainer_worker import train
 from tests.golden.gluon_scripts.trainer import MODES, backward, trainer_of
 from tests.golden.make_trainer import trained
 
@@ -412,3 +414,17 @@ def test_a_copy_trains_on_by_itself(mode):
     change = 1 if mode in ("one", "apart") else 3
     assert twin.data(mx.cpu(0)).asnumpy().tolist() == (before - change).tolist()
     assert parameters[0].data(mx.cpu(0)).asnumpy().tolist() == before.tolist()
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("devices", "on_store"), [(2, True), (2, False), (1, True)])
+def test_processes_train_as_one(devices, on_store, monkeypatch):
+    """Two processes of these devices do what one process does."""
+    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(on_store)))
+    monkeypatch.setenv("TRAINER_DEVICES", str(devices))
+    expected = train(mx, 0, 1)
+    assert expected["workers"] == 1
+    for result in run_processes("tests/gluon/trainer_worker.py", 2):
+        assert (result["workers"], result["on store"]) == (2, on_store)
+        for weight in result["weight"]:
+            np.testing.assert_allclose(weight, expected["weight"][0], rtol=1e-4, atol=1e-6)

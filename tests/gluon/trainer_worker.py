@@ -1,0 +1,50 @@
+"""One of two processes whose trainer uses a dist store; also runs alone. See ``test_trainer``.
+
+python trainer_worker.py PROCESS PROCESSES PORT
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+ROWS, DEVICES, STEPS = 8, 4, 3
+
+
+def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
+    """Trains on this process's rows of every batch, which its devices share; the parameters."""
+    devices = int(os.environ.get("TRAINER_DEVICES", DEVICES // processes))
+    contexts = [mx.cpu(k) for k in range(devices)]
+    random = np.random.RandomState(5)
+    weight = mx.gluon.Parameter("weight", shape=(3, 5))
+    weight.initialize(ctx=contexts)
+    weight.set_data(mx.nd.array(random.randn(3, 5)))
+    options = {"learning_rate": 0.3, "momentum": 0.9}
+    trainer = mx.gluon.Trainer([weight], "sgd", options, kvstore="dist_sync")
+    n_rows = ROWS // processes
+    for _ in range(STEPS):
+        rows = random.randn(ROWS, 5)[process * n_rows : (process + 1) * n_rows]
+        parts = mx.gluon.utils.split_and_load(mx.nd.array(rows), contexts)
+        with mx.autograd.record():
+            losses = [
+                mx.nd.FullyConnected(x, weight.data(x.context), num_hidden=3, no_bias=True)
+                .square()
+                .sum()
+                for x in parts
+            ]
+        for loss in losses:
+            loss.backward()
+        trainer.step(ROWS)
+    return {
+        "weight": [x.asnumpy().tolist() for x in weight.list_data()],
+        "on store": trainer._update_on_kvstore,
+        "workers": trainer._kvstore.num_workers,
+    }
+
+
+if __name__ == "__main__":
+    from tests._processes import run_worker
+
+    run_worker(train, DEVICES)
