@@ -15,7 +15,6 @@ NAMES: dict[str, list[str]] = json.loads((_store.DATA / "names.json").read_text(
 
 C_INTERFACE = "belongs to MXNet's C interface"
 NUMPY = "mx.np is not served"
-GLUON = "Gluon is not served"
 SPARSE = "sparse storage is not served"
 TYPES = "a constant of mx.base that a module of MXNet imports for its own use"
 CODE_GENERATOR = "belongs to the code that generates MXNet's functions"
@@ -54,7 +53,6 @@ ABSENT: dict[str, dict[str, str]] = {
         C_INTERFACE,
     ),
     "mxnet.contrib.quantization": {"stats": "scipy.stats, or None without it"},
-    "mxnet.gluon.utils": {"HookHandle": GLUON},
     "mxnet.io.utils": {"h5py": "files of HDF5 are not read"},
     "mxnet.lr_scheduler": {"pi": "a constant of math"},
     "mxnet.model": {"SKLEARN_INSTALLED": "a detail of FeedForward's base class"},

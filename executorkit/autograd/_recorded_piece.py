@@ -219,18 +219,18 @@ class RecordedPiece(Piece):
             self._leaf_arrays.append(leaf.array)
             self._leaf_values.append(leaf.value)
             self.leaf_entries.append(leaf.entry)
-        made: dict[int, Storage] = {}
+        new_storages: dict[int, Storage] = {}
         for number in graph.outputs:
-            if number not in made:
-                made[number] = Storage(*trace.type_of(number), None, False, self)
-                storages[number] = weakref.ref(made[number])
+            if number not in new_storages:
+                new_storages[number] = Storage(*trace.type_of(number), None, False, self)
+                storages[number] = weakref.ref(new_storages[number])
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
         for leaf, (_, number) in zip(leaves, graph.leaves, strict=True):
             assert isinstance(leaf, NewLeaf)
             self._known[id(leaf.array)] = number, leaf.version, leaf.array.graph_entry
         self.trace = trace
-        return [RecordedValue(self, number, made[number]) for number in graph.outputs]
+        return [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
 
     def _drop_interrupted(self) -> None:
         trace = self.trace

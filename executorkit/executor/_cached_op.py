@@ -89,7 +89,7 @@ class CachedOp:
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
         self._graph_calls: dict[Any, GraphCall] = {}
         self._data: Sequence[int] = next((v for k, v in flags if k == "data_indices"), ())
-        #: What inference knows of the arguments of such shapes and dtypes.
+        #: Facts about the arguments of inference, by their shapes and dtypes.
         self._fed: dict[Any, FedArguments] = {}
         self._hook: Any = None
         self._hook_has_inputs = False
@@ -111,11 +111,13 @@ class CachedOp:
             return out
         return results[0] if len(results) == 1 else results
 
-    def _register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
+    def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
         """Has ``callback(name, operator, array)`` called with each operator's outputs, and with its
         inputs if ``monitor_all``. MXNet passes bytes, and the address of an array."""
         self._hook = callback
         self._hook_has_inputs = monitor_all
+
+    _register_op_hook = register_op_hook  # MXNet's name
 
     def _check(self, arrays: Sequence[Any]) -> None:
         """MXNetError for arrays that do not fit."""
@@ -252,8 +254,8 @@ class CachedOp:
         return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
-        """What an operator of the graph computes: what a call of it on arrays with its attributes
-        does, so that both are one call of a trace."""
+        """The call that an operator of the graph is: the same as a call on arrays with its
+        attributes, so that traces of both are one."""
         texts = tuple([(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)])
         params = resolved.get(step.index)
         if params is None and not step.node.subgraphs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import initializer
@@ -52,8 +52,13 @@ class Block(Viewed):
     """
 
     _text_is_repr = True
-    #: Whether ``summary`` has no line for it.
+    #: True if ``summary`` has no line for it.
     _is_container = False
+    #: True if it can run as a graph; then whether it does, its graph, and the shapes of its inputs.
+    _can_hybridize = False
+    _runs_as_graph: Any = False
+    _traced: Any = None
+    _input_shapes: Mapping[str, tuple[int, ...]] = {}
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
@@ -96,7 +101,7 @@ class Block(Viewed):
 
     @property
     def prefix(self) -> str:
-        """What the names of its parameters begin with."""
+        """The beginning of the names of its parameters."""
         return self._prefix
 
     @property
@@ -121,23 +126,23 @@ class Block(Viewed):
         ``select`` is a regular expression that names have to begin with ('.*weight|.*bias').
         """
         self._warn_of_containers()
-        found = ParameterDict(self._params.prefix)
+        parameters = ParameterDict(self._params.prefix)
         if select is None:
-            found.update(self._params)
+            parameters.update(self._params)
         else:
             pattern = re.compile(select)
-            found.update({k: v for k, v in self._params.items() if pattern.match(k)})
+            parameters.update({k: v for k, v in self._params.items() if pattern.match(k)})
         for child in self._children.values():
-            found.update(child.collect_params(select=select))
-        return found
+            parameters.update(child.collect_params(select=select))
+        return parameters
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """All parameters by attribute: '0.weight', 'features.1.bias'."""
         prefix = prefix + "." if prefix else ""
-        found = {prefix + name: parameter for name, parameter in self._reg_params.items()}
+        parameters = {prefix + name: parameter for name, parameter in self._reg_params.items()}
         for name, child in self._children.items():
-            found.update(child._collect_params_with_prefix(prefix + name))
-        return found
+            parameters.update(child._collect_params_with_prefix(prefix + name))
+        return parameters
 
     def _warn_of_containers(self) -> None:
         """UserWarning for lists and dicts of blocks, which are no children."""
@@ -238,6 +243,12 @@ class Block(Viewed):
         """Reads what :meth:`save` wrote for a block of the same structure."""
         _block_files.load_model(self, prefix)
 
+    def _restore(self, name: str, parameters: ParameterDict, facts: Mapping[str, Any]) -> None:
+        """Takes over a saved name, the parameters with names that begin with it, and what else a
+        file says."""
+        self._name = name
+        self._params = parameters
+
     # -- children and hooks ------------------------------------------------------------------------
 
     def register_child(self, block: Any, name: str | None = None) -> None:
@@ -302,7 +313,7 @@ def _indented(text: str) -> str:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What nested lists, tuples and dicts hold."""
+    """The elements of nested lists, tuples and dicts."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):

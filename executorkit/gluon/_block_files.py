@@ -11,8 +11,6 @@ from .._files import write_atomically
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
 from ..ndarray.rollback import complete
-from ..symbol import load_json
-from ._traced_graph import TracedGraph
 from .parameter import Parameter, ParameterDict
 
 
@@ -90,13 +88,13 @@ def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
     """The structure of a block and its children, with their graphs."""
     key = _key(block, numbers)
     facts: dict[str, Any] = {"orig_name": block.name}
-    graph = getattr(block, "_traced", None)
+    graph = block._traced
     if graph is not None:
         facts["in_format"] = graph.in_structure
         facts["out_format"] = graph.out_structure
         facts["inputs"] = [x.tojson() for x in graph.inputs]
         facts["symbol"] = graph.output.tojson()
-    if hasattr(block, "_active"):
+    if block._can_hybridize:
         facts["hybridized"] = graph is not None
     facts["children"] = {child.name: name for name, child in block._children.items()}
     for child in block._children.values():
@@ -109,8 +107,8 @@ def load_model(block: Any, prefix: str) -> None:
     path = f"{prefix}-model.json"
     with open(path, encoding="utf-8") as file:
         facts = json.load(file)
-    found = list(_matched(block, facts, itertools.count(), path))
-    for part, part_facts in found:
+    pairs = list(_matched(block, facts, itertools.count(), path))
+    for part, part_facts in pairs:
         _restore(part, part_facts)
     block.load_parameters(f"{prefix}-model.params")
 
@@ -131,20 +129,12 @@ def _matched(
 
 def _restore(block: Any, facts: Mapping[str, Any]) -> None:
     """Gives a block its saved name, which its parameters begin with, and its graph."""
-    prefix = block._params.prefix
-    block._name = facts["orig_name"]
-    renamed = ParameterDict(f"{block._name}_")
-    for name, parameter in list(block._params.items()):
-        parameter.name = renamed.prefix + name.removeprefix(prefix)
-        renamed.update({parameter.name: parameter})
-    block._params = renamed
-    if "symbol" in facts:
-        block._clear_cached_op()
-        inputs = [load_json(text) for text in facts["inputs"]]
-        structure = facts["in_format"], facts["out_format"]
-        block._traced = TracedGraph(inputs, load_json(facts["symbol"]), *structure)
-    if hasattr(block, "_active"):
-        block._active = facts.get("hybridized", False)
+    prefix, name = block.params.prefix, facts["orig_name"]
+    parameters = ParameterDict(f"{name}_")
+    for old, parameter in list(block.params.items()):
+        parameter.name = parameters.prefix + old.removeprefix(prefix)
+        parameters.update({parameter.name: parameter})
+    block._restore(name, parameters, facts)
 
 
 def _key(block: Any, numbers: Iterator[int]) -> str:

@@ -22,12 +22,12 @@ def _view_of_block(block: Block) -> View:
         facts.append(f"{many(len(parameters) - len(known), 'shape')} not known yet")
     contexts = sorted({str(x.context) for p in parameters for x in p._data or ()})
     facts.append(f"on {', '.join(contexts)}" if contexts else "not initialized")
-    if getattr(block, "_active", False):
+    if block._runs_as_graph:
         facts.append("hybridized")
     parts: list[Part] = [Line(", ".join(facts)), Table(_HEADER, list(_rows(block, "", 0)), {3})]
-    graph = getattr(block, "_traced", None)
+    graph = block._traced
     if graph is not None:
-        shapes = getattr(block, "_input_shapes", None) or {}
+        shapes = block._input_shapes
         drawn = graph.output.summary(**shapes) if shapes else graph.output
         parts.append(Fold("graph", view_of(drawn).parts))
     return View(f"{type(block).__name__} {block.name}", parts)

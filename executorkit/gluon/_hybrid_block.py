@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -11,7 +11,7 @@ import jax
 from .. import ndarray, symbol
 from ..errors import ArgumentValueError, MXNetError
 from ..ndarray import NDArray, save as save_arrays
-from ..symbol import Symbol, Variable
+from ..symbol import Symbol, Variable, load_json
 from ._block import Block
 from ._structure import flatten, regroup
 from ._traced_graph import CompiledGraph, TracedGraph, trace
@@ -46,6 +46,8 @@ class HybridBlock(Block):
     ['data', 'scaled0_scale']
     """
 
+    _can_hybridize = True
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._active = False
@@ -56,6 +58,10 @@ class HybridBlock(Block):
         self._compiled: CompiledGraph | None = None
         self._callback: Any = None
         self._monitor_all = False
+
+    @property
+    def _runs_as_graph(self) -> bool:
+        return self._active
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -125,10 +131,20 @@ class HybridBlock(Block):
             problem = 'Must specify "backend" to optimize_for'
             raise ArgumentValueError("optimize_for", problem, hint="hybridize()")
         self.hybridize(
-            True, backend, clear, static_alloc, static_shape, inline_limit, forward_bulk_size,
-            backward_bulk_size, **kwargs,
+            True, backend, clear, static_alloc=static_alloc, static_shape=static_shape,
+            inline_limit=inline_limit, forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size, **kwargs,
         )  # fmt: skip
         self(x, *args)
+
+    def _restore(self, name: str, parameters: ParameterDict, facts: Mapping[str, Any]) -> None:
+        super()._restore(name, parameters, facts)
+        self._active = facts.get("hybridized", False)
+        if "symbol" in facts:
+            self._clear_cached_op()
+            inputs = [load_json(text) for text in facts["inputs"]]
+            structure = facts["in_format"], facts["out_format"]
+            self._traced = TracedGraph(inputs, load_json(facts["symbol"]), *structure)
 
     def _clear_cached_op(self) -> None:
         self._traced = None
@@ -177,8 +193,8 @@ class HybridBlock(Block):
             if len(leaves) != len(graph.inputs):
                 problem = f"it is given {len(leaves)} inputs, expected {len(graph.inputs)}"
                 raise ArgumentValueError(f"{type(self).__name__}.to_jax", problem)
-            given = {x.name: leaf for x, leaf in zip(graph.inputs, leaves, strict=True)}
-            arrays = {**given, **parameters}
+            arrays = dict(parameters)
+            arrays.update((x.name, leaf) for x, leaf in zip(graph.inputs, leaves, strict=True))
             outputs, new_states = run(
                 {name: x for name, x in arrays.items() if name in used and name not in states},
                 {name: arrays[name] for name in states}, key, is_train,
@@ -208,10 +224,10 @@ class HybridBlock(Block):
         infer = output.infer_shape if attribute == "shape" else output.infer_type
         of_arguments, _, of_states = infer(**known)
         names = [*output.list_arguments(), *output.list_auxiliary_states()]
-        found = dict(zip(names, [*(of_arguments or ()), *(of_states or ())], strict=True))
+        inferred = dict(zip(names, [*(of_arguments or ()), *(of_states or ())], strict=True))
         for parameter in self.collect_params().values():
-            if parameter.name in found:
-                setattr(parameter, attribute, found[parameter.name])
+            if parameter.name in inferred:
+                setattr(parameter, attribute, inferred[parameter.name])
 
     def _deferred_infer_shape(self, args: Sequence[Any]) -> None:
         try:
@@ -256,7 +272,7 @@ class HybridBlock(Block):
             parameters = dict(self.collect_params().items())
             compiled = CompiledGraph(self._graph(args), parameters, self._flags)
             if self._callback is not None:
-                compiled.op._register_op_hook(self._callback, self._monitor_all)
+                compiled.op.register_op_hook(self._callback, self._monitor_all)
             self._compiled = compiled
         try:
             return compiled(args)
@@ -272,7 +288,7 @@ class HybridBlock(Block):
         self._callback = callback
         self._monitor_all = monitor_all
         if self._compiled is not None:
-            self._compiled.op._register_op_hook(callback, monitor_all)
+            self._compiled.op.register_op_hook(callback, monitor_all)
         super().register_op_hook(callback, monitor_all)
 
     # -- files -------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ _ROW = "{:>20}  {:>42} {:>15}"
 _WIDTH = 80
 
 
-class _Row:
+class _LayerRow:
     """A line of the table: a layer's outputs and its own parameters."""
 
     def __init__(self, name: str, shapes: Any, parameters: Sequence[Any] = ()) -> None:
@@ -33,16 +33,16 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
 
     AssertionError for a hybridized block.
     """
-    rows = [_Row("Input", _shapes(inputs))]
+    rows = [_LayerRow("Input", _shapes(inputs))]
     handles: list[Any] = []
 
     def add_row(layer: Any, _: Any, outputs: Any) -> None:
         if not layer._is_container:
             name = f"{type(layer).__name__}-{len(rows)}"
-            rows.append(_Row(name, _shapes(outputs), list(layer.params.values())))
+            rows.append(_LayerRow(name, _shapes(outputs), list(layer.params.values())))
 
     def add_hook(layer: Any) -> None:
-        if getattr(layer, "_active", False):
+        if layer._runs_as_graph:
             problem = f"{layer.name!r} is hybridized, and its layers do not run one by one"
             raise ArgumentValueError("summary", problem, hint="hybridize(False)")
         handles.append(layer.register_forward_hook(add_row))
@@ -56,7 +56,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
             handle.detach()
 
 
-def _lines(rows: Sequence[_Row]) -> list[str]:
+def _lines(rows: Sequence[_LayerRow]) -> list[str]:
     every = [p for row in rows for p in row.parameters]
     unique = {id(p): p for p in every}.values()
     total = sum(row.size for row in rows)

@@ -53,10 +53,10 @@ class SymbolBlock(HybridBlock):
             output = outputs[0] if len(outputs) == 1 else Group(list(outputs))
         structures = flatten(variables, "input")[1], flatten(outputs, "output")[1]
         self._traced = TracedGraph(variables, output, *structures)
-        given = {x.name for x in variables}
+        inputs_by_name = {x.name for x in variables}
         types, states = _types(output), set(output.list_auxiliary_states())
         for name in [*output.list_arguments(), *output.list_auxiliary_states()]:
-            if name not in given:
+            if name not in inputs_by_name:
                 options = {"grad_req": "null"} if name in states else {}
                 self._params.get(name, allow_deferred_init=True, dtype=types[name], **options)
         length = _common_length(list(self._params.keys()))
@@ -114,9 +114,9 @@ class SymbolBlock(HybridBlock):
             return self._call_cached_op(x, *args)
         graph = self._traced
         assert graph is not None
-        given = [value for value in flatten((x, *args), "input")[0] if value is not None]
+        values = [value for value in flatten((x, *args), "input")[0] if value is not None]
         names = [variable.name for variable in graph.inputs]
-        return graph.output(**dict(zip(names, given, strict=True)))
+        return graph.output(**dict(zip(names, values, strict=True)))
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError

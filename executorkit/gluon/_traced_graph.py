@@ -16,7 +16,7 @@ from .parameter import Parameter
 
 
 class TracedGraph(NamedTuple):
-    """What a block computes, as a symbol.
+    """A block's computation as a symbol.
 
     inputs
         the variables of its inputs that are not None: ``data``, or ``data0``, ``data1``, ...
