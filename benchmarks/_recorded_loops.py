@@ -3,10 +3,10 @@
 python -m benchmarks._recorded_loops PACKAGE LOOP FORM
 
 PACKAGE is mxnet, executorkit, or the folder of another version of executorkit. FORM is ``plain``,
-or ``hybridized`` or ``static`` for MXNet's networks of Gluon. The first line has the seconds of the
-first, 10th and 30th iteration, and the sum of what the first one computed; then each line of stdin
-is a number of iterations, answered by the seconds of one, or ``settle``. Imports neither mxnet nor
-jax nor executorkit.
+or, for networks of Gluon, ``gluon``, ``hybridized`` or ``static``. The first line has the seconds
+of the first, 10th and 30th iteration, and the sum of what the first one computed; then each line of
+stdin is a number of iterations, answered by the seconds of one, or ``settle``. Imports neither
+mxnet nor jax nor executorkit.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Loop(NamedTuple):
     calls
         calls of operators of an iteration that a time is divided by.
     gluon
-        ``gluon(mx, static)``, the same network in Gluon, for MXNet.
+        ``gluon(mx, form)``, the same network in Gluon.
     """
 
     make: Callable[[Any], Iteration]
     calls: int = 1
-    gluon: Callable[[Any, bool], Iteration] | None = None
+    gluon: Callable[[Any, str], Iteration] | None = None
 
 
 def _trained(mx: Any, params: Sequence[Any], rows: int) -> Callable[[], None]:
@@ -105,16 +105,17 @@ def _dense_network(sizes: Sequence[int], rows: int) -> Callable[[Any], Iteration
 
 
 def _gluon_step(
-    mx: Any, static: bool, layers: Sequence[Any], params: Any, x: Any, y: Any
+    mx: Any, form: str, layers: Sequence[Any], params: Any, x: Any, y: Any
 ) -> Iteration:
-    """A step of a hybridized network of Gluon, whose parameters are given their values."""
+    """A step of a network of Gluon, whose parameters are given their values."""
     net = mx.gluon.nn.HybridSequential()
     net.add(*layers)
     net.initialize()
     for parameter, value in zip(net.collect_params().values(), params):  # noqa: B905
         parameter.set_data(mx.nd.array(value))
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
-    for block in (net, loss_of):
+    static = form == "static"
+    for block in (net, loss_of) if form != "gluon" else ():
         block.hybridize(static_alloc=static, static_shape=static)
     rule = {"learning_rate": 0.01, "momentum": 0.9}
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", rule)
@@ -129,15 +130,15 @@ def _gluon_step(
     return step
 
 
-def _gluon_dense(sizes: Sequence[int], rows: int) -> Callable[[Any, bool], Iteration]:
-    def make(mx: Any, static: bool) -> Iteration:
+def _gluon_dense(sizes: Sequence[int], rows: int) -> Callable[[Any, str], Iteration]:
+    def make(mx: Any, form: str) -> Iteration:
         pairs = list(itertools.pairwise(sizes))
         layers = [
             mx.gluon.nn.Dense(b, in_units=a, activation="relu" if k < len(pairs) - 1 else None)
             for k, (a, b) in enumerate(pairs)
         ]
         weights = _weights(_dense_shapes(sizes))
-        return _gluon_step(mx, static, layers, weights, *_batch(mx, (rows, sizes[0]), sizes[-1]))
+        return _gluon_step(mx, form, layers, weights, *_batch(mx, (rows, sizes[0]), sizes[-1]))
 
     return make
 
@@ -170,14 +171,14 @@ def _lenet(mx: Any) -> Iteration:
     return step
 
 
-def _gluon_lenet(mx: Any, static: bool) -> Iteration:
+def _gluon_lenet(mx: Any, form: str) -> Iteration:
     nn = mx.gluon.nn
     layers = [
         nn.Conv2D(20, 5, in_channels=1, activation="tanh"), nn.MaxPool2D(2, 2),
         nn.Conv2D(50, 5, in_channels=20, activation="tanh"), nn.MaxPool2D(2, 2),
         nn.Dense(500, in_units=800, activation="tanh"), nn.Dense(10, in_units=500),
     ]  # fmt: skip
-    return _gluon_step(mx, static, layers, _weights(_LENET), *_batch(mx, (64, 1, 28, 28), 10))
+    return _gluon_step(mx, form, layers, _weights(_LENET), *_batch(mx, (64, 1, 28, 28), 10))
 
 
 def _product(
@@ -315,7 +316,7 @@ def main(name: str, title: str, form: str) -> None:
     iteration = loop.make(mx)
     if form != "plain":
         assert loop.gluon is not None
-        iteration = loop.gluon(mx, form == "static")
+        iteration = loop.gluon(mx, form)
     mx.nd.waitall()
 
     def seconds(count: int) -> float:

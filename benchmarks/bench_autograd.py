@@ -2,12 +2,13 @@
 
 python -m benchmarks.bench_autograd [--only TEXT] [--pairs N] [--starts N] [--base FOLDER]
 
-The loops are plain Python over arrays. Where there is a network, MXNet has it in Gluon as well,
-hybridized, and with ``static_alloc`` and ``static_shape``. Processes alternate; a steady time is
-taken once a process compiles nothing in the background, and a ratio is the median of other / ours
-over the pairs: above 1, executorkit is faster. ``--starts`` is the number of processes whose first
-iterations are measured. ``EXECUTORKIT_ORACLE_PYTHON`` names a Python that has MXNet, ``--base`` the
-folder of another version of executorkit, for eager calls while nothing records.
+The loops are plain Python over arrays. Where there is a network, both have it in Gluon as well:
+ours plain and hybridized, MXNet's hybridized, and with ``static_alloc`` and ``static_shape``.
+Processes alternate; a steady time is taken once a process compiles nothing in the background, and a
+ratio is the median of other / ours over the pairs: above 1, executorkit is faster. ``--starts`` is
+the number of processes whose first iterations are measured. ``EXECUTORKIT_ORACLE_PYTHON`` names a
+Python that has MXNet, ``--base`` the folder of another version of executorkit, for eager calls
+while nothing records.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _MODULE = "benchmarks._recorded_loops"
 def sides(title: str, loop: Loop, base: Path | None) -> dict[str, tuple[str, ...]]:
     """The sides of a line, ours first: a Python, and the arguments of its worker."""
     ours = {"ours": (sys.executable, _MODULE, "executorkit", title, "plain")}
+    for form in ("gluon", "hybridized") if loop.gluon else ():
+        ours[f"ours, {form}"] = (sys.executable, _MODULE, "executorkit", title, form)
     if title.startswith("eager") and base is not None:
         ours["base"] = (sys.executable, _MODULE, str(base.resolve()), title, "plain")
     if ORACLE in os.environ:
