@@ -17,6 +17,7 @@ from ._summary import print_summary
 from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
+
 _UNIFORM = initializer.Uniform()
 
 
@@ -167,7 +168,7 @@ class Block(Viewed):
         ctx: Any = None,
         verbose: bool = False,
         force_reinit: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Initializes all parameters, those of unknown shape when they are first used.
 
         init

@@ -44,10 +44,7 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
     **{
         f"checkpoints_as_networks/1/{name}": (KNOWN, shape)
         for name, shape in {
-            "fc1_weight": [3, 4],
-            "fc1_bias": [3],
-            "fc2_weight": [2, 3],
-            "fc2_bias": [2],
+            "fc1_weight": [3, 4], "fc1_bias": [3], "fc2_weight": [2, 3], "fc2_bias": [2]
         }.items()
     },
     "contents_are_set/0/list/0": (KIND, _raises("TypeError")),
@@ -80,15 +77,9 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
     **{
         f"imported_networks/4/image_{name}": (KNOWN, shape)
         for name, shape in {
-            "conv0_weight": [2, 1, 3, 3],
-            "conv0_bias": [2],
-            "batchnorm0_gamma": [2],
-            "batchnorm0_beta": [2],
-            "dense0_weight": [2, 8],
-            "dense0_bias": [2],
-            "scale": [2],
-            "batchnorm0_running_mean": [2],
-            "batchnorm0_running_var": [2],
+            "conv0_weight": [2, 1, 3, 3], "conv0_bias": [2], "batchnorm0_gamma": [2],
+            "batchnorm0_beta": [2], "dense0_weight": [2, 8], "dense0_bias": [2], "scale": [2],
+            "batchnorm0_running_mean": [2], "batchnorm0_running_var": [2],
         }.items()
     },
     **{

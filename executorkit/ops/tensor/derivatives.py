@@ -16,22 +16,14 @@ from jax.custom_derivatives import SymbolicZero, zero_from_primal
 TangentRule = Callable[..., Array]
 
 
-def with_jvp(
-    fn: Callable[..., Array], *rules: TangentRule | None, compares: bool = False
-) -> Callable[..., Array]:
+def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[..., Array]:
     """``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
 
     Rules of constant arguments are not run: a scalar exponent costs no logarithm.
-
-    ``compares`` says that a rule looks for the elements of an argument that equal the result. XLA
-    may compute an argument once for each use, rounded differently, so that none does: behind a
-    barrier it is computed once.
     """
     f = jax.custom_jvp(fn)
 
     def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        if compares:
-            primals = lax.optimization_barrier(primals)
         out = f(*primals)
         terms = [
             rule(tangent, out, *primals)

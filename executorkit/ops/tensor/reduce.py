@@ -88,14 +88,13 @@ def _prod(x: Array, axes: tuple[int, ...]) -> Array:
     return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
 
 
-def _with_tangent(fn: Reduction, rule: Callable[..., Array], compares: bool = False) -> Reduction:
-    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes; see :func:`with_jvp`."""
+def _with_tangent(fn: Reduction, rule: Callable[..., Array]) -> Reduction:
+    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes."""
 
     def run(x: Array, axes: tuple[int, ...]) -> Array:
         return with_jvp(
             lambda y: fn(y, axes),
             lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
-            compares=compares,
         )(x)
 
     return run
@@ -138,9 +137,9 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
         "Product of all that is not NaN",
         "The gradient is out / x, so NaN where x is 0.",
     ),
-    "max": (("max_axis",), _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties, True),
+    "max": (("max_axis",), _with_tangent(_extreme(lax.reduce_max, jnp.max), _ties),
             "Maximum", _TIES),
-    "min": (("min_axis",), _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties, True),
+    "min": (("min_axis",), _with_tangent(_extreme(lax.reduce_min, jnp.min), _ties),
             "Minimum", _TIES),
 }  # fmt: skip
 
