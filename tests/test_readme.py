@@ -35,11 +35,12 @@ def test_the_code_runs_and_learns(checkpoint, capsys, monkeypatch):
     names: dict[str, Any] = {}
     for block in BLOCKS:
         exec(compile(block, "README.md", "exec"), names)
-    read, by_module, by_step, by_hand = capsys.readouterr().out.splitlines()
+    read, by_module, by_step, by_gluon, by_hand = capsys.readouterr().out.splitlines()
     guesses, labels = re.fullmatch(r"\[(.*)\] \[(.*)\]", read).groups()
     assert [int(k) for k in guesses.split()] == [int(float(k)) for k in labels.split()]
     assert by_module.removeprefix("Module:") == by_step.removeprefix("Step:")
     assert float(re.search(r"0\.\d+", by_module)[0]) > 0.9
+    assert float(by_gluon.removeprefix("Gluon:")) < 0.2
     assert float(by_hand.removeprefix("by hand:")) == pytest.approx(0.5744, rel=1e-3)
     np.testing.assert_allclose(
         names["outputs"][0], names["executor"].forward()[0].asnumpy(), rtol=1e-4, atol=1e-6

@@ -181,7 +181,8 @@ class CachedOp:
             fed = memoize(self._fed, types, new)
         if fed.state is State.NOT_WORTH_IT:
             return program.infer[False](*values, key)
-        return prepared(*values, key, fed)
+        args, aux = values
+        return prepared(args, aux, key, fed)
 
     @staticmethod
     def _random_key(program: Program, context: Context, train: bool) -> Any:

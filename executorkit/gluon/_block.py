@@ -17,7 +17,6 @@ from ._summary import print_summary
 from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
-
 _UNIFORM = initializer.Uniform()
 
 

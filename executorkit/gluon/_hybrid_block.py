@@ -163,7 +163,7 @@ class HybridBlock(Block):
         if self._traced is None:
             self._traced = trace(self, args)
             arrays = [x for x in flatten(args, "input")[0] if isinstance(x, NDArray)]
-            names = [x.name for x in self._traced.inputs]
+            names = [str(x.name) for x in self._traced.inputs]
             self._input_shapes = {n: x.shape for n, x in zip(names, arrays, strict=False)}
         return self._traced
 

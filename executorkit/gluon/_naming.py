@@ -36,9 +36,7 @@ class BlockScope:
         """The prefix and the parameters of a new block, from what it was given."""
         scope = _entered.scopes[-1] if _entered.scopes else None
         if scope is None:
-            if prefix is None:
-                prefix = NameManager.current.get(None, hint) + "_"
-            own = prefix
+            own: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
         else:
             if prefix is None:
                 number = scope._counter.get(hint, 0)

@@ -115,7 +115,7 @@ class SymbolBlock(HybridBlock):
         graph = self._traced
         assert graph is not None
         values = [value for value in flatten((x, *args), "input")[0] if value is not None]
-        names = [variable.name for variable in graph.inputs]
+        names = [str(variable.name) for variable in graph.inputs]
         return graph.output(**dict(zip(names, values, strict=True)))
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:

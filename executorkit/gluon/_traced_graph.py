@@ -70,7 +70,7 @@ class CompiledGraph:
         inputs and parameters that are not used.
         """
         names = graph.output.list_inputs()
-        positions = {x.name: i for i, x in enumerate(graph.inputs)}
+        positions = {str(x.name): i for i, x in enumerate(graph.inputs)}
         unknown = [n for n in names if n not in positions and n not in parameters]
         if unknown:
             problem = f"Unknown input to HybridBlock: {', '.join(unknown)}"
@@ -81,7 +81,9 @@ class CompiledGraph:
         self.op = CachedOp(graph.output, [*flags, ("data_indices", data)])
         self.parameters = [parameters[n] for n in names if n not in positions]
         #: For each input of the graph the position of an argument, or a parameter.
-        self._sources = [positions[n] if n in positions else parameters[n] for n in names]
+        self._sources: list[Any] = [
+            positions[n] if n in positions else parameters[n] for n in names
+        ]
         self._expected = without_trailing_none(graph.in_structure)
         self._takes_one = self._expected == [0]
         self._returns_one = graph.out_structure == 0

@@ -39,7 +39,8 @@ def test_a_training_step_leaves_nothing_but_its_results(way):
     for number in range(6):
         training.step(number)
         training.state()
-        training.loss = training.fake = None
+        for name in ("loss", "fake"):
+            setattr(training, name, None)
         with autograd.record():
             pass
         counts.append((_arrays(), _pieces()))

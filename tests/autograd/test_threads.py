@@ -74,7 +74,7 @@ def _train(number: int) -> np.ndarray:
 def test_training_beside_others_gives_the_same_numbers():
     alone = [_train(number) for number in range(THREADS)]
     for one, other in zip(alone, in_threads(_train), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
+        np.testing.assert_allclose(one, np.asarray(other), rtol=1e-5)
 
 
 def test_gradients_by_shared_variables():
@@ -91,7 +91,7 @@ def test_gradients_by_shared_variables():
 
     alone = [work(number) for number in range(THREADS)]
     for one, other in zip(alone, in_threads(work), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5)
+        np.testing.assert_allclose(one, np.asarray(other), rtol=1e-5)
 
 
 def test_a_thread_reads_what_another_records():

@@ -7,6 +7,7 @@ import pickle
 import warnings
 from contextlib import nullcontext
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -143,7 +144,8 @@ def test_sparse_storage_is_dense_and_says_so_once():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for option in ("grad_stype", "stype"):
-            parameter = gluon.Parameter("w", shape=(3, 2), **{option: "row_sparse"})
+            options: dict[str, Any] = {option: "row_sparse"}
+            parameter = gluon.Parameter("w", shape=(3, 2), **options)
             parameter.initialize(mx.init.One())
             assert _train(parameter) == [[3, 3]] * 3
     assert ["are dense here" in str(w.message) for w in caught] == [True]

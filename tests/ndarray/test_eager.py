@@ -186,7 +186,7 @@ def test_products_that_xla_runs_at_once_are_sums():
 
 
 def test_a_changing_number_compiles_nothing(x):
-    x * 0.5
+    _ = x * 0.5
     before = _traces()
     assert [float((x * s).sum()) for s in (0.1, 2, -3)] == pytest.approx([1.5, 30, -45])
     x *= 7
