@@ -26,6 +26,7 @@ import numpy as np
 from jax import Array, lax
 
 from ..schema.attrs import Shape
+from ..tensor.derivatives import with_jvp
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
 from ..tracing import at_least, for_platform, is_known, varying_struct
 
@@ -202,60 +203,70 @@ def reduce_windows(
     )
 
 
-def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid, first_only: bool) -> Array:
-    """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
-    total, assigned = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
-    for part, tangent in zip(windows.slices(x), windows.slices(t), strict=True):
-        hit = part == out
-        if first_only:
-            hit, assigned = hit & ~assigned, assigned | hit
-        total += jnp.where(hit, tangent, 0)
+def _places_of_maxima(x: Array, windows: WindowGrid) -> Array:
+    """For each window the number of its first maximum among its positions; -1 if that is NaN."""
+    best, *others = windows.slices(x)
+    place = jnp.zeros(best.shape, "int32")
+    for number, part in enumerate(others, 1):
+        larger = (part > best) | jnp.isnan(part)
+        best = jnp.where(larger, part, best)
+        place = jnp.where(larger, np.int32(number), place)
+    return jnp.where(jnp.isnan(best), np.int32(-1), place)
+
+
+def _at_places(t: Array, place: Array, windows: WindowGrid) -> Array:
+    """The entry of ``t`` at a place of each window."""
+    total = jnp.zeros(place.shape, t.dtype)
+    for number, part in enumerate(windows.slices(t)):
+        total += jnp.where(place == np.int32(number), part, 0)
     return total
 
 
-def _to_first_maxima(head: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
-    """The transpose of :func:`_at_maxima` for first maxima, by their places in the windows."""
-    place = jnp.full(out.shape, -1, "int32")
-    for number, part in reversed(list(enumerate(windows.slices(x)))):
-        place = jnp.where(part == out, np.int32(number), place)
-
-    def term(parts: Sequence[Array], element: np.ndarray) -> Array:
-        place, head = parts
-        return jnp.where(place == element, head, np.zeros((), head.dtype))
-
-    return _spread([(place, -1), (head, 0)], x.shape, windows, term)
+def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
+    """The sum of the entries of ``t`` at all maxima of each window."""
+    total = jnp.zeros_like(out)
+    for part, tangent in zip(windows.slices(x), windows.slices(t), strict=True):
+        total += jnp.where(part == out, tangent, 0)
+    return total
 
 
 def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool) -> Array:
     """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
 
     The gradient is a sum over the windows of a position, or over the offsets in a window: on CPUs
-    XLA's own (select and scatter) takes three to ten times as long. Its residuals are only the data
-    and the result.
+    XLA's own (select and scatter) takes three to ten times as long. That of the first maximum needs
+    its place alone. It is not looked for in backward by its value: XLA may compute the data for
+    each use, rounded differently, and then no element equals the maximum.
     """
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
+    shape = x.shape
 
-    def fwd(x: Array) -> tuple[Array, tuple[Array, Array]]:
-        out = reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
-        return out, (x, out)
+    def fn(x: Array) -> Array:
+        return reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
 
-    def by_offsets(head: Array, out: Array, x: Array) -> Array:
-        return jax.linear_transpose(
-            lambda t: _at_maxima(t, out, x, windows, first_only), x
-        )(head)[0]  # fmt: skip
+    if not first_only:
+        return with_jvp(fn, lambda t, out, x: _at_maxima(t, out, x, windows))(x)
 
-    def bwd(residuals: tuple[Array, Array], head: Array) -> tuple[Array]:
-        x, out = residuals
-        if not first_only or not windows.known(x.shape):
-            return (by_offsets(head, out, x),)
+    def fwd(x: Array) -> tuple[Array, Array]:
+        return fn(x), _places_of_maxima(x, windows)
 
-        def by_places(head: Array, out: Array, x: Array) -> Array:
-            return _to_first_maxima(head, out, x, windows)
+    def by_offsets(head: Array, place: Array) -> Array:
+        zeros = jax.ShapeDtypeStruct(shape, head.dtype)
+        return jax.linear_transpose(lambda t: _at_places(t, place, windows), zeros)(head)[0]
 
-        return (for_platform(head, out, x, cpu=by_places, default=by_offsets),)
+    def by_places(head: Array, place: Array) -> Array:
+        def term(parts: Sequence[Array], element: np.ndarray) -> Array:
+            place, head = parts
+            return jnp.where(place == element, head, np.zeros((), head.dtype))
 
-    def tangent(residuals: tuple[Array, Array], tangents: Sequence[Any]) -> Array:
-        x, out = residuals
-        return _at_maxima(tangents[0], out, x, windows, first_only)
+        return _spread([(place, -1), (head, 0)], shape, windows, term)
 
-    return with_vjp(lambda x: fwd(x)[0], fwd, bwd, tangent)(x)
+    def bwd(place: Array, head: Array) -> tuple[Array]:
+        if not windows.known(shape):
+            return (by_offsets(head, place),)
+        return (for_platform(head, place, cpu=by_places, default=by_offsets),)
+
+    def tangent(place: Array, tangents: Sequence[Any]) -> Array:
+        return _at_places(tangents[0], place, windows)
+
+    return with_vjp(fn, fwd, bwd, tangent)(x)

@@ -64,7 +64,7 @@ def a_convolutional_network(mx):
         with net.name_scope():
             net.add(
                 nn.Conv2D(3, 3, padding=1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"),
-                nn.AvgPool2D(), nn.Conv2D(2, 3, activation="tanh"), nn.GlobalAvgPool2D(),
+                nn.MaxPool2D(), nn.Conv2D(2, 3, activation="tanh"), nn.GlobalAvgPool2D(),
                 nn.Flatten(), nn.Dense(3),
             )  # fmt: skip
         net.initialize()
