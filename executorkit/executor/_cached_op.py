@@ -1,5 +1,6 @@
 """``mx.nd.CachedOp``: a graph that is called with arrays, as a function."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -246,12 +247,12 @@ class CachedOp:
             call = self._call_of(step, resolved)
             calls.append((call, step.inputs, tuple(step.outputs)[: call.n_visible]))
         outputs = list(graph.heads)
-        copy, new = call_of("_copy", {}), 1 + max([*inputs, *outputs, *graph.heads])
-        new += sum(step.n_outputs for step in graph.steps)
+        copy = call_of("_copy", {})
+        copies = itertools.count(1 + max(inputs + [n for s in graph.steps for n in s.outputs]))
         for i, number in enumerate(outputs):
             if number in inputs:
-                calls.append((copy, (number,), (new + i,)))
-                outputs[i] = new + i
+                outputs[i] = next(copies)
+                calls.append((copy, (number,), (outputs[i],)))
         return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .. import initializer
@@ -71,11 +71,11 @@ class Block(Viewed):
         self._forward_pre_hooks: OrderedDict[int, Any] = OrderedDict()
 
     def __repr__(self) -> str:
-        lines = [
-            f"  ({name}): {_indented(repr(value))}"
-            for name, value in vars(self).items()
-            if isinstance(value, Block)
-        ]
+        return self._text((k, v) for k, v in vars(self).items() if isinstance(v, Block))
+
+    def _text(self, blocks: Iterable[tuple[str, Any]]) -> str:
+        """The class's name, and a line for each of these blocks by name."""
+        lines = ["  ({}): {}".format(k, repr(v).replace("\n", "\n  ")) for k, v in blocks]
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -305,11 +305,6 @@ class Block(Viewed):
     def forward(self, *args: Any) -> Any:
         """Computes outputs; a subclass does."""
         raise NotImplementedError
-
-
-def _indented(text: str) -> str:
-    first, *others = text.split("\n")
-    return "\n".join([first, *["  " + line for line in others]])
 
 
 def _leaves(value: Any) -> Iterator[Any]:

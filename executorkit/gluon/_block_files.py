@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._files import write_atomically
+from .._files import open_to_read, write_atomically
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
 from ..ndarray.rollback import complete
@@ -36,8 +37,8 @@ def load_parameters(
     if not arrays and not parameters:
         return
     if not any("." in name for name in arrays):  # of save_params, or of collect_params().save
-        block.collect_params().load(
-            filename, ctx, allow_missing, ignore_extra, block.prefix,
+        block.collect_params().load_dict(
+            arrays, ctx, allow_missing, ignore_extra, block.prefix, filename=os.fspath(filename),
             cast_dtype=cast_dtype, dtype_source=dtype_source,
         )  # fmt: skip
         return
@@ -105,12 +106,16 @@ def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
 def load_model(block: Any, prefix: str) -> None:
     """See :meth:`Block.load`."""
     path = f"{prefix}-model.json"
-    with open(path, encoding="utf-8") as file:
-        facts = json.load(file)
+    with open_to_read(path) as file:
+        try:
+            facts = json.load(file)
+        except ValueError as error:
+            problem = "it is no JSON, expected what Block.save wrote"
+            raise FileFormatError(f"Block.load: {path}", problem, because=str(error)) from None
     pairs = list(_matched(block, facts, itertools.count(), path))
+    block.load_parameters(f"{prefix}-model.params")
     for part, part_facts in pairs:
         _restore(part, part_facts)
-    block.load_parameters(f"{prefix}-model.params")
 
 
 def _matched(

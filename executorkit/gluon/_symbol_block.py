@@ -11,7 +11,7 @@ import numpy as np
 from .. import symbol
 from ..context import current_context
 from ..errors import InputTypeError
-from ..ndarray import NDArray, load as load_arrays
+from ..ndarray import NDArray
 from ..symbol import Group, Symbol
 from ._hybrid_block import HybridBlock, _first_input
 from ._structure import flatten
@@ -86,7 +86,6 @@ class SymbolBlock(HybridBlock):
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         block = SymbolBlock(output, [symbol.Variable(name) for name in names])
         if param_file is not None:
-            block._take_dtypes(load_arrays(param_file))
             block.collect_params().load(
                 param_file, current_context() if ctx is None else ctx, allow_missing, ignore_extra,
                 cast_dtype=True, dtype_source="saved",
@@ -94,12 +93,6 @@ class SymbolBlock(HybridBlock):
         elif ctx is not None:
             block.collect_params().reset_ctx(ctx)
         return block
-
-    def _take_dtypes(self, arrays: Any) -> None:
-        for name, array in arrays.items() if isinstance(arrays, dict) else ():
-            parameter = self._params._params.get(name.removeprefix("arg:").removeprefix("aux:"))
-            if parameter is not None and parameter._data is None:
-                parameter.dtype = array.dtype
 
     def __repr__(self) -> str:
         graph = self._traced
