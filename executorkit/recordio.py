@@ -142,8 +142,11 @@ class MXRecordIO:
         """
         self._check_mode(writable=False)
         self._check_process()
+        return self._read_at(self._offset)
+
+    def _read_at(self, offset: int) -> bytes | None:
         assert self._source is not None
-        record = decode_record(self._source, self._offset)
+        record = decode_record(self._source, offset)
         if record is None:
             return None
         self._offset = record.end
@@ -215,8 +218,9 @@ class MXIndexedRecordIO(MXRecordIO):
     def seek(self, idx: Any) -> None:
         """Goes to the record with this key; KeyError if there is none."""
         self._check_mode(writable=False)
-        if self.pid != os.getpid():
+        if not self.is_open:
             self.reset()
+        self.pid = os.getpid()  # a forked process reads the same file at offsets of its own
         if idx not in self.idx:
             raise UnknownNameError(self.idx_path, f"it has no key {idx!r}")
         self._offset = self.idx[idx]
@@ -229,10 +233,10 @@ class MXIndexedRecordIO(MXRecordIO):
     def read_idx(self, idx: Any) -> bytes | None:
         """The record with this key; KeyError if there is none.
 
-        A closed file is opened again.
+        A closed file is opened again. Several threads may call it at once, and forked processes.
         """
         self.seek(idx)
-        return self.read()
+        return self._read_at(self.idx[idx])
 
     def write_idx(self, idx: Any, buf: bytes | bytearray | memoryview) -> None:
         """Appends a record, and its key to the index file."""

@@ -14,6 +14,7 @@ from . import (
     _block_view as _block_view,
     block as block,
     contrib as contrib,
+    data as data,
     loss as loss,
     nn as nn,
     parameter as parameter,

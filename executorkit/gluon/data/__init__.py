@@ -1,0 +1,16 @@
+"""``mx.gluon.data``: datasets, samplers and the loader of batches."""
+
+from . import dataset as dataset, sampler as sampler
+from ._dataset import (
+    ArrayDataset as ArrayDataset,
+    Dataset as Dataset,
+    RecordFileDataset as RecordFileDataset,
+    SimpleDataset as SimpleDataset,
+)
+from ._sampler import (
+    BatchSampler as BatchSampler,
+    FilterSampler as FilterSampler,
+    RandomSampler as RandomSampler,
+    Sampler as Sampler,
+    SequentialSampler as SequentialSampler,
+)

@@ -1,0 +1,226 @@
+"""Datasets: samples by number, and what makes a dataset of another one."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import ArgumentValueError, InputTypeError, NotSupportedError
+from ...ndarray import NDArray
+from ...recordio import MXIndexedRecordIO
+from ._sampler import FilterSampler, Sampler, SequentialSampler
+
+
+class Dataset:
+    """Samples by number: a class with ``__getitem__`` and ``__len__``.
+
+    A sample is anything; one of several parts, such as data and label, is a tuple. The methods
+    make datasets that read this one when a sample is asked for.
+
+    >>> numbers = SimpleDataset([1, 2, 3, 4, 5])
+    >>> list(numbers.filter(lambda x: x % 2).transform(lambda x: 10 * x))
+    [10, 30, 50]
+    >>> [list(numbers.shard(2, index)) for index in range(2)]
+    [[1, 2, 3], [4, 5]]
+    """
+
+    def __getitem__(self, idx: Any) -> Any:
+        """The sample of a number. NotImplementedError here."""
+        raise _undefined(self, "__getitem__")
+
+    def __len__(self) -> int:
+        """The number of samples. NotImplementedError here."""
+        raise _undefined(self, "__len__")
+
+    def filter(self, fn: Callable[[Any], Any]) -> "Dataset":
+        """The samples for which ``fn(sample)`` is true; all are read now."""
+        return _SampledDataset(self, FilterSampler(fn, self))
+
+    def shard(self, num_shards: int, index: int) -> "Dataset":
+        """Part ``index`` of ``num_shards`` parts of successive samples; the first ones have one
+        sample more where the number of samples is no multiple. AssertionError for an index that is
+        not one of a part."""
+        if not 0 <= index < num_shards:
+            problem = f"{index} of {num_shards} shards"
+            raise ArgumentValueError("shard: index", problem, hint="0 <= index < num_shards")
+        length, remainder = divmod(len(self), num_shards)
+        start = length * index + min(index, remainder)
+        return _SampledDataset(self, SequentialSampler(length + (index < remainder), start))
+
+    def take(self, count: int | None) -> "Dataset":
+        """The first ``count`` samples; all if it is None or more than there are. ValueError if it
+        is negative."""
+        if count is None or count > len(self):
+            count = len(self)
+        if count < 0:
+            raise ArgumentValueError("take: count", f"{count}, expected 0 or more")
+        return _SampledDataset(self, SequentialSampler(count))
+
+    def sample(self, sampler: Sampler) -> "Dataset":
+        """The samples in the order of a sampler, which is asked now. TypeError if it is none."""
+        if not isinstance(sampler, Sampler):
+            problem = f"{type(sampler).__name__}, expected gluon.data.Sampler"
+            raise InputTypeError("sample: sampler", problem)
+        return _SampledDataset(self, sampler)
+
+    def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
+        """``fn(*sample)`` of each sample that is a tuple, ``fn(sample)`` of others.
+
+        lazy
+            whether ``fn`` is called whenever a sample is read; otherwise once for all of them, now.
+        """
+        transformed = _LazyTransformDataset(self, fn)
+        return transformed if lazy else SimpleDataset(list(transformed))
+
+    def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> "Dataset":
+        """``fn`` of the first part of each sample, such as the picture without its label."""
+        return self.transform(_TransformFirstClosure(fn), lazy)
+
+
+class SimpleDataset(Dataset):
+    """The samples of a list, or of anything with ``__getitem__`` and ``__len__``.
+
+    >>> SimpleDataset(["a", "b"])[1]
+    'b'
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._data = data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._data[idx]
+
+
+class ArrayDataset(Dataset):
+    """Tuples of the samples of several arrays, lists or datasets of one length; of a single one
+    its samples.
+
+    An NDArray of one axis, such as labels, is read as NumPy's: its samples are numbers.
+    AssertionError without arrays, and for different lengths.
+
+    >>> ArrayDataset([[1, 2], [3, 4]], ["a", "b"])[1]
+    ([3, 4], 'b')
+    """
+
+    def __init__(self, *args: Any) -> None:
+        if not args:
+            problem = "no arrays are given, expected one or more"
+            raise ArgumentValueError("ArrayDataset", problem)
+        self._length = len(args[0])
+        self._data: list[Any] = []
+        for place, data in enumerate(args):
+            if len(data) != self._length:
+                problem = f"{len(data)} samples, expected {self._length} as in the first"
+                raise ArgumentValueError(f"ArrayDataset: array {place}", problem)
+            is_vector = isinstance(data, NDArray) and data.ndim == 1
+            self._data.append(data.asnumpy() if is_vector else data)
+
+    def __getitem__(self, idx: Any) -> Any:
+        if len(self._data) == 1:
+            return self._data[0][idx]
+        return tuple(data[idx] for data in self._data)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class RecordFileDataset(Dataset):
+    """The records, bytes, of a RecordIO file with an index file of the same name (``.idx``).
+
+    Samples may be read by several threads, and in forked processes. OSError if a file cannot be
+    read.
+
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "a")
+    >>> record = MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
+    >>> for number in range(3):
+    ...     record.write_idx(number, b"record %d" % number)
+    >>> record.close()
+    >>> RecordFileDataset(path + ".rec")[1]
+    b'record 1'
+    """
+
+    def __init__(self, filename: str | os.PathLike[str]) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._record.read_idx(self._record.keys[idx])
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+
+class _SampledDataset(Dataset):
+    """The samples of a dataset whose numbers a sampler tells."""
+
+    def __init__(self, dataset: Dataset, sampler: Sampler) -> None:
+        self._dataset = dataset
+        self._sampler = sampler
+        self._indices = list(sampler)
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._dataset[self._indices[idx]]
+
+
+class _LazyTransformDataset(Dataset):
+    """The samples of a dataset, each transformed when it is read."""
+
+    def __init__(self, data: Any, fn: Callable[..., Any]) -> None:
+        self._data = data
+        self._fn = fn
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, idx: Any) -> Any:
+        sample = self._data[idx]
+        return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
+
+
+class _TransformFirstClosure:
+    """The function that transforms the first part of a sample."""
+
+    def __init__(self, fn: Callable[[Any], Any]) -> None:
+        self._fn = fn
+
+    def __call__(self, x: Any, *args: Any) -> Any:
+        return (self._fn(x), *args) if args else self._fn(x)
+
+
+class _DownloadedDataset(Dataset):
+    """Base class of datasets of arrays that ``_get_data`` reads from the files in ``root``.
+
+    ``_get_data`` sets ``_data``, an array of all data, and ``_label``. Samples are tuples
+    of the two, or what ``transform(data, label)`` makes of them.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], transform: Callable[..., Any] | None) -> None:
+        self._transform = transform
+        self._data: Any = None
+        self._label: Any = None
+        self._root = os.path.expanduser(root)
+        os.makedirs(self._root, exist_ok=True)
+        self._get_data()
+
+    def __getitem__(self, idx: Any) -> Any:
+        if self._transform is not None:
+            return self._transform(self._data[idx], self._label[idx])
+        return self._data[idx], self._label[idx]
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def _get_data(self) -> None:
+        raise _undefined(self, "_get_data")
+
+
+def _undefined(instance: object, method: str) -> NotSupportedError:
+    name = f"{type(instance).__name__}.{method}"
+    return NotSupportedError(name, "the class does not define it")
