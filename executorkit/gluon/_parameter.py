@@ -22,6 +22,7 @@ from ..errors import (
 )
 from ..ndarray import NDArray, add_n, array, zeros
 from ..ndarray.recording import REQUESTS, modes, new_variable
+from ..ndarray.rollback import Rollback, complete
 from ..ops.schema.calls import numpy_dtype_name
 from ..symbol import Symbol, var
 
@@ -80,7 +81,9 @@ class Parameter:
     ``data()`` is an ordinary NDArray, marked for ``autograd``; ``set_data`` writes into it.
 
     Unlike in MXNet a method that fails changes nothing: a parameter that cannot be initialized
-    again keeps its former contents, one that could not yet be initialized still waits. A copy
+    again keeps its former contents, one that could not yet be initialized still waits; and an
+    exception in between, a KeyboardInterrupt say, leaves the arrays of all contexts as they were,
+    or as they were to be. A copy
     (``copy.deepcopy``, ``pickle``) has gradients of its own.
 
     >>> import executorkit as mx
@@ -139,8 +142,9 @@ class Parameter:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if self._grad is not None:
-            self._mark(self._data or [], self._grad)
+        arrays, grads = self._data, self._grad
+        if arrays and grads and arrays[0].grad is not grads[0]:  # not a shallow copy
+            self._adopt(arrays, grads)
 
     # Attributes
 
@@ -202,11 +206,11 @@ class Parameter:
             req = "null"
         if req == self._grad_req:
             return
-        self._grad_req = req
-        if self._data is not None:
-            if req == "null":
-                self._data = [x.detach() for x in self._data]
-            self._init_grad()
+        if self._data is None:
+            self._grad_req = req
+            return
+        arrays = [x.detach() for x in self._data] if req == "null" else self._data
+        self._adopt(arrays, request=req)
 
     # Initialization
 
@@ -263,38 +267,60 @@ class Parameter:
             modes.run(False, False, partial(self._initialize_now, self._deferred_init))
 
     def _initialize_now(self, deferred: DeferredInitialization) -> None:
-        """Makes the arrays; callers do not record."""
-        data = deferred.data
-        if data is None:
-            data = zeros(self._shape, dtype=self._dtype, ctx=cpu())
-            description = initializer.InitDesc(self.name, {"__init__": deferred.init})
-            initializer.create(deferred.default_init)(description, data)
-        elif self._dtype is not None:  # it may have been cast in the meantime
-            data = data.astype(self._dtype, copy=False)
-        self._init_impl(data, deferred.ctx)
+        """Makes the arrays; callers do not record. After an exception nothing has been drawn."""
+        before, data = self._data, deferred.data
+        with Rollback(lambda: self._data is not before, streams=True):
+            if data is None:
+                data = zeros(self._shape, dtype=self._dtype, ctx=cpu())
+                description = initializer.InitDesc(self.name, {"__init__": deferred.init})
+                initializer.create(deferred.default_init)(description, data)
+            elif self._dtype is not None:  # it may have been cast in the meantime
+                data = data.astype(self._dtype, copy=False)
+            self._init_impl(data, deferred.ctx)
 
     def _init_impl(self, data: NDArray, contexts: Sequence[Context]) -> None:
         """Becomes initialized with these contents, of which the first context takes the array
         itself if it is there."""
         first = data.as_in_context(contexts[0]) if contexts else data
-        self._init_grad([data.copyto(c) if i else first for i, c in enumerate(contexts)])
+        self._adopt([data.copyto(c) if i else first for i, c in enumerate(contexts)])
 
-    def _init_grad(self, arrays: list[NDArray] | None = None) -> None:
-        """Adopts arrays, by default those that it has, with new gradients of zeros."""
-        arrays = self._data or [] if arrays is None else arrays
-        grads: Any = None
-        if self._grad_req != "null":
-            for x in arrays:
-                x.attach_grad(self._grad_req)
-            grads = [x.grad for x in arrays]
-        self._data, self._grad, self._deferred_init = arrays, grads, None
+    def _adopt(
+        self,
+        arrays: list[NDArray],
+        grads: list[NDArray] | None = None,
+        request: str | None = None,
+        **changes: Any,
+    ) -> None:
+        """Adopts arrays with gradients, by default new ones of zeros, with the kind of gradient and
+        with other attributes that change: with all of them, or, after an exception, with none."""
+        request = self._grad_req if request is None else request
+        entries: list[Any] = []
+        if request == "null":
+            grads = None
+        else:
+            entries = self._variables(arrays, grads, request)
+            grads = [entry.grad for entry in entries]
+        changes |= {"_data": arrays, "_grad": grads, "_grad_req": request, "_deferred_init": None}
 
-    def _mark(self, arrays: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
-        """Has the gradients of arrays written to others."""
-        for x, grad in zip(arrays, grads, strict=True):
-            if x.grad is grad:  # of a shallow copy
-                continue
-            x.graph_entry = new_variable(f"parameter {self.name!r}", x, grad, self._grad_req)
+        def adopt() -> None:
+            for x, entry in zip(arrays, entries, strict=False):
+                x.graph_entry = entry
+            vars(self).update(changes)
+
+        complete(adopt)
+
+    def _variables(
+        self, arrays: Sequence[NDArray], grads: Sequence[NDArray] | None, request: str
+    ) -> list[Any]:
+        """Entries that make arrays variables with these gradients, or new ones."""
+        if grads is not None:
+            name = f"parameter {self.name!r}"
+            pairs = zip(arrays, grads, strict=True)
+            return [new_variable(name, x, grad, request) for x, grad in pairs]
+        shown = [x.detach() for x in arrays]
+        for x in shown:
+            x.attach_grad(request)
+        return [x.graph_entry for x in shown]
 
     # Contents
 
@@ -378,10 +404,7 @@ class Parameter:
             raise InputTypeError(f"parameter {self.name!r}: set_data", problem)
         shape = self._filled_shape(tuple(data.shape))
         if self._data is not None:
-            for x in self._data:
-                x[:] = data
-            if self._trainer is not None:
-                self._trainer.parameter_is_set()
+            complete(partial(self._write, data))
         elif self._deferred_init is not None:
             contents = modes.run(False, False, partial(array, data, dtype=self._dtype, ctx=cpu()))
             self._deferred_init = self._deferred_init._replace(data=contents)
@@ -390,10 +413,21 @@ class Parameter:
             raise UnknownNameError(f"parameter {self.name!r}", problem, hint="initialize()")
         self._shape = shape
 
+    def _write(self, data: Any) -> None:
+        """Writes to the arrays of all contexts."""
+        for x in self._data or ():
+            x[:] = data
+        if self._trainer is not None:
+            self._trainer.parameter_is_set()
+
     def zero_grad(self) -> None:
         """Writes zeros into the gradients; nothing without gradients."""
-        for grad in self._grad or ():
-            grad[:] = 0
+
+        def write() -> None:
+            for grad in self._grad or ():
+                grad[:] = 0
+
+        complete(write)
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
         """:meth:`data` on the context of ``row_id``, all rows; RuntimeError (MXNetError) unless
@@ -443,14 +477,13 @@ class Parameter:
         numpy_dtype_name(dtype)
         if self._data is not None:
             modes.run(False, False, partial(self._convert, dtype))
-        self._dtype = dtype
+        else:
+            self._dtype = dtype
 
     def _convert(self, dtype: Any) -> None:
         arrays = [x.astype(dtype) for x in self._data or ()]
         grads = self._grad and [x.astype(dtype) for x in self._grad]
-        if grads is not None:
-            self._mark(arrays, grads)
-        self._data, self._grad = arrays, grads
+        self._adopt(arrays, grads, _dtype=dtype)
 
     def var(self) -> Symbol:
         """The variable that stands for the parameter in symbols, always the same one.
