@@ -50,6 +50,21 @@ def require_opencv() -> Any:
     return cv2
 
 
+def has_opencv() -> bool:
+    """True if OpenCV is installed."""
+    with suppress(MissingDependencyError):
+        return require_opencv() is not None
+    return False
+
+
+def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
+    """A copy of an image (height, width, channels), flipped along its first or its second axis."""
+    if axis == 1 and image.size and image.dtype in (np.uint8, np.float32) and has_opencv():
+        # NumPy takes fifty times as long.
+        return require_opencv().flip(np.ascontiguousarray(image), 1).reshape(image.shape)
+    return np.flip(image, axis).copy()
+
+
 def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     """The image of an encoded file: uint8 of shape (height, width, 3), or (height, width, 1).
 

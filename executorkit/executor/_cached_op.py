@@ -13,6 +13,7 @@ from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
 from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
 from ..ndarray import NDArray
 from ..ndarray.call_functions import forward
+from ..ndarray.host_calls import are_on_host, host_call, on_host
 from ..ndarray.random_state import next_key, next_key_data
 from ..ndarray.recording import Variable, check_unrecorded, modes, recorder
 from ..ndarray.resolved_calls import (
@@ -83,6 +84,9 @@ class CachedOp:
         self._graph = graph_of(sym.heads)
         self._variables = [node for node in self._graph.nodes if node.is_variable]
         self._needs_values = any(NEEDS_VALUES in s.op.traits for s in self._graph.steps)
+        #: True if all operators have functions of NumPy arrays, so that images of any size are
+        #: computed without a program.
+        self._has_host_calls = all(s.op.host for s in self._graph.steps)
         self._program: Program | None = None
         #: Shapes and dtypes of arrays that fit.
         self._checked: set[Any] = set()
@@ -99,7 +103,10 @@ class CachedOp:
         """The outputs for these arrays; see the class."""
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
-        results = self._results(args, targets)
+        results = self._results_on_host(args, targets) if self._has_host_calls else None
+        if results is None:
+            self._check_types(args)
+            results = self._results(args, targets)
         if targets is not None:
             check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
@@ -121,7 +128,7 @@ class CachedOp:
     _register_op_hook = register_op_hook  # MXNet's name
 
     def _check(self, arrays: Sequence[Any]) -> None:
-        """MXNetError for arrays that do not fit."""
+        """MXNetError for another number of arrays, or arrays of several contexts."""
         names = [node.name for node in self._variables]
         for name, x in zip(names, arrays, strict=False):
             if not isinstance(x, NDArray):
@@ -133,6 +140,9 @@ class CachedOp:
         if any(x.context != context for x in arrays):
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{context})")
+
+    def _check_types(self, arrays: Sequence[NDArray]) -> None:
+        """MXNetError for shapes and dtypes that do not fit."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
         if types not in self._checked:
             if not self._needs_values:
@@ -143,6 +153,24 @@ class CachedOp:
         """Arrays in the order of the graph's arguments, and in that of its auxiliary states."""
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
+
+    def _results_on_host(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray] | None:
+        """The outputs from the operators' functions of NumPy arrays; None where calls are recorded
+        or reported, or one of them is left to a program."""
+        recorded = modes.recording and recorder().takes(arrays, targets)
+        if recorded or self._hook is not None or not are_on_host(arrays):
+            return None
+        call, context = self._graph_call(arrays), arrays[0].context
+        values = dict(zip(call.inputs, [x.host for x in arrays], strict=True))
+        for step, numbers, (number, *_) in call.calls:
+            if step.op.host is None:
+                return None
+            key_data = next_key_data(context) if step.op.key_name is not None else None
+            result = host_call(step, [values[n] for n in numbers], key_data)
+            if result is None:
+                return None
+            values[number] = result
+        return [on_host(NDArray, values[n], context) for n in call.outputs]
 
     def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
         if modes.recording and recorder().takes(arrays, targets):

@@ -18,8 +18,8 @@ from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
 from . import _image_functions as images
-from ._host_images import check_colours, host_view, to_ndarray, update_in_place
 from ._image_operators import imresize
+from .host_images import check_colours, host_view, to_ndarray, update_in_place
 
 
 class Described:

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import ArgumentValueError, ShapeError
 from ..ndarray import NDArray
 from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
-from ._host_images import host_view, to_ndarray, update_in_place
 from ._image_operators import imresize
+from .host_images import host_view, to_ndarray, update_in_place
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .. import ndarray as nd
 from ..context import current_context
-from ..errors import DataArgumentError, FileAccessError, FileFormatError, ShapeError
+from ..errors import DataArgumentError, FileFormatError, ShapeError
 from ..io import DataBatch, DataIter
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from ._augmenter_list import CreateAugmenter
-from ._host_images import host_view, to_ndarray
 from ._image_operators import imdecode
+from .host_images import host_view, to_ndarray
+from .image_lists import listed, listed_in_file
 
 #: Types of the labels of a list of images.
 LABEL_TYPES = ("int32", "float32", "int64", "float64")
@@ -94,9 +94,9 @@ class ImageIter(DataIter):
             self.imgrec = MXRecordIO(path_imgrec, "r")
         self.imglist: dict[Any, tuple[NDArray, str]] | None = None
         if path_imglist:
-            self.imglist = _listed_in_file(path_imglist, dtype)
+            self.imglist = listed_in_file(path_imglist, dtype)
         elif isinstance(imglist, list):
-            self.imglist = _listed(imglist, dtype)
+            self.imglist = listed(imglist, dtype)
         self.path_root = path_root
         self.check_data_shape(data_shape)
         self.provide_data = [(data_name, (batch_size, *data_shape))]
@@ -313,39 +313,3 @@ class ImageIter(DataIter):
             hint = "label_width, or the augmenters' size"
             problem = f"the {what} is {host.shape}, expected {target.shape}"
             raise ShapeError(where, problem, hint=hint) from None
-
-
-def _labels(values: Any, dtype: str, where: str) -> NDArray:
-    try:
-        return nd.array(np.array(values, np.dtype(dtype)), dtype=dtype)
-    except (TypeError, ValueError):
-        raise DataArgumentError(where, f"{values!r} are no labels") from None
-
-
-def _listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
-    """Labels and paths by number, from a file of lines with tabs."""
-    listed = {}
-    try:
-        with open(path) as lines:
-            for number, line in enumerate(lines, 1):
-                key, *labels, name = line.strip().split("\t")
-                listed[int(key)] = _labels(labels, dtype, f"{path}, line {number}"), name
-    except OSError as error:
-        raise FileAccessError("path_imglist", f"{path!r}: {error.strerror}") from None
-    except ValueError as error:
-        if isinstance(error, DataArgumentError):
-            raise
-        problem = f"line {number} is {line.rstrip()!r}, expected a number, labels and a path"
-        raise FileFormatError(path, f"{problem}, separated by tabs") from None
-    return listed
-
-
-def _listed(entries: list[Any], dtype: str) -> dict[Any, tuple[NDArray, str]]:
-    """Labels and paths by '1', '2', ..., from a list of [label, ..., path]."""
-    listed = {}
-    for number, entry in enumerate(entries, 1):
-        labels = entry[:-1] if len(entry) > 2 else entry[0]
-        if isinstance(labels, int | float | np.generic):
-            labels = [labels]
-        listed[str(number)] = _labels(labels, dtype, f"imglist[{number - 1}]"), entry[-1]
-    return listed

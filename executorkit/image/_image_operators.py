@@ -24,7 +24,7 @@ from ..errors import (
 from ..ndarray import NDArray, array
 from ..opencv import decode_image, resize_image
 from ..ops.schema.attrs import Floats, make_attr, to_text
-from ._host_images import host_view, to_ndarray
+from .host_images import host_view, to_ndarray
 
 #: Attributes of all functions here, with MXNet's types.
 _ATTRS = {

@@ -8,7 +8,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import ArgumentValueError, DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
-from ._host_images import host_view, to_ndarray
+from .host_images import host_view, to_ndarray
 
 
 def imrotate(

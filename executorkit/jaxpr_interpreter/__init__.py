@@ -19,3 +19,4 @@ from . import (
 )
 from ._plan import Plan as Plan
 from ._planner import plan as plan
+from ._random_bits import hash_words as hash_words

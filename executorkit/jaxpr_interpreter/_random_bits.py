@@ -34,6 +34,20 @@ def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np
     return first, second
 
 
+def hash_words(key: tuple[int, int], counter: int) -> tuple[int, int]:
+    """:func:`threefry2x32` of one small counter, by Python's integers, in a tenth of the time."""
+    mask = 0xFFFFFFFF
+    keys = (*key, key[0] ^ key[1] ^ 0x1BD11BDA)
+    first, second = key[0], (counter + key[1]) & mask
+    for block in range(5):
+        for rotation in _ROTATIONS[block % 2]:
+            first = (first + second) & mask
+            second = ((second << rotation | second >> (32 - rotation)) & mask) ^ first
+        first = (first + keys[(block + 1) % 3]) & mask
+        second = (second + keys[(block + 2) % 3] + block + 1) & mask
+    return first, second
+
+
 rule("threefry2x32", fresh=True, weight=90)(lambda call: threefry2x32)
 rule("random_wrap", weight=0)(lambda call: keys_of_data)
 rule("random_unwrap", fresh=True, weight=1)(lambda call: data_of_keys)

@@ -32,7 +32,8 @@ from ..program import (
     host_plans_allowed,
 )
 from .handle import Handle
-from .random_state import next_key
+from .host_calls import are_on_host, host_call, on_host
+from .random_state import next_key, next_key_data
 from .recording import modes, recorder
 from .resolved_calls import (
     NEEDS_VALUES_ERRORS,
@@ -44,7 +45,6 @@ from .resolved_calls import (
     split_numbers,
     with_constants,
 )
-from .storage import Storage
 from .values import HOST_TYPES, HostContents, check_known_shape, filled, to_device
 
 
@@ -93,6 +93,10 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
             return recorder().record(resolved, cls, arrays, None)
         if resolved.op.train_name is not None:
             return invoke(resolved.op, cls, arrays, dict(resolved.texts))
+    if resolved.op.host is not None:
+        own = _own_results(resolved, arrays)
+        if own is not None:
+            return _delivered(resolved, cls, arrays, own, None)
     entry = _functions.get(resolved.key) or function_of(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
@@ -121,6 +125,28 @@ def run_scalar(
         return None
     results = _host_results(entry, resolved, (array,), (number,))
     return None if results is None else _delivered(resolved, cls, (array,), results, out)
+
+
+def _own_results(resolved: ResolvedCall, arrays: Sequence[Handle]) -> list[np.ndarray] | None:
+    """The results of an operator's function of NumPy arrays; None where it leaves the call."""
+    if not are_on_host(arrays):
+        return None
+    key_data = None if resolved.op.key_name is None else next_key_data(arrays[0]._context)
+    result = host_call(resolved, [a.host for a in arrays], key_data)
+    return None if result is None else [result]
+
+
+def _computed_on_host(
+    resolved: ResolvedCall, arrays: Sequence[Handle], dynamic: Sequence[tuple[str, Any]]
+) -> list[np.ndarray] | None:
+    """The results of a call that the host computes, by a function or a plan; None for others."""
+    own = None if resolved.op.host is None else _own_results(resolved, arrays)
+    if own is not None or not resolved.is_plain:
+        return own
+    entry = _functions.get(resolved.train_key if modes.training else resolved.key)
+    if entry is None or not entry.host_plans:
+        return None
+    return _host_results(entry, resolved, arrays, [v for _, v in dynamic])
 
 
 def _host_key(args: tuple[Any, ...]) -> Any:
@@ -174,7 +200,7 @@ def _delivered(
     """Results on the host as :func:`invoke` returns them."""
     context = arrays[0]._context
     if out is None and resolved.n_visible == 1 and not deferred_errors.open:
-        return _on_host(cls, results[0], context)
+        return on_host(cls, results[0], context)
     visible = results[: resolved.n_visible]
     if deferred_errors.open or not (out is None or _takes(out, visible, context)):
         device = context.device
@@ -189,15 +215,8 @@ def _delivered(
         out.storage.defer(HostContents(visible[0], context))
         return out
     else:
-        outputs = [_on_host(cls, x, context) for x in visible]
+        outputs = [on_host(cls, x, context) for x in visible]
     return outputs[0] if len(outputs) == 1 else outputs
-
-
-def _on_host(cls: type[Handle], x: np.ndarray, context: Context) -> Handle:
-    """An array with contents on the host."""
-    shape = x.shape
-    storage = Storage(shape, x.dtype, producer=HostContents(x, context))
-    return cls.from_storage(storage, 0, shape, context)
 
 
 def _takes(out: Any, results: Sequence[np.ndarray], context: Context) -> bool:
@@ -235,12 +254,9 @@ def invoke(
     resolved = resolve(op, texts, tuple([k for k, _ in dynamic]))
     if dynamic and not resolved.is_compiled:
         resolved, dynamic = with_constants(op, attrs), ()
-    if arrays and resolved.is_plain:
-        entry = _functions.get(resolved.train_key if modes.training else resolved.key)
-        if entry is not None and entry.host_plans:
-            host = _host_results(entry, resolved, arrays, [v for _, v in dynamic])
-            if host is not None:
-                return _delivered(resolved, cls, arrays, host, out)
+    computed = _computed_on_host(resolved, arrays, dynamic) if arrays else None
+    if computed is not None:
+        return _delivered(resolved, cls, arrays, computed, out)
     if not arrays and op.has_shape_attribute and attrs.get("shape") is not None:
         check_known_shape(op.name, resolved.params.shape)
     context = _context_of_call(arrays, out, ctx)

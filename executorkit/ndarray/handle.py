@@ -120,11 +120,18 @@ class Handle:
     def host(self) -> np.ndarray:
         """The contents in the host's memory, not to be written to."""
         storage = self.storage
-        if self.covers_storage and storage.current is None:
+        current = storage.current
+        if current is None:
             producer = storage.producer
             if isinstance(producer, MadeContents) and producer.host is not None:
-                return producer.host
+                return producer.host if self.covers_storage else self._part_of(producer.host)
+        elif not self.covers_storage and next(iter(current.devices())).platform == "cpu":
+            return self._part_of(np.asarray(current))
         return np.asarray(self.value)
+
+    def _part_of(self, host: np.ndarray) -> np.ndarray:
+        """The part of the storage's contents that this handle shows."""
+        return host.reshape(-1)[self._offset : self._offset + self.size].reshape(self._shape)
 
     @property
     def jax(self) -> jax.Array:

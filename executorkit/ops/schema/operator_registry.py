@@ -98,6 +98,7 @@ class OpDef:
     traits: frozenset[str]
     kind: Kind | None
     file_format: FileFormat
+    host: Callable[..., Any] | None
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
@@ -248,6 +249,7 @@ def register(
     traits: Collection[str] = (),
     kind: Kind | None = None,
     file_format: FileFormat = FileFormat(),
+    host: Callable[..., Any] | bool = False,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -294,6 +296,11 @@ def register(
         the group of operators in whose colour drawings show it.
     file_format
         facts that matter only in MXNet's files.
+    host
+        the function that computes the only output from NumPy arrays, for calls on the CPU that
+        nothing records; True if ``fn`` does so itself. For operators on data of ever-new shapes
+        (images), for each of which a program would be traced. It gets the two words of a key as
+        integers, and returns None for what it leaves to ``fn``.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -322,6 +329,7 @@ def register(
             traits=frozenset(traits),
             kind=kind,
             file_format=file_format,
+            host=fn if host is True else host or None,
             count=count if counted else None,
             _inputs=inputs,
             _outputs=_as_function(outputs),

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError
@@ -58,9 +59,21 @@ def cast_storage(data: Array, *, stype: Literal["csr", "default", "row_sparse"])
     return data
 
 
+#: Maximum number of elements that NumPy converts: to float16 it takes five times as long.
+_HOST_ELEMENTS, _HOST_HALVES = 1 << 21, 1 << 18
+
+
+def _cast_on_host(data: np.ndarray, *, dtype: str) -> np.ndarray | None:
+    """Conversions that are NumPy's own; None for others, and for many elements."""
+    usual = dtype.startswith("float") or (data.dtype.kind in "iu" and "int" in dtype)
+    limit = _HOST_HALVES if dtype == "float16" else _HOST_ELEMENTS
+    return data.astype(dtype) if usual and data.size <= limit else None
+
+
 @register(
     "Cast",
     "cast",
+    host=_cast_on_host,
     infer_shape=same_shapes,
     infer_type=output_dtype("dtype"),
     layout_rule=layout_elementwise,

@@ -5,10 +5,12 @@ truncated.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError
@@ -17,6 +19,7 @@ from ..schema.calls import with_signature
 from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
 from ..tensor.binary_arithmetic import is_floating
+from .image_draws import Words, normals, order, split, uniform
 from .image_transforms import check_image
 
 #: Luma weights of red, green and blue (ITU-R BT.601).
@@ -26,53 +29,97 @@ LUMA = (0.299, 0.587, 0.114)
 IMAGENET_SPREAD = (55.46, 4.794, 1.148)
 IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.5836, -0.6948, 0.4203))
 
+#: Number of pixels that NumPy turns at a time: its intermediate results stay in the cache.
+_PART_PIXELS = 8192
+
 
 def _apply_in_float(change: Callable[..., Array], data: Array, *arguments: Array) -> Array:
-    """``change`` of an image in float32 or float64, converted back to the image's dtype."""
+    """``change`` of an image in float32 or float64, converted back to the image's dtype.
+
+    Images are JAX's or NumPy's, here and below.
+    """
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
     if not is_floating(data):
-        limits = jnp.iinfo(data.dtype)
-        out = jnp.clip(out, limits.min, limits.max)
+        limits = np.iinfo(data.dtype)
+        out = _numpy_of(out).clip(out, limits.min, limits.max)
     return out.astype(data.dtype)
+
+
+def _numpy_of(x: Any) -> Any:
+    """The module that computes with an array: ``jax.numpy`` or ``numpy``."""
+    return np if isinstance(x, np.ndarray) else jnp
+
+
+def _on_host(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """``fn`` for NumPy's images of usual dtypes."""
+    usual = (np.uint8, np.float32, np.float64)
+    return lambda data, **attrs: fn(data, **attrs) if data.dtype in usual else None
 
 
 def _gray(x: Array) -> Array:
     if x.shape[-1] != 3:
         return x
+    if isinstance(x, np.ndarray):
+        return (x @ np.asarray(LUMA, x.dtype))[..., None]
     return jnp.sum(x * jnp.asarray(LUMA, x.dtype), -1, keepdims=True)
 
 
 def _contrast(x: Array, alpha: Array) -> Array:
-    return x * alpha + (1 - alpha) * jnp.mean(_gray(x))
+    return x * alpha + (1 - alpha) * _gray(x).mean()
 
 
 def _saturation(x: Array, alpha: Array) -> Array:
     # MXNet computes gray from the blue channel alone here, and so do published augmentations.
     gray = x[..., 2:] * LUMA[2] if x.shape[-1] == 3 else x
-    return x * alpha + (1 - alpha) * gray
+    return _plus_per_channel(x * alpha, (1 - alpha) * gray)
+
+
+def _plus_per_channel(x: Any, part: Any) -> Any:
+    """x + part, which has a number for each channel, or for each pixel. NumPy is given one channel
+    at a time: it takes ten times as long for the short axis."""
+    if not isinstance(x, np.ndarray):
+        return x + part
+    for i in range(x.shape[-1]):
+        x[..., i] += part[..., min(i, part.shape[-1] - 1)]
+    return x
 
 
 def _hue(x: Array, alpha: Array) -> Array:
     """Rotates the hue by ``alpha`` of the full circle and preserves lightness and chroma."""
     if x.shape[-1] != 3:
         return x
-    high, low = jnp.max(x, -1), jnp.min(x, -1)
+    if isinstance(x, np.ndarray):
+        out = np.empty_like(x)
+        rows = max(1, _PART_PIXELS // max(1, x.shape[1]))
+        for start in range(0, len(x), rows):
+            part = np.moveaxis(x[start : start + rows], -1, 0)
+            colours = _turned(np, np.ascontiguousarray(part), alpha)
+            for i in range(3):
+                out[start : start + rows, :, i] = colours[i]
+        return out
+    return jnp.stack(_turned(jnp, jnp.moveaxis(x, -1, 0), alpha), -1)
+
+
+def _turned(xp: Any, planes: Any, alpha: Any) -> list[Any]:
+    """Red, green and blue with their hue rotated by ``alpha``; ``xp`` is ``numpy`` or
+    ``jax.numpy``."""
+    red, green, blue = planes
+    high = xp.maximum(xp.maximum(red, green), blue)
+    low = xp.minimum(xp.minimum(red, green), blue)
     chroma = high - low
-    red, green, blue = (x[..., i] for i in range(3))
-    per = jnp.where(chroma == 0, 1, chroma)
-    sixth = jnp.where(
-        high == red,
-        (green - blue) / per,
-        jnp.where(high == green, 2 + (blue - red) / per, 4 + (red - green) / per),
-    )
+    per = xp.where(chroma == 0, 1, chroma)
+    reds, greens, blues = (green - blue) / per, (blue - red) / per + 2, (red - green) / per + 4
+    sixth = xp.where(high == red, reds, xp.where(high == green, greens, blues))
     turned = 2 * sixth + 12 * alpha
+    middle, half = (high + low) / 2, chroma / 2
 
-    def channel(n: int) -> Array:
-        k = jnp.mod(n + turned, 12)
-        return (high + low) / 2 - chroma / 2 * jnp.clip(jnp.minimum(k - 3, 9 - k), -1, 1)
+    def channel(n: int) -> Any:
+        k = n + turned
+        k = k - 12 * xp.floor(k / 12)
+        return middle - half * xp.clip(xp.minimum(k - 3, 9 - k), -1, 1)
 
-    return jnp.stack([channel(0), channel(8), channel(4)], -1)
+    return [channel(0), channel(8), channel(4)]
 
 
 _CHANGES = {
@@ -91,10 +138,6 @@ _CHANGES = {
 }
 
 
-def _uniform(key: Array, low: float, high: float) -> Array:
-    return jax.random.uniform(key, (), jnp.float32, low, high)
-
-
 def _register_random_change(
     stem: str, change: Callable[..., Array], equation: str, title: str
 ) -> None:
@@ -105,7 +148,7 @@ def _register_random_change(
         if low > high:
             raise AttributeValueError(f"min_factor={low} is above max_factor={high}")
         (data,) = arrays
-        alpha = _uniform(key, low, high)
+        alpha = uniform(key, low, high)
         return _apply_in_float(lambda x, a: change(x, a.astype(x.dtype)), data, alpha)
 
     name = f"_image_random_{stem}"
@@ -117,14 +160,42 @@ def _register_random_change(
     empty = inspect.Parameter.empty
     attrs = {"min_factor": (float, empty), "max_factor": (float, empty)}
     run = with_signature(run, name, doc, ("data",), attrs, random=True)
-    register(name, infer_shape=same_shapes)(run)
+    register(name, infer_shape=same_shapes, host=_on_host(run))(run)
 
 
 for _stem, _row in _CHANGES.items():
     _register_random_change(_stem, *_row)
 
 
-@register("_image_random_color_jitter", infer_shape=same_shapes)
+def _jitter_steps(widths: tuple[float, ...], keys: Sequence[Any]) -> list[Callable[[Array], Array]]:
+    """The changes of the four properties, by factors that are drawn."""
+    steps = []
+    for (stem, (change, *_)), width, key in zip(_CHANGES.items(), widths, keys, strict=True):
+        middle = 0.0 if stem == "hue" else 1.0
+        alpha = uniform(key, middle - width, middle + width)
+
+        def step(x: Array, change=change, alpha=alpha, width=width) -> Array:
+            if width == 0:
+                return x
+            return _apply_in_float(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
+
+        steps.append(step)
+    return steps
+
+
+@_on_host
+def _jitter_on_host(
+    data: Any, *, brightness: float, contrast: float, saturation: float, hue: float, key: Words
+) -> Any:
+    permutation, *keys = split(key, 5)
+    steps = _jitter_steps((brightness, contrast, saturation, hue), keys)
+    check_image(data)
+    for i in order(permutation, len(steps)):
+        data = steps[i](data)
+    return data
+
+
+@register("_image_random_color_jitter", infer_shape=same_shapes, host=_jitter_on_host)
 def random_color_jitter(
     data: Array, *, brightness: float, contrast: float, saturation: float, hue: float, key: Key
 ):
@@ -134,33 +205,20 @@ def random_color_jitter(
     of hue in [-hue, hue]; 0 leaves a property alone. data (height, width, channels) gives the same
     shape and dtype.
     """
-    order, *keys = jax.random.split(key, 5)
-    widths = (brightness, contrast, saturation, hue)
-    steps = []
-    for (stem, (change, *_)), width, step_key in zip(_CHANGES.items(), widths, keys, strict=True):
-        middle = 0.0 if stem == "hue" else 1.0
-        alpha = _uniform(step_key, middle - width, middle + width)
-
-        def step(x: Array, change=change, alpha=alpha, width=width) -> Array:
-            if width == 0:
-                return x
-            return _apply_in_float(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
-
-        steps.append(step)
-    permutation = jax.random.permutation(order, len(steps))
-    return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(permutation[i], steps, x), data)
+    permutation, *keys = split(key, 5)
+    steps = _jitter_steps((brightness, contrast, saturation, hue), keys)
+    steps_in_order = jax.random.permutation(permutation, len(steps))
+    return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(steps_in_order[i], steps, x), data)
 
 
 def _lighting(x: Array, alpha: Array) -> Array:
     if x.shape[-1] != 3:
         return x
-    shift = jnp.asarray(IMAGENET_AXES, x.dtype) @ (
-        jnp.asarray(IMAGENET_SPREAD, x.dtype) * alpha.astype(x.dtype)
-    )
-    return x + shift
+    spread = np.asarray(IMAGENET_SPREAD, x.dtype) * alpha.astype(x.dtype)
+    shift = _numpy_of(spread).matmul(np.asarray(IMAGENET_AXES, x.dtype), spread)
+    return _plus_per_channel(x.copy() if isinstance(x, np.ndarray) else x, shift)
 
 
-@register("_image_adjust_lighting", infer_shape=same_shapes)
 def adjust_lighting(data: Array, *, alpha: Floats):
     """Adds a colour to images: alpha, of three numbers, along the principal axes of ImageNet's.
 
@@ -169,13 +227,16 @@ def adjust_lighting(data: Array, *, alpha: Floats):
     """
     if len(alpha) != 3:
         raise AttributeValueError(f"alpha={alpha}, expected three numbers")
-    return _apply_in_float(_lighting, data, jnp.asarray(alpha, "float32"))
+    return _apply_in_float(_lighting, data, np.asarray(alpha, "float32"))
 
 
-@register("_image_random_lighting", infer_shape=same_shapes)
 def random_lighting(data: Array, *, alpha_std: float = 0.05, key: Key):
     """``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``.
 
     data (height, width, 3) gives the same shape and dtype.
     """
-    return _apply_in_float(_lighting, data, alpha_std * jax.random.normal(key, (3,), jnp.float32))
+    return _apply_in_float(_lighting, data, alpha_std * normals(key, 3))
+
+
+for _fn in (adjust_lighting, random_lighting):
+    register(f"_image_{_fn.__name__}", infer_shape=same_shapes, host=_on_host(_fn))(_fn)

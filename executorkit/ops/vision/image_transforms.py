@@ -1,20 +1,23 @@
 """Images (height, width, channels) prepared for a network: crops, flips, tensors, resizing.
 
-Resizing follows OpenCV, in fixed point for uint8 images.
+Resizing follows OpenCV, in fixed point for uint8 images. Images in the host's memory are computed
+there, by NumPy and OpenCV.
 """
 
 import math
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError, DTypeError, ShapeError
+from ...opencv import flip_image, has_opencv, resize_image
 from ..schema.attrs import Floats, Key, Shape
 from ..schema.inference import output_dtype, same_shapes
 from ..schema.operator_registry import named, register
 from ..tensor.binary_arithmetic import through_float
+from .image_draws import Words, coin
 
 
 def check_image(data: Array, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
@@ -29,7 +32,7 @@ def check_image(data: Array, ranks: tuple[int, ...] = (3,), any_channels: bool =
         raise ShapeError(f"'data' is {data.shape}, expected 1 or 3 channels at the end")
 
 
-@register("_image_crop")
+@register("_image_crop", host=True)
 def crop(data: Array, *, x: int, y: int, width: int, height: int):
     """The part of images from column x and row y on, of ``height`` by ``width``.
 
@@ -43,7 +46,17 @@ def crop(data: Array, *, x: int, y: int, width: int, height: int):
     return data[..., y : y + height, x : x + width, :]
 
 
-@register("_image_to_tensor", infer_type=output_dtype("float32"))
+def _to_tensor_on_host(data: np.ndarray) -> np.ndarray | None:
+    if data.ndim not in (3, 4) or data.dtype == np.float16:
+        return None
+    image = np.moveaxis(data, -1, -3)
+    out = np.empty(image.shape, np.float32)
+    out[...] = image
+    out /= 255
+    return out
+
+
+@register("_image_to_tensor", infer_type=output_dtype("float32"), host=_to_tensor_on_host)
 def to_tensor(data: Array):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
@@ -57,7 +70,11 @@ def to_tensor(data: Array):
     return image.astype("float32") / 255
 
 
-@register("_image_normalize", infer_shape=same_shapes)
+def _normalize_on_host(data: np.ndarray, **attrs: Floats) -> np.ndarray | None:
+    return normalize(data, **attrs) if data.dtype in (np.float32, np.float64) else None
+
+
+@register("_image_normalize", infer_shape=same_shapes, host=_normalize_on_host)
 def normalize(
     data: Array, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1.0, 1.0, 1.0, 1.0)
 ):
@@ -71,11 +88,11 @@ def normalize(
         raise ShapeError(f"'data' is {data.shape}, expected (1 or 3 channels, height, width)")
     channels = data.shape[-3]
 
-    def each(name: str, values: Floats) -> Array:
+    def each(name: str, values: Floats) -> np.ndarray:
         if len(values) != 1 and len(values) < channels:
             raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
         numbers = values * channels if len(values) == 1 else values[:channels]
-        return jnp.asarray(numbers)[:, None, None]
+        return np.asarray(numbers)[:, None, None]
 
     centre, width = each("mean", mean), each("std", std)
     return through_float(lambda x: (x - centre.astype(x.dtype)) / width.astype(x.dtype))(data)
@@ -87,12 +104,24 @@ def _register_flips(side: str, axis: int) -> None:
         return lax.rev(data, (axis,))
 
     def random_flip(data: Array, *, key: Key) -> Array:
-        return lax.select(jax.random.bernoulli(key), flip(data), data)
+        return lax.select(coin(key), flip(data), data)
+
+    def flip_on_host(data: np.ndarray) -> np.ndarray:
+        check_image(data)
+        return flip_image(data, axis)
+
+    def random_flip_on_host(data: np.ndarray, *, key: Words) -> np.ndarray:
+        check_image(data)
+        return flip_image(data, axis) if coin(key) else data
 
     shape = "data (height, width, channels), of any dtype, gives the same shape and dtype."
-    for kind, fn, share in (("", flip, ""), ("random_", random_flip, ", in half of all calls")):
+    for kind, fn, host, share in (
+        ("", flip, flip_on_host, ""),
+        ("random_", random_flip, random_flip_on_host, ", in half of all calls"),
+    ):
         name, doc = f"_image_{kind}flip_{side}", f"Images flipped, {side.replace('_', ' to ')}"
-        register(name, infer_shape=same_shapes)(named(fn, name, f"{doc}{share}.\n\n{shape}"))
+        fn = named(fn, name, f"{doc}{share}.\n\n{shape}")
+        register(name, infer_shape=same_shapes, host=host)(fn)
 
 
 _register_flips("left_right", 1)
@@ -201,7 +230,18 @@ def _resize_by_area(x: Array, height: int, width: int) -> Array:
     return (jnp.floor(out + 0.5) if quarter else jnp.rint(out)).astype("uint8")
 
 
-@register("_image_resize")
+def _resize_on_host(
+    data: np.ndarray, *, size: Shape, keep_ratio: bool, interp: int
+) -> np.ndarray | None:
+    if not has_opencv() or not data.size:
+        return None
+    height, width = _new_size(data, size, keep_ratio, interp)
+    if data.ndim == 3:
+        return resize_image(data, width, height, interp)
+    return np.stack([resize_image(image, width, height, interp) for image in data])
+
+
+@register("_image_resize", host=_resize_on_host)
 def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
     """Images resized to ``size``: (width, height), or one number for both.
 
@@ -211,6 +251,16 @@ def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: i
     (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64, and of
     int8 or int32 for the nearest; the result has data's dtype. MXNet has no gradient for it.
     """
+    height, width = _new_size(data, size, keep_ratio, interp)
+    if (height, width) == data.shape[-3:-1]:
+        return data
+    if interp == 3 and height <= data.shape[-3] and width <= data.shape[-2]:
+        return _resize_by_area(data, height, width)
+    return _resize_by_taps(data, height, width, interp)
+
+
+def _new_size(data: Any, size: Shape, keep_ratio: bool, interp: int) -> tuple[int, int]:
+    """The height and width of resized images; an error for what is not served."""
     check_image(data, (3, 4), any_channels=True)
     if len(size) not in (1, 2) or min(size) < 1:
         raise AttributeValueError(f"size={size}, expected one or two positive numbers")
@@ -226,8 +276,4 @@ def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: i
             height = math.floor(rows * width / columns)
         else:
             width = math.floor(columns * height / rows)
-    if (height, width) == (rows, columns):
-        return data
-    if interp == 3 and height <= rows and width <= columns:
-        return _resize_by_area(data, height, width)
-    return _resize_by_taps(data, height, width, interp)
+    return height, width

@@ -13,7 +13,7 @@ import numpy as np
 from ..context import Context
 from ..errors import DTypeError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.values import to_device
+from ..ndarray.host_calls import on_host
 
 #: In-place operators by the NumPy function that computes them.
 _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
@@ -26,13 +26,17 @@ _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
 
 def host_view(image: NDArray) -> np.ndarray:
     """The elements of an NDArray, to read only."""
-    return np.asarray(image.jax)
+    return image.host
 
 
 def to_ndarray(values: np.ndarray, context: Context) -> NDArray:
     """An NDArray of a NumPy array that nobody else will write to."""
-    array = to_device(np.ascontiguousarray(values), context.device)
-    return NDArray.from_jax(array, context, shared=False)
+    return on_host(NDArray, np.ascontiguousarray(values), context)
+
+
+def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> NDArray:
+    """The NDArray of what a function makes of an image's elements: a new array."""
+    return to_ndarray(function(host_view(image)), image.context)
 
 
 def update_in_place(image: Any, function: Callable[..., Any], other: Any) -> Any:

@@ -1,0 +1,46 @@
+"""Calls of operators that have a function of NumPy arrays: images, whose shapes are ever new."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from ..context import Context
+from ..errors import MXNetError
+from ..program import host_plans_allowed
+from .handle import Handle
+from .resolved_calls import ResolvedCall
+from .storage import Storage
+from .values import HOST_TYPES, HostContents
+
+H = TypeVar("H", bound=Handle)
+
+
+def on_host(cls: type[H], x: np.ndarray, context: Context) -> H:
+    """An array with contents in the host's memory, which nobody writes to any more."""
+    shape = x.shape
+    storage = Storage(shape, x.dtype, producer=HostContents(x, context))
+    return cls.from_storage(storage, 0, shape, context)
+
+
+def are_on_host(arrays: Sequence[Handle]) -> bool:
+    """True if calls on these arrays may be computed in the host's memory."""
+    in_memory = [x._context.device_typeid in HOST_TYPES for x in arrays]
+    return all(in_memory) and host_plans_allowed()
+
+
+def host_call(
+    resolved: ResolvedCall, arrays: Sequence[np.ndarray], key_data: np.ndarray | None
+) -> np.ndarray | None:
+    """The result of an operator's function of NumPy arrays; None for what it leaves to the
+    operator's own, errors among it."""
+    assert resolved.op.host is not None
+    draw = {} if key_data is None else {resolved.op.key_name: tuple(key_data.tolist())}
+    try:
+        with np.errstate(all="ignore"):
+            result = resolved.op.host(*arrays, **resolved.params, **draw)
+    except MXNetError:
+        return None
+    if result is None or any(np.may_share_memory(result, x) for x in arrays):
+        return result if result is None else result.copy()
+    return np.ascontiguousarray(result)
