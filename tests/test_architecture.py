@@ -40,8 +40,8 @@ CLASS_NAMES = frozenset({
 })  # fmt: skip
 #: Classes of MXNet with one subclass of MXNet's.
 PUBLIC_BASES = frozenset({
-    "BatchNorm", "HybridSequential", "ImageIter", "LearningRateScheduler", "RandomOrderAug",
-    "Sequential", "Xavier",
+    "BatchNorm", "CIFAR10", "HybridSequential", "ImageIter", "LearningRateScheduler", "MNIST",
+    "RandomOrderAug", "RecordFileDataset", "Sequential", "Xavier",
 })  # fmt: skip
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.
 OPERATOR_TABLES = frozenset({"executorkit.visualization._plot_network"})

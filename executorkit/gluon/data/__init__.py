@@ -1,6 +1,6 @@
 """``mx.gluon.data``: datasets, samplers and the loader of batches."""
 
-from . import dataset as dataset, sampler as sampler
+from . import dataset as dataset, sampler as sampler, vision as vision
 from ._dataset import (
     ArrayDataset as ArrayDataset,
     Dataset as Dataset,

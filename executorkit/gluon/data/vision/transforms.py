@@ -1,0 +1,435 @@
+"""``mx.gluon.data.vision.transforms``: changes of images (height, width, channels), as blocks.
+
+    augment = transforms.Compose([
+        transforms.RandomResizedCrop(224), transforms.RandomFlipLeftRight(),
+        transforms.ToTensor(), transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    ])
+    dataset.transform_first(augment)
+
+Images in the host's memory are computed there, whatever their size, and nothing is compiled.
+
+Crops and rotations draw from ``random`` and ``numpy.random`` as MXNet does, so that equal seeds
+give its images; flips and colours draw from the stream that ``mx.random.seed`` seeds, whose numbers
+are not MXNet's.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .... import image
+from ....base import numeric_types as numeric_types
+from ....errors import ArgumentValueError, DTypeError, InputTypeError
+from ....image.host_images import computed
+from ....ndarray import NDArray
+from ....ops.vision.image_color import LUMA
+from ....util import is_np_array as is_np_array
+from ..._block import Block as Block
+from ..._hybrid_block import HybridBlock as HybridBlock
+from ...nn import HybridSequential as HybridSequential, Sequential as Sequential
+
+
+class Compose(Sequential):
+    """Transforms one after the other. Each run of several HybridBlocks becomes one hybridized
+    HybridSequential.
+
+    transforms
+        a list of blocks, or of functions of an image.
+
+    >>> import executorkit as mx
+    >>> from executorkit.gluon.data.vision import transforms
+    >>> prepare = transforms.Compose([transforms.Resize((4, 3)), transforms.ToTensor()])
+    >>> prepare(mx.nd.ones((8, 8, 3), dtype="uint8")).shape
+    (3, 3, 4)
+    """
+
+    def __init__(self, transforms: Sequence[Any]) -> None:
+        super().__init__()
+        run: list[HybridBlock] = []
+        for transform in (*transforms, None):
+            if isinstance(transform, HybridBlock):
+                run.append(transform)
+                continue
+            if len(run) > 1:
+                self.add(_hybridized(run))
+            else:
+                self.add(*run)
+            run = []
+            if transform is not None:
+                self.add(transform)
+
+
+def _hybridized(blocks: Sequence[HybridBlock]) -> HybridSequential:
+    sequence = HybridSequential()
+    sequence.add(*blocks)
+    sequence.hybridize()
+    return sequence
+
+
+class Cast(HybridBlock):
+    """Elements converted to ``dtype``; arrays of any shape."""
+
+    def __init__(self, dtype: Any = "float32") -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.cast(x, self._dtype)
+
+
+class ToTensor(HybridBlock):
+    """Images from 0 to 255 as float32 from 0 to 1, with channels first.
+
+    (height, width, channels) or (N, height, width, channels) of any dtype gives
+    (channels, height, width) or (N, channels, height, width).
+    """
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.to_tensor(x)
+
+
+class Normalize(HybridBlock):
+    """(x - mean) / std, channel by channel, of (channels, height, width) or
+    (N, channels, height, width) with 1 or 3 channels.
+
+    ``mean`` and ``std`` are numbers, or have one for each channel.
+    """
+
+    def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
+        super().__init__()
+        self._mean = mean
+        self._std = std
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.normalize(x, self._mean, self._std)
+
+
+class Resize(HybridBlock):
+    """Images resized to ``size``: (width, height), or one number for both.
+
+    keep_ratio
+        with one number: that of the shorter side, and the longer one is scaled alike.
+    interpolation
+        0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels.
+
+    (height, width, channels) or (N, height, width, channels) of uint8, float32 or float64 gives the
+    same dtype.
+    """
+
+    def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
+        super().__init__()
+        self._keep = keep_ratio
+        self._size = size
+        self._interpolation = interpolation
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.resize(x, self._size, self._keep, self._interpolation)
+
+
+class CropResize(HybridBlock):
+    """The part of ``width`` by ``height`` pixels from column ``x`` and row ``y`` on, resized to
+    ``size`` if that is given: (width, height) or one number, with ``interpolation`` as of
+    :class:`Resize`.
+
+    (height, width, channels) or (N, height, width, channels) with 1 or 3 channels.
+    """
+
+    def __init__(
+        self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: Any = None
+    ) -> None:
+        super().__init__()
+        self._x, self._y = x, y
+        self._width, self._height = width, height
+        self._size = size
+        self._interpolation = interpolation
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        part = F.image.crop(x, self._x, self._y, self._width, self._height)
+        if not self._size:
+            return part
+        return F.image.resize(part, self._size, False, self._interpolation)
+
+
+def _pair(size: Any) -> Any:
+    """One number for both sides as (width, height)."""
+    return (size, size) if isinstance(size, numeric_types) else size
+
+
+class CenterCrop(Block):
+    """The part of ``size``, (width, height) or one number, in the middle of an image.
+
+    Of a smaller image the largest part of the same proportions is enlarged with
+    ``interpolation``, as of :class:`Resize`.
+    """
+
+    def __init__(self, size: Any, interpolation: int = 1) -> None:
+        super().__init__()
+        self._args = _pair(size), interpolation
+
+    def forward(self, x: Any) -> Any:
+        return image.center_crop(x, *self._args)[0]
+
+
+class RandomCrop(Block):
+    """A part of ``size``, (width, height) or one number, at a random place: of MXNet 2.
+
+    pad
+        pixels that are added at each side first; or a pair for the rows, one for the columns and
+        one for the channels.
+    pad_value
+        the contents of these pixels.
+
+    Of a smaller image the largest part of the same proportions is enlarged with ``interpolation``.
+    Draws from ``random``.
+    """
+
+    def __init__(
+        self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1
+    ) -> None:
+        super().__init__()
+        self._args = _pair(size), interpolation
+        self._pad = ((pad, pad), (pad, pad), (0, 0)) if isinstance(pad, int) else pad
+        self._pad_value = pad_value
+
+    def forward(self, x: Any) -> Any:
+        if self._pad:
+            value = self._pad_value
+            x = computed(lambda pixels: np.pad(pixels, self._pad, constant_values=value), x)
+        return image.random_crop(x, *self._args)[0]
+
+
+class RandomResizedCrop(Block):
+    """A part of random area and proportions, resized to ``size``: (width, height) or one number.
+
+    scale
+        range of the part's area as a part of the image's; a number is the least, with 1 the most.
+    ratio
+        range of width / height.
+    interpolation
+        as of :class:`Resize`; 9 chooses by size, 10 at random.
+
+    Draws from ``random`` as MXNet does.
+    """
+
+    def __init__(
+        self,
+        size: Any,
+        scale: Any = (0.08, 1.0),
+        ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
+        interpolation: int = 1,
+    ) -> None:
+        super().__init__()
+        self._args = _pair(size), scale, ratio, interpolation
+
+    def forward(self, x: Any) -> Any:
+        if not isinstance(x, NDArray):
+            problem = f"the image is a {type(x).__name__}, expected an NDArray"
+            raise InputTypeError(type(self).__name__, problem, hint="mx.nd.array(...)")
+        return image.random_size_crop(x, *self._args)[0]
+
+
+class RandomFlipLeftRight(HybridBlock):
+    """Images flipped left to right, half of them."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_flip_left_right(x)
+
+
+class RandomFlipTopBottom(HybridBlock):
+    """Images flipped top to bottom, half of them."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_flip_top_bottom(x)
+
+
+class _RandomFactor(HybridBlock):
+    """Base of changes by a factor that is uniform in [max(0, 1 - a), 1 + a]."""
+
+    def __init__(self, amount: float) -> None:
+        super().__init__()
+        self._args = max(0, 1 - amount), 1 + amount
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        change: Callable[..., Any] = getattr(F.image, f"random_{type(self).__name__[6:].lower()}")
+        return change(x, *self._args)
+
+
+class RandomBrightness(_RandomFactor):
+    """Images (height, width, channels) times a factor uniform in
+    [max(0, 1 - brightness), 1 + brightness]; integers are clipped to their range and truncated."""
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__(brightness)
+
+
+class RandomContrast(_RandomFactor):
+    """x a + (1 - a) m for the mean luma m of an image, with a uniform in
+    [max(0, 1 - contrast), 1 + contrast]."""
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__(contrast)
+
+
+class RandomSaturation(_RandomFactor):
+    """x a + (1 - a) g for the gray g of each pixel, with a uniform in
+    [max(0, 1 - saturation), 1 + saturation]; as in MXNet, g is 0.114 of blue."""
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__(saturation)
+
+
+class RandomHue(_RandomFactor):
+    """Images with their hue turned by a part of the full circle that is uniform in
+    [max(0, 1 - hue), 1 + hue]."""
+
+    def __init__(self, hue: float) -> None:
+        super().__init__(hue)
+
+
+class RandomColorJitter(HybridBlock):
+    """Brightness, contrast, saturation and hue changed at random, in random order.
+
+    The factors of the first three are uniform in [1 - b, 1 + b], the turn of the hue in
+    [-hue, hue].
+    """
+
+    def __init__(
+        self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0
+    ) -> None:
+        super().__init__()
+        self._args = brightness, contrast, saturation, hue
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_color_jitter(x, *self._args)
+
+
+class RandomLighting(HybridBlock):
+    """A random colour added, normal with standard deviation ``alpha`` times ImageNet's along their
+    principal axes (Krizhevsky et al., 2012)."""
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.image.random_lighting(x, self._alpha)
+
+
+class RandomGray(Block):
+    """Gray, the luma in all three channels, with probability ``p``: of MXNet 2.
+
+    (height, width, 3) of any dtype gives float32. Draws from ``random``.
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self._p = p
+
+    def forward(self, x: Any) -> Any:
+        x = x.astype("float32")
+        if random.random() >= self._p:
+            return x
+        luma = np.array(LUMA, np.float32)
+        return computed(lambda pixels: np.repeat((pixels @ luma)[..., None], 3, -1), x)
+
+
+def _check_rotated(block: Block, x: Any) -> None:
+    if x.dtype is not np.float32:
+        problem = f"the images are {np.dtype(x.dtype).name}, expected float32"
+        raise DTypeError(type(block).__name__, problem, hint="ToTensor() first")
+
+
+class Rotate(Block):
+    """Images rotated by an angle in degrees, 0 outside.
+
+    zoom_in, zoom_out
+        enlarges so that nothing outside is seen; reduces so that all of the image is seen.
+
+    float32 (channels, height, width) or (N, channels, height, width); TypeError for another dtype.
+    """
+
+    def __init__(
+        self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False
+    ) -> None:
+        super().__init__()
+        self._args = rotation_degrees, zoom_in, zoom_out
+
+    def forward(self, x: Any) -> Any:
+        _check_rotated(self, x)
+        return image.imrotate(x, *self._args)
+
+
+class RandomRotation(Block):
+    """Images rotated by angles uniform within ``angle_limits``, in degrees, with the probability
+    ``rotate_with_proba``; the rest as of :class:`Rotate`.
+
+    Draws from ``numpy.random`` as MXNet does. ValueError for limits that are not in order, and for
+    a probability outside [0, 1].
+    """
+
+    def __init__(
+        self,
+        angle_limits: tuple[float, float],
+        zoom_in: bool = False,
+        zoom_out: bool = False,
+        rotate_with_proba: float = 1.0,
+    ) -> None:
+        super().__init__()
+        lower, upper = angle_limits
+        if lower >= upper:
+            problem = f"`angle_limits` must be an ordered tuple, and is {angle_limits}"
+            raise ArgumentValueError("RandomRotation", problem)
+        if not 0 <= rotate_with_proba <= 1:
+            problem = f"rotate_with_proba={rotate_with_proba}, expected a number from 0 to 1"
+            raise ArgumentValueError("RandomRotation", problem)
+        self._args = angle_limits, zoom_in, zoom_out
+        self._rotate_with_proba = rotate_with_proba
+
+    def forward(self, x: Any) -> Any:
+        if np.random.random() > self._rotate_with_proba:
+            return x
+        _check_rotated(self, x)
+        return image.random_rotate(x, *self._args)
+
+
+class RandomApply(Sequential):
+    """A transform that runs with probability ``p``; otherwise images stay. Draws from ``random``
+    as MXNet does."""
+
+    def __init__(self, transforms: Any, p: float = 0.5) -> None:
+        super().__init__()
+        self.transforms = transforms
+        self.p = p
+
+    def forward(self, x: Any) -> Any:
+        return x if self.p < random.random() else self.transforms(x)
+
+
+class HybridCompose(HybridSequential):
+    """HybridBlocks one after the other, hybridized: of MXNet 2."""
+
+    def __init__(self, transforms: Sequence[HybridBlock]) -> None:
+        super().__init__()
+        self.add(*transforms)
+        self.hybridize()
+
+
+class HybridRandomApply(HybridSequential):
+    """A HybridBlock that runs with probability ``p``, and does not change the shape: of MXNet 2.
+
+    Draws from the stream that ``mx.random.seed`` seeds.
+    """
+
+    def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
+        super().__init__()
+        if not isinstance(transforms, HybridBlock):
+            problem = f"{type(transforms).__name__} is no HybridBlock"
+            raise ArgumentValueError("HybridRandomApply", problem, hint="RandomApply")
+        self.transforms = transforms
+        self.p = p
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        applied = F.random.uniform(low=0, high=1, shape=(1,)) <= self.p
+        return F.contrib.cond(applied, lambda: self.transforms(x), lambda: x)
