@@ -89,9 +89,9 @@ def normalize(
     channels = data.shape[-3]
 
     def each(name: str, values: Floats) -> np.ndarray:
-        if len(values) != 1 and len(values) < channels:
+        numbers = values[:1] * channels if len({*values}) == 1 else values
+        if len(numbers) != channels:
             raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
-        numbers = values * channels if len(values) == 1 else values[:channels]
         return np.asarray(numbers)[:, None, None]
 
     centre, width = each("mean", mean), each("std", std)

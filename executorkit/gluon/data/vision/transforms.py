@@ -86,6 +86,9 @@ class ToTensor(HybridBlock):
     (channels, height, width) or (N, channels, height, width).
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.to_tensor(x)
 
@@ -233,12 +236,18 @@ class RandomResizedCrop(Block):
 class RandomFlipLeftRight(HybridBlock):
     """Images flipped left to right, half of them."""
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.random_flip_left_right(x)
 
 
 class RandomFlipTopBottom(HybridBlock):
     """Images flipped top to bottom, half of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         return F.image.random_flip_top_bottom(x)
