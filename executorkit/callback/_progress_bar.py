@@ -1,16 +1,8 @@
 """A progress bar over an epoch's batches."""
 
-import logging
-import math
-import sys
-import time
-from importlib.util import find_spec
 from typing import Any
 
-from ..display import Bar, Live, View, Viewed, notebook_display, view_of
-
-#: Seconds between two drawings in a notebook.
-_DRAWING_INTERVAL = 0.1
+from ..display import ProgressLine
 
 
 class ProgressBar:
@@ -32,97 +24,14 @@ class ProgressBar:
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len = length
         self.total = total
-        self._bar: Any = None
+        self._line = ProgressLine()
         self._epoch: Any = None
         self._last_batch = -1
 
     def __call__(self, param: Any) -> None:
         """Counts a batch."""
         if param.epoch != self._epoch or param.nbatch < self._last_batch:
-            self._close()
             self._epoch = param.epoch
-            self._bar = self._make_bar(f"Epoch[{param.epoch}]")
+            self._line.begin(f"Epoch[{param.epoch}]", self.total, self.bar_len)
         self._last_batch = param.nbatch
-        if self._bar is None:
-            self._log(param.nbatch)
-            return
-        if self._bar.n < self.total or isinstance(self._bar, _NotebookBar):
-            self._bar.update()
-        if self._bar.n == self.total:
-            self._bar.close()
-
-    def _make_bar(self, title: str) -> Any:
-        """A bar for a notebook or a terminal; None for the log."""
-        if notebook_display() is not None:
-            return _NotebookBar(self.total, title)
-        in_terminal = sys.stderr is not None and sys.stderr.isatty()
-        if not in_terminal or find_spec("tqdm") is None:
-            return None
-        from tqdm import tqdm  # imported only when a bar is drawn: it takes a while
-
-        return tqdm(total=self.total, ncols=self.bar_len, desc=title, unit="batch")
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
-
-    def _log(self, count: int) -> None:
-        filled = round(self.bar_len * (count / self.total))
-        bar = "=" * filled + "-" * (self.bar_len - filled)
-        logging.info("[%s] %s%s\r", bar, math.ceil(100.0 * count / self.total), "%")
-
-
-class _NotebookBar(Viewed):
-    """A bar with tqdm's interface, shown in a notebook without its widgets."""
-
-    def __init__(self, total: int, title: str) -> None:
-        self.n = 0
-        self._total = total
-        self._title = title
-        self._start = self._last_drawing = time.perf_counter()
-        self._end: float | None = None
-        self._live = Live()
-        self._live.show(self)
-
-    def update(self) -> None:
-        """Counts a batch; drawn if the last drawing was some time ago, or was the final one."""
-        self.n += 1
-        now = time.perf_counter()
-        if self._end is not None:
-            self.close()
-            return
-        if now - self._last_drawing > _DRAWING_INTERVAL:
-            self._last_drawing = now
-            self._live.show(self)
-
-    def close(self) -> None:
-        """Draws the final bar."""
-        self._end = time.perf_counter()
-        self._live.show(self)
-
-    def view(self) -> View:
-        """A line of text with a bar below."""
-        seconds = (time.perf_counter() if self._end is None else self._end) - self._start
-        batches = f"{self.n}/{self._total} batches"
-        if self.n > self._total:
-            batches = f"{self.n} batches instead of {self._total}"
-        text = f"{self._title}: {batches}, {_clock(seconds)}"
-        if self.n and seconds > 0:
-            speed = self.n / seconds
-            text += f", {speed:,.0f} batches/s" if speed >= 100 else f", {speed:.3g} batches/s"
-            if self._end is None:
-                text += f", {_clock(seconds * (self._total - self.n) / self.n)} left"
-        return View(text, [Bar(self.n / self._total if self._total else 1.0)])
-
-
-@view_of.register
-def _view_of_bar(bar: _NotebookBar) -> View:
-    return bar.view()
-
-
-def _clock(seconds: float) -> str:
-    """``3:05``, or ``1:03:05``."""
-    minutes, seconds_left = divmod(round(max(0.0, seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds_left:02d}" if hours else f"{minutes}:{seconds_left:02d}"
+        self._line.count(param.nbatch)

@@ -38,4 +38,5 @@ from ._parts import (
     total as total,
     value as value,
 )
+from ._progress import ProgressLine as ProgressLine
 from ._timeline import Lane as Lane, Span as Span, Timeline as Timeline

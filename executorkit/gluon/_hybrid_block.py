@@ -314,6 +314,12 @@ class HybridBlock(Block):
         output.save(f"{path}-symbol.json", remove_amp_cast=remove_amp_cast)
 
 
+def traced_output(block: Any) -> Symbol | None:
+    """The output of a hybridized block's graph; None if it has none (yet)."""
+    is_traced = isinstance(block, HybridBlock) and block._active and block._traced is not None
+    return block._traced.output if is_traced else None
+
+
 def _first_input(x: Any, args: Sequence[Any]) -> Any:
     """The first array or symbol among nested inputs.
 

@@ -1,0 +1,44 @@
+"""Metrics of an estimator: what may be given, defaults, and whether a handler has others."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ....errors import ArgumentValueError
+from ....metric import Accuracy, CompositeEvalMetric, EvalMetric
+from ...loss import SoftmaxCrossEntropyLoss
+
+
+def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
+    """The metrics of a list, of a composite one, or a single one; none for None.
+
+    A list is returned itself. ValueError (ArgumentValueError) for what is no metric.
+    """
+    if isinstance(metrics, CompositeEvalMetric):
+        return metrics.metrics
+    if isinstance(metrics, EvalMetric):
+        return [metrics]
+    result = metrics if isinstance(metrics, list) else metrics or []
+    if isinstance(result, list | tuple) and all(isinstance(m, EvalMetric) for m in result):
+        return result if isinstance(result, list) else list(result)
+    problem = f"{metrics!r}, expected metrics"
+    raise ArgumentValueError(where, problem, hint="mx.metric.create(...), or a list of metrics")
+
+
+def metric_for_loss(loss: Any) -> EvalMetric | None:
+    """Accuracy for a loss of classes; None for others."""
+    return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None
+
+
+def check_references(handler: Any, metrics: Iterable[EvalMetric]) -> None:
+    """ValueError (ArgumentValueError) if an attribute of a handler that is called ``...metric...``
+    holds a metric which is none of ``metrics``: nobody would update it."""
+    known = {id(metric) for metric in metrics}
+    for name in dir(handler):
+        if "metric" not in name:
+            continue
+        value = getattr(handler, name)
+        for metric in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(metric, EvalMetric) and id(metric) not in known:
+                problem = f"its {name} has {metric.name!r}, which is no metric of the estimator"
+                hint = "one of estimator.train_metrics, estimator.val_metrics"
+                raise ArgumentValueError(f"Estimator: {type(handler).__name__}", problem, hint=hint)
