@@ -236,7 +236,9 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 f"fit is called with {'epochs' if estimator.max_epoch else 'batches'}"
             )
             hint = "that period alone, and None for the other one"
-            raise ArgumentValueError("CheckpointHandler: resume_from_checkpoint", problem, hint=hint)
+            raise ArgumentValueError(
+                "CheckpointHandler: resume_from_checkpoint", problem, hint=hint
+            )
 
     def _resume_from_checkpoint(self, estimator: Any) -> None:
         latest = self._latest_checkpoint()

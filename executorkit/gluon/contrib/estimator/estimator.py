@@ -209,7 +209,8 @@ class Estimator:
             for handler in _of(EpochBegin, handlers):
                 handler.epoch_begin(self)
             self._fit_epoch(train_data, handlers)
-            if any([handler.epoch_end(self) for handler in _of(EpochEnd, handlers)]):
+            ends = [handler.epoch_end(self) for handler in _of(EpochEnd, handlers)]
+            if any(ends):
                 break
         for handler in _of(TrainEnd, handlers):
             handler.train_end(self)
