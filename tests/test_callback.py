@@ -15,16 +15,15 @@ import pytest
 
 import executorkit as mx
 from executorkit.callback import _logging_and_saving
-from executorkit.display import _progress, view_of
+from executorkit.display import view_of
 from tests._tools import compare, names
-from tests.display._html import checked
 
 Batch = mx.model.BatchEndParam
 
 
 @pytest.mark.parametrize("name", names("callbacks"))
 def test_script_gives_mxnets_answers(name, monkeypatch):
-    monkeypatch.setattr(_progress, "find_spec", lambda name: None)
+    monkeypatch.setattr("executorkit.display._progress.find_spec", lambda name: None)
     compare(name)
 
 
@@ -128,7 +127,8 @@ def test_progress_bar_in_a_notebook(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     now = iter(range(100, 10_000, 4))
-    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+    clock = SimpleNamespace(perf_counter=lambda: next(now))
+    monkeypatch.setattr("executorkit.display._progress.time", clock)
     bar = mx.callback.ProgressBar(total=2)
     for nbatch in range(2):
         bar(Batch(1, nbatch, None, None))
@@ -141,14 +141,6 @@ def test_progress_bar_in_a_notebook(monkeypatch):
     bar(Batch(1, 2, None, None))
     assert shown[-1].startswith("Epoch[1]: 3 batches instead of 2, ")
     assert not any("1/2" in text for text in shown[2:])
-    assert checked(_progress._NotebookBar(3, "<b>")._repr_html_()) != ""
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0:00"), (185, "3:05"), (3785, "1:03:05"), (-1, "0:00")]
-)
-def test_clock(seconds, words):
-    assert _progress._clock(seconds) == words
 
 
 def test_checkpoints_can_be_loaded(tmp_path):

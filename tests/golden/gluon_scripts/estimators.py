@@ -364,8 +364,7 @@ def checkpoints_of_estimators(mx):
         handler = events.CheckpointHandler("saved", "m", **options)
         data = batches(mx, 1) if validated else None
         answer = attempt(
-            mx,
-            lambda: estimator.fit(batches(mx), data, event_handlers=[handler], **{by: count}),
+            mx, lambda: estimator.fit(batches(mx), data, event_handlers=[handler], **{by: count})
         )
         files = sorted(os.listdir("saved"))
         return [raised(answer), files, handler.saved_checkpoints, lines[:2], weights(net)]

@@ -1,4 +1,4 @@
-"""What a handler can be told of: the beginnings and ends of a training, an epoch and a batch."""
+"""Events of which handlers are told: begin and end of a training, an epoch and a batch."""
 
 from typing import Any
 

@@ -276,8 +276,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         paths = Path(self.model_dir).iterdir()
         matches = [(pattern.fullmatch(path.name), path) for path in paths]
-        found = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
-        return max(found, default=None)
+        checkpoints = [(int(match[1]), int(match[2]), path) for match, path in matches if match]
+        return max(checkpoints, default=None)
 
 
 def _check_monitor(where: str, monitor: Any) -> None:

@@ -263,18 +263,18 @@ class Estimator:
 
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
         """The handlers of a training, in the order in which they are told."""
-        given = _checked_handlers(event_handlers)
+        handlers = _checked_handlers(event_handlers)
         defaults: list[EventHandler] = []
-        if not any(isinstance(h, GradientUpdateHandler) for h in given):
+        if not any(isinstance(h, GradientUpdateHandler) for h in handlers):
             defaults.append(GradientUpdateHandler())
-        if not any(isinstance(h, MetricHandler) for h in given):
+        if not any(isinstance(h, MetricHandler) for h in handlers):
             defaults.append(MetricHandler(self.train_metrics))
-        if val_data is not None and not any(isinstance(h, ValidationHandler) for h in given):
+        if val_data is not None and not any(isinstance(h, ValidationHandler) for h in handlers):
             defaults.append(ValidationHandler(val_data, self.evaluate))
         defaults.append(StoppingHandler(self.max_epoch, self.max_batch))
-        if not any(isinstance(h, LoggingHandler) for h in given):
+        if not any(isinstance(h, LoggingHandler) for h in handlers):
             defaults.append(LoggingHandler(metrics=self.train_metrics))
-        return _ordered(given + defaults, self.train_metrics + self.val_metrics)
+        return _ordered(handlers + defaults, self.train_metrics + self.val_metrics)
 
     def _prepare_default_validation_handlers(self, event_handlers: Any) -> list[Any]:
         """The handlers of an evaluation, in the order in which they are told."""
