@@ -408,6 +408,8 @@ class RecordedPiece(Piece):
         self._let_go(Status.USED_UP)
         self._leaf_arrays = []
         self.leaf_entries = []
+        if isinstance(self.step, RecordedStep):
+            self.step.runnable.is_used_up = True
         self.step = None
 
     # -- gradients ---------------------------------------------------------------------------------

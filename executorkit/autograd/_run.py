@@ -52,6 +52,8 @@ class _Output:
 class Run(Runnable[Any]):
     """The arrays of one run of a plan."""
 
+    updates_by_residuals = True
+
     def __init__(
         self,
         plan: TracePlan,

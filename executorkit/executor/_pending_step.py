@@ -344,6 +344,7 @@ class PendingStep(UpdatableStep):
                 raise
         assert isinstance(state, Storing)
         backward, outputs, forward_states, backward_states, grads = state
+        runnable = self.runnable
         before, update = backward.before, backward.update
         if backward_states:
             self._store_states(backward, backward_states)
@@ -357,7 +358,7 @@ class PendingStep(UpdatableStep):
             elif buffer.pending is self:
                 buffer.defer(CONSUMED)
         self.state = Computed(
-            before.residuals,
+            None if runnable.is_used_up else before.residuals,
             backward_states or before.backward_states,
             backward.heads,
             before.updated or update is not None,
@@ -366,6 +367,8 @@ class PendingStep(UpdatableStep):
     def _run(self, state: Backward) -> Storing:
         """Runs the programs; stores nothing."""
         runnable = self.runnable
+        if state.update is not None and state.before.residuals is not None:
+            return self._run_backward_with_update(state, state.update)
         program, aux, before = runnable.program, self.aux, state.before
         has_outputs = isinstance(before, Computed)
         if state.update is not None:
@@ -378,7 +381,10 @@ class PendingStep(UpdatableStep):
             added = (state.accumulated, state.scale)
         if before.residuals is not None and state.scale is None:
             outputs, forward_states, states = None, (), before.backward_states
-            grads = program.backward.call_at(self._age, before.residuals, state.heads, *added)
+            residuals = before.residuals
+            if runnable.is_used_up:  # an update that was withdrawn may have taken weights out
+                residuals = residuals.with_arguments(dict(enumerate(self.args)))
+            grads = program.backward.call_at(self._age, residuals, state.heads, *added)
         else:
             if state.states_written and has_outputs:
                 # Nothing but the new states depends on the old ones then.
@@ -392,6 +398,18 @@ class PendingStep(UpdatableStep):
         if runnable.duplicate_targets:
             grads = runnable.final_gradients(grads)
         return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
+
+    def _run_backward_with_update(self, state: Backward, update: PendingUpdate) -> Storing:
+        """Runs backward with its updates, where forward has run by itself; stores nothing."""
+        runnable, before = self.runnable, state.before
+        assert isinstance(before, Computed)
+        if runnable.is_used_up:
+            argnums = runnable.program.argnums
+            weights = dict.fromkeys([argnums[k] for k in update.targets])
+            residuals = before.residuals.with_arguments(weights)
+            state.before = before = before._replace(residuals=residuals)
+        grads = update.run_backward(self, before.residuals, state.heads, state.accumulated)
+        return Storing(state, None, (), before.backward_states, grads)
 
     def _store_states(self, backward: Backward, backward_states: Sequence[Any]) -> None:
         """Stores the auxiliary states that backward has changed."""
@@ -446,13 +464,14 @@ class PendingStep(UpdatableStep):
         """Positions of the gradients in ``program.argnums``, if an update by them can be a part of
         the program that computes them.
 
-        None if someone has looked since forward, if the weights are not those that forward saw, or
-        if a gradient is not pending on this step, or is that of another weight.
+        None if someone has looked at an executor's outputs since forward, if the weights are not
+        those that forward saw, or if a gradient is not pending on this step, or is that of another
+        weight.
         """
         runnable, state = self.runnable, self.state
-        if not isinstance(state, Backward) or state.before.residuals is not None:
+        if not isinstance(state, Backward) or not runnable.can_fuse_updates:
             return None
-        if not runnable.can_fuse_updates:
+        if state.before.residuals is not None and not runnable.updates_by_residuals:
             return None
         indices, argnums = runnable.target_indices, runnable.program.argnums
         targets = tuple([indices.get(id(g), -1) for g in grads])

@@ -84,9 +84,10 @@ class PendingUpdate:
         states, and this list.
     """
 
-    __slots__ = ("_donated", "_keep_gradients", "_updates", "results")
+    __slots__ = ("_donated", "_donates_weights", "_keep_gradients", "_updates", "results")
 
     def __init__(self, keep_gradients: bool) -> None:
+        self._donates_weights = True
         self._keep_gradients = keep_gradients
         self._updates: list[_AttachedUpdate] = []
         self._donated: Donated | None = None
@@ -95,7 +96,12 @@ class PendingUpdate:
     @property
     def n_targets(self) -> int:
         """The number of gradients that are consumed."""
-        return sum(len(update.spec.targets) for update in self._updates)
+        return len(self.targets)
+
+    @property
+    def targets(self) -> list[int]:
+        """The positions of these gradients in ``program.argnums``."""
+        return [k for update in self._updates for k in update.spec.targets]
 
     def add(self, step: Snapshot, targets: tuple[int, ...], call: UpdateCall) -> None:
         """Adds an update of weights whose contents are those of the step's snapshot."""
@@ -139,14 +145,45 @@ class PendingUpdate:
             spec = StepSpec(tuple([u.spec for u in self._updates]), self._keep_gradients)
             function = step.runnable.program.step_function(step.train, spec)
             self._donated = donated
-            hyperparams = [x for u in self._updates for x in u.call.hyperparams]
-            others = (
-                args, aux, step.key, heads, accumulated,
-                tuple([u.call.key_data for u in self._updates]), np.array(hyperparams, np.float64),
-            )  # fmt: skip
+            others = (args, aux, step.key, heads, accumulated, *self._numbers())
             function.call_into(self.results, donated, others, self._age(step))
         (_, _, states), *others = self.results[0]
         return states, *others
+
+    def run_backward(
+        self, step: Snapshot, residuals: Any, heads: Sequence[Any], accumulated: tuple[Any, ...]
+    ) -> Sequence[Any]:
+        """Runs backward and the updates, unless that was done; returns the gradients.
+
+        Optimizer states are donated. Weights are, unless somebody differentiates again, or holds
+        one: then they are no part of ``residuals``.
+        """
+        if not self.results:
+            self._restore_donated(step)
+            argnums = step.runnable.program.argnums
+            weights = [[step.args[argnums[k]] for k in u.spec.targets] for u in self._updates]
+            leaves, tree = jax.tree.flatten((weights, [u.state for u in self._updates]))
+            del weights
+            n_weights, held = len(self.targets), held_elsewhere(leaves)
+            copy_at(leaves, [i for i in held if i >= n_weights])
+            self._donates_weights = (
+                step.runnable.is_used_up and min(held, default=n_weights) >= n_weights
+            )
+            weights, states = jax.tree.unflatten(tree, leaves)
+            kept = () if self._donates_weights else weights
+            spec = StepSpec(tuple([u.spec for u in self._updates]), self._keep_gradients)
+            function = step.runnable.program.backward_step_function(spec)
+            self._donated = donated = Donated((() if kept else weights, states, ()))
+            del leaves, weights, states
+            others = (kept, residuals, heads, accumulated, *self._numbers())
+            function.call_into(self.results, donated, others, self._age(step))
+        return self.results[0][1]
+
+    def _numbers(self) -> tuple[Any, Any]:
+        """The key data and the hyperparameters of all updates, as the program takes them."""
+        hyperparams = [x for u in self._updates for x in u.call.hyperparams]
+        key_data = tuple([u.call.key_data for u in self._updates])
+        return key_data, np.array(hyperparams, np.float64)
 
     def _age(self, step: Snapshot) -> int | None:
         """The number of updates that the optimizers have counted before; None if the program is to
@@ -192,16 +229,16 @@ class PendingUpdate:
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
             for cell, value in zip(update.cells, (*weights, *state), strict=True):
                 cell.set_result(step, value)
-        self._take(step, new_weights, new_aux)
+        self._take(step, new_weights if self._donates_weights else (), new_aux)
 
     def _take(self, step: Snapshot, weights: Sequence[Any], aux_states: Sequence[Any]) -> None:
-        """Lets the step's snapshot hold these weights and auxiliary states."""
+        """Lets the step's snapshot hold these weights and auxiliary states, if there are any."""
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
         argnums = step.runnable.program.argnums
-        for update, values in zip(self._updates, weights, strict=True):
+        for update, values in zip(self._updates, weights, strict=False):
             for k, value in zip(update.spec.targets, values, strict=True):
                 args[argnums[k]] = value
-        for n, value in zip(step.backward_state_indices, aux_states, strict=True):
+        for n, value in zip(step.backward_state_indices, aux_states, strict=False):
             aux[n] = value
         step.args, step.aux = tuple(args), tuple(aux)

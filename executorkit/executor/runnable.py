@@ -57,6 +57,11 @@ class Runnable(ABC, Generic[Value]):
         share it.
     """
 
+    #: Whether an update can become a part of backward, where forward has run by itself.
+    updates_by_residuals = False
+    #: Whether nobody differentiates again, so that weights may be used up with the residuals.
+    is_used_up = False
+
     arg_arrays: list[Value]
     aux_arrays: list[Value]
     outputs: list[Value]

@@ -86,8 +86,8 @@ def attach_update(
         pending step can take the update; None withdraws it.
 
     Returns None if the update cannot become a part of a program: the gradients have been computed,
-    someone has looked at an output since forward, or a weight has been written. Nothing is changed
-    then, and the caller updates by the gradients themselves.
+    someone has looked at an executor's output since forward, or a weight has been written. Nothing
+    is changed then, and the caller updates by the gradients themselves.
     """
     return _attach(weights, grads, prepare)
 

@@ -50,7 +50,7 @@ from ._program_report import (
 )
 from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
 from ._trace_history import History
-from ._train_step import Arrays, StepSpec, add_accumulated, make_step
+from ._train_step import Arrays, StepSpec, add_accumulated, make_backward_step, make_step
 from .base_program import BaseProgram, ProgramCall
 
 _Derived = TypeVar("_Derived", bound=BaseProgram)
@@ -109,6 +109,7 @@ class Program(BaseProgram):
             large=self._is_large,
         )
         self._train_steps: dict[tuple[bool, StepSpec], CompiledFunction] = {}
+        self._backward_steps: dict[StepSpec, CompiledFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
@@ -282,6 +283,15 @@ class Program(BaseProgram):
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step
 
+    def backward_step_function(self, spec: StepSpec) -> CompiledFunction:
+        step = self._backward_steps.get(spec)
+        if step is None:
+            # Residuals have a structure that only tracing makes: it is not stored on disk.
+            function = make_backward_step(self._backward, self.argnums, spec)
+            step = self._compiled(function, "backward_step", donates=True, trains=True)
+            memoize(self._backward_steps, spec, step, MAX_STEPS)
+        return step
+
     def derived(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
         """Another form of this program (pmapped, say), made once for a key."""
         form = self._derived.get(key)
@@ -359,6 +369,7 @@ class Program(BaseProgram):
         return (
             *self.infer, *prepared, *self.forward, *self.forward_backward, self.backward,
             *self.observe, *self.observe_backward, *self._train_steps.values(),
+            *self._backward_steps.values(),
         )  # fmt: skip
 
     @property

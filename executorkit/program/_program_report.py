@@ -12,6 +12,9 @@ from .base_program import BaseProgram
 #: Names of the arguments of the jitted functions.
 _PARAMETERS = {
     "backward": ("residuals", "heads", "accumulated"),
+    "backward_step": (
+        "donated", "kept", "residuals", "heads", "accumulated", "update_keys", "hyperparams",
+    ),
     "prepare": ("sources",),
     "infer_prepared": ("fed", "held", "prepared"),
     "step": (

@@ -8,7 +8,7 @@ reshapes such values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,6 +94,14 @@ class Residuals:
             for saved, i in zip(self.arrays, omission.inputs, strict=True)
         ]
         return Residuals(tuple(arrays), self.derivative, omission)
+
+    def with_arguments(self, arguments: Mapping[int, Any]) -> Residuals:
+        """The residuals with these contents of arguments of forward, or, for None, without them."""
+        if self.omission is None:
+            return self
+        pairs = zip(self.arrays, self.omission.inputs, strict=True)
+        arrays = tuple([x if i is None else arguments.get(i, x) for x, i in pairs])
+        return Residuals(arrays, self.derivative, self.omission)
 
     def gradients(self, heads: Sequence[Any]) -> Sequence[Any]:
         """Gradients of the floating arguments, for head gradients of the outputs."""

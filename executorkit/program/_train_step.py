@@ -80,8 +80,6 @@ def make_step(
     ``reduce`` sums gradients over the devices of a group. The replacements of the donated arrays
     come first, so that no gradient of the same shape gets their memory.
     """
-    consumed = {k for update in spec.updates for k in update.targets}
-    hidden = frozenset() if spec.keep_gradients else consumed
     gradient_function = program.gradient_function(train)
 
     def step(
@@ -104,22 +102,66 @@ def make_step(
         outputs, forward_states, new_aux, grads = gradient_function(
             full_args, full_aux, key, heads, accumulated, scale
         )
-        new_weights, new_states, begin = [], [], 0
-        for (targets, update, width), group, state, update_key in zip(
-            spec.updates, weights, states, update_keys, strict=True
-        ):
-            update_grads = tuple(grads[k] for k in targets)
-            if reduce is not None:
-                update_grads = reduce(update_grads)
-            with jax.named_scope("update"):
-                group, state = update(
-                    group, update_grads, state, hyperparams[begin : begin + width], update_key
-                )
-            begin += width
-            new_weights.append(tuple(group))
-            new_states.append(tuple(jax.tree.leaves(state)))
-        visible = tuple(None if k in hidden else g for k, g in enumerate(grads))
-        new = tuple(new_weights), tuple(new_states), new_aux
-        return new, outputs, forward_states, visible
+        new = _updated(spec, weights, grads, states, update_keys, hyperparams, reduce)
+        return (*new, new_aux), outputs, forward_states, _visible(spec, grads)
 
     return step
+
+
+def make_backward_step(
+    backward: Callable[..., Any], argnums: Sequence[int], spec: StepSpec
+) -> Callable[..., Any]:
+    """The function of a backward with updates, where forward has run by itself; ``backward`` is
+    that of the program, not jitted.
+
+        step((weights, states, ()), kept, residuals, heads, accumulated, update_keys, hyperparams)
+            -> (weights, states, ()), gradients
+
+    ``residuals`` may have None where they are weights. Those that somebody holds are ``kept``, a
+    sequence for each update, and not donated; it is empty if all are donated.
+    """
+
+    def step(
+        donated: Any, kept: Any, residuals: Any, heads: Arrays, accumulated: Arrays,
+        update_keys: Sequence[Any], hyperparams: Any,
+    ) -> Any:  # fmt: skip
+        weights, states, _ = donated
+        weights = kept or weights
+        arguments: dict[int, Any] = {}
+        for update, group in zip(spec.updates, weights, strict=True):
+            for k, weight in zip(update.targets, group, strict=True):
+                arguments[argnums[k]] = weight
+        grads = backward(residuals.with_arguments(arguments), heads, accumulated)
+        new = _updated(spec, weights, grads, states, update_keys, hyperparams)
+        return (*new, ()), _visible(spec, grads)
+
+    return step
+
+
+def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
+    """The gradients that a step returns."""
+    consumed = {k for update in spec.updates for k in update.targets}
+    hidden = frozenset() if spec.keep_gradients else consumed
+    return tuple(None if k in hidden else g for k, g in enumerate(grads))
+
+
+def _updated(
+    spec: StepSpec, weights: Sequence[Arrays], grads: Arrays, states: Sequence[Any],
+    update_keys: Sequence[Any], hyperparams: Any, reduce: Callable[[Any], Any] | None = None,
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
+    """The weights and the flat states after the updates, a tuple for each."""
+    new_weights, new_states, begin = [], [], 0
+    for (targets, update, width), group, state, update_key in zip(
+        spec.updates, weights, states, update_keys, strict=True
+    ):
+        update_grads = tuple(grads[k] for k in targets)
+        if reduce is not None:
+            update_grads = reduce(update_grads)
+        with jax.named_scope("update"):
+            group, state = update(
+                group, update_grads, state, hyperparams[begin : begin + width], update_key
+            )
+        begin += width
+        new_weights.append(tuple(group))
+        new_states.append(tuple(jax.tree.leaves(state)))
+    return tuple(new_weights), tuple(new_states)

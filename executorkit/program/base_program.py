@@ -163,6 +163,11 @@ class BaseProgram(Viewed, ABC):
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
         """The compiled training step with these updates; equal specs share it."""
 
+    def backward_step_function(self, spec: StepSpec) -> CompiledFunction:
+        """The compiled backward with these updates, for runnables with ``updates_by_residuals``;
+        equal specs share it."""
+        raise NotImplementedError
+
     #: The compiled training steps by mode and updates, in the order in which they were asked for.
     _train_steps: Mapping[tuple[bool, StepSpec], CompiledFunction] = {}
 

@@ -103,7 +103,7 @@ def _two_losses(net: Network) -> None:
 
 @pytest.mark.parametrize(
     ("loop", "programs"),
-    [(_typical, 1), (_two_losses, 1), (_loss_read_before_update, 2), (_loss_read_inside, 3)],
+    [(_typical, 1), (_two_losses, 1), (_loss_read_before_update, 2), (_loss_read_inside, 2)],
 )
 @pytest.mark.usefixtures("automatic")
 def test_a_batch_runs_few_programs_and_copies_nothing(loop, programs):
