@@ -15,6 +15,8 @@ from ._analysis import Analysis as Analysis
 from ._background_tasks import (
     CompileTask as CompileTask,
     Precompilation as Precompilation,
+    forget_workers as forget_workers,
+    join_workers as join_workers,
     submit as submit,
 )
 from ._code_cache import (

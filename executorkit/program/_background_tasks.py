@@ -192,6 +192,16 @@ def join_workers() -> None:
                 worker.join()
 
 
+def forget_workers() -> None:
+    """Begins without any task and thread, in a forked process: it has none of its parent's."""
+    global _lock
+    _lock = threading.RLock()
+    for queue in (_ahead, _beside_calls, _after):
+        queue.tasks.clear()
+        queue.workers.clear()
+    compiler_threads.forget()
+
+
 @atexit.register
 def _shut_down() -> None:
     """Cancels queued compilations at the end of the process and waits for those that have begun,

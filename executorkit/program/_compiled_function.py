@@ -215,6 +215,14 @@ class CompiledFunction:
             self._start()
             dispatcher.clear()
 
+    def restart(self) -> Any:
+        """Begins without any executable, in a forked process. Returns what holds the former ones,
+        which belong to a client that is not to be called any more, not even to free them."""
+        former = self._dispatcher, self._jitted
+        self._tasks.clear()
+        self._start()
+        return former
+
     def _start(self) -> None:
         """Begins without any executable."""
         self._traces_since_clear = 0

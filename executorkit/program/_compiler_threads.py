@@ -56,6 +56,13 @@ class CompilerThreads:
         finally:
             self._change(0, -1)
 
+    def forget(self) -> None:
+        """Confines nothing from now on: a forked process has other threads."""
+        self._lock = threading.RLock()
+        self._ids = []
+        self._beside = self._waits = 0
+        self.cores.clear()
+
     def _change(self, beside: int, waits: int) -> None:
         with self._lock:
             self._beside += beside

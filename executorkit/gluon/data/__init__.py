@@ -1,6 +1,7 @@
 """``mx.gluon.data``: datasets, samplers and the loader of batches."""
 
-from . import dataset as dataset, sampler as sampler, vision as vision
+from . import dataloader as dataloader, dataset as dataset, sampler as sampler, vision as vision
+from ._dataloader import DataLoader as DataLoader
 from ._dataset import (
     ArrayDataset as ArrayDataset,
     Dataset as Dataset,

@@ -1,0 +1,76 @@
+"""Functions that make a batch of samples."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...context import Context
+from ...errors import BatchError, DataArgumentError
+from ...ndarray import NDArray, array, stack
+from ...ops.schema.attrs import DTYPE_NUMBERS
+from ._shared_memory import arena, shared_array
+
+
+def default_batchify_fn(data: Sequence[Any]) -> Any:
+    """A batch: NDArrays are stacked; of tuples each part is a batch, in a list; numbers, NumPy
+    arrays and nested lists of numbers become an NDArray of their dtype.
+
+    >>> default_batchify_fn([(1, 0.5), (2, 1.5)])
+    [
+    [1 2]
+    <NDArray 2 @cpu(0)>,
+    [0.5 1.5]
+    <NDArray 2 @cpu(0)>]
+    """
+    if isinstance(data[0], NDArray):
+        return stack(*data)
+    if isinstance(data[0], tuple):
+        return [default_batchify_fn(part) for part in zip(*data, strict=False)]
+    values = _numbers(data)
+    return array(values, dtype=values.dtype)
+
+
+def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
+    """:func:`default_batchify_fn` of a worker: arrays are in ``cpu_shared(0)``."""
+    first = data[0]
+    if isinstance(first, tuple):
+        return [default_mp_batchify_fn(part) for part in zip(*data, strict=False)]
+    if isinstance(first, NDArray):
+        if not all(isinstance(x, NDArray) for x in data):
+            stack(*data)  # raises the error of what does not fit
+        arrays, data = data, [x.host for x in data]
+        if any(x.shape != first.shape or x.dtype != first.dtype for x in data):
+            stack(*arrays)
+    elif first.__class__ is not np.ndarray or any(
+        x.__class__ is not np.ndarray or x.shape != first.shape or x.dtype != first.dtype
+        for x in data
+    ):
+        return shared_array(_numbers(data))
+    else:
+        _numbers(data[:1])
+    values = arena.empty((len(data), *first.shape), data[0].dtype)
+    return shared_array(np.stack(data, out=values))
+
+
+def _numbers(data: Sequence[Any]) -> np.ndarray:
+    """The samples as one NumPy array."""
+    try:
+        values = np.asarray(data)
+    except ValueError as error:
+        problem = f"its samples have no common shape: {error}"
+        raise BatchError("a batch", problem, hint="a batchify_fn that pads them") from None
+    if values.dtype.name not in DTYPE_NUMBERS:
+        problem = f"its samples are of type {type(data[0]).__name__}, expected arrays or numbers"
+        hint = "a batchify_fn for them"
+        raise DataArgumentError("a batch", problem, hint=hint)
+    return values
+
+
+def as_in_context(data: Any, context: Context) -> Any:
+    """The NDArrays of a batch in another context, in lists where they were in lists or tuples."""
+    if isinstance(data, NDArray):
+        return data.as_in_context(context)
+    if isinstance(data, list | tuple):
+        return [as_in_context(part, context) for part in data]
+    return data

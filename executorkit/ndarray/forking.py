@@ -1,0 +1,112 @@
+"""Forked processes that compute with arrays.
+
+A forked process has the memory of its parent and none of its threads, so JAX's clients, which wait
+for theirs, cannot be used in it. The child gets clients of its own: the contents of all arrays
+become host contents (without a copy, while both processes only read), JAX forgets its clients and
+programs, and so do the caches of this package. Nothing of the parent's clients is freed in the
+child, since that could wait for a thread, too.
+
+The parent first lets its computations and compilations end. A thread of the user's own that holds a
+lock of JAX's or of the allocator at the moment of the fork may nevertheless leave it locked in the
+child: whoever forks has to watch whether the child answers.
+"""
+
+import contextlib
+import functools
+import gc
+import os
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import backend
+
+from ..context import Context
+from ..errors import MXNetError
+from ..program import CompiledFunction, forget_workers, join_workers
+from . import random_state
+from .recording import modes
+from .storage import LazyContents, MadeContents, Storage
+from .values import HostContents, to_device
+
+#: The parent's arrays and functions, which a forked process never frees.
+_held: list[Any] = []
+
+
+def can_fork() -> bool:
+    """True where a forked process can be told apart, watched and given memory: on Linux."""
+    return sys.platform == "linux" and hasattr(os, "pidfd_open") and hasattr(os, "memfd_create")
+
+
+class ForkedArrays:
+    """The arrays of this process, made ready for a fork: nothing is computed or compiled."""
+
+    def __init__(self) -> None:
+        join_workers()
+        objects = gc.get_objects()
+        self._storages = [x for x in objects if type(x) is Storage]
+        self._functions = [x for x in objects if isinstance(x, CompiledFunction)]
+        self._caches = [x for x in objects if isinstance(x, functools._lru_cache_wrapper)]
+        del objects
+        for storage in self._storages:
+            if storage.current is None and not isinstance(storage.producer, MadeContents):
+                with contextlib.suppress(Exception):  # its error is raised where it is read
+                    _ = storage.value
+        self._arrays = [x for x in jax.live_arrays() if not x.is_deleted()]
+        with contextlib.suppress(Exception):
+            jax.block_until_ready(self._arrays)
+
+    def adopt(self, stream: int = 0) -> None:
+        """Makes arrays usable in the forked process, where this is called first.
+
+        stream
+            number of the child. Random operators go on as the parent's would in child 0; the others
+            have streams of their own, and so has ``numpy.random``.
+        """
+        modes.set(False, False)
+        forget_workers()
+        _held.extend([self, [function.restart() for function in self._functions]])
+        _held.append([*getattr(jax.devices()[0].client, "live_executables", list)()])
+        for storage in self._storages:
+            _to_host(storage)
+        backend.clear_backends()
+        if jax.config.jax_platforms != "cpu":  # pyright: ignore[reportAttributeAccessIssue]
+            jax.config.update("jax_platforms", "cpu")
+        package = __name__.partition(".")[0]
+        for cache in self._caches:
+            if cache.__module__.partition(".")[0] == package:
+                cache.cache_clear()
+        if stream:
+            _separate_streams(stream)
+        gc.freeze()
+        np.asarray(to_device(np.zeros(1), Context("cpu").device))  # if JAX waits, then here
+
+
+def _to_host(storage: Storage) -> None:
+    value = storage.current
+    if value is None:
+        return
+    (device, *others) = value.devices()
+    if device.platform == "cpu" and not others:
+        storage.defer(HostContents(np.asarray(value), Context("cpu", device.id)))
+        _held.append(value)
+    else:
+        storage.defer(LazyContents(functools.partial(_refuse, str(device))))
+
+
+def _refuse(device: str) -> jax.Array:
+    problem = f"an array on {device} is read in a forked process, which has CPUs alone"
+    raise MXNetError("a worker process", problem, hint="x.as_in_context(mx.cpu()) before the fork")
+
+
+def _separate_streams(stream: int) -> None:
+    """Begins random streams that follow from the present ones and a number."""
+    seed, positions = random_state.get_state()
+    words = [seed % 2**64, *(position for _, _, position in positions), stream]
+    random_state.seed(int(np.random.SeedSequence(words).generate_state(1)[0]))
+    generator = np.random.get_state(legacy=False)
+    assert isinstance(generator, dict)
+    state = generator["state"]
+    words = [*map(int, np.ravel(state["key"])), int(state["pos"]), stream]
+    np.random.seed(np.random.SeedSequence(words).generate_state(4))
