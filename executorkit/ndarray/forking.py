@@ -8,7 +8,7 @@ child, since that could wait for a thread, too.
 
 The parent first lets its computations and compilations end. A thread of the user's own that holds a
 lock of JAX's or of the allocator at the moment of the fork may nevertheless leave it locked in the
-child: whoever forks has to watch whether the child answers.
+child: its parent has to watch that it answers.
 """
 
 import contextlib
