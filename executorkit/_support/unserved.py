@@ -39,7 +39,7 @@ ELSEWHERE = {
     "tvmop": _KERNELS,
     **{
         f"gluon.{name}": _GLUON
-        for name in ("contrib.data", "contrib.rnn", "model_zoo", "rnn",
+        for name in ("contrib.rnn", "model_zoo", "rnn",
                      "trainer")
     },
 }  # fmt: skip

@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from ...errors import ArgumentValueError, InputTypeError, NotSupportedError
+from ...errors import ArgumentValueError, FileAccessError, InputTypeError, NotSupportedError
 from ...ndarray import NDArray
 from ...recordio import MXIndexedRecordIO
 from ._sampler import FilterSampler, Sampler, SequentialSampler
+
+#: The address of MXNet's copies of files, by the folder of a dataset.
+_SOURCE = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/gluon/dataset"
 
 
 class Dataset:
@@ -201,6 +204,9 @@ class _DownloadedDataset(Dataset):
     of the two, or what ``transform(data, label)`` makes of them.
     """
 
+    #: The folder of MXNet's copies of the files.
+    _namespace = ""
+
     def __init__(self, root: str | os.PathLike[str], transform: Callable[..., Any] | None) -> None:
         self._transform = transform
         self._data: Any = None
@@ -219,6 +225,16 @@ class _DownloadedDataset(Dataset):
 
     def _get_data(self) -> None:
         raise _undefined(self, "_get_data")
+
+    def _refuse_missing(self, files: str, name: str) -> NoReturn:
+        """FileAccessError, an OSError, where files are missing; ``name`` is that of MXNet's
+        copy."""
+        problem = f"there is no {files} in {self._root}"
+        source = f"{_SOURCE}/{self._namespace}/{name}"
+        hint = f"put it there, from {source}, or say where it is with root="
+        raise FileAccessError(
+            type(self).__name__, problem, because="nothing is downloaded", hint=hint
+        )
 
 
 def _undefined(instance: object, method: str) -> NotSupportedError:

@@ -36,7 +36,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.current_epoch = 0
         self.processed_samples = 0
         self.priority = priority
-        self.log_interval = log_interval
+        self.log_interval: Any = log_interval
         self.log_interval_time = 0.0
         self.train_start = self.epoch_start = self.batch_start = 0.0
 

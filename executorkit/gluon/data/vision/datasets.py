@@ -7,34 +7,22 @@ import os
 import tarfile
 import warnings
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from .... import image as image, ndarray as nd, recordio as recordio
 from ...._files import read_idx
 from ....base import data_dir
-from ....errors import ArgumentValueError, FileAccessError, FileFormatError, MXNetError
+from ....errors import ArgumentValueError, FileFormatError, MXNetError
 from ....image.image_lists import listed, listed_in_file
 from .. import dataset as dataset
 
-#: The address of MXNet's copies of the files, by the folder of a dataset.
-_SOURCE = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/gluon/dataset"
 #: The folders in which MXNet keeps datasets.
 _MNIST, _FASHION_MNIST, _CIFAR10, _CIFAR100 = (
     os.path.join(data_dir(), "datasets", name)
     for name in ("mnist", "fashion-mnist", "cifar10", "cifar100")
 )
-
-
-def _refuse(instance: Any, files: str, name: str) -> NoReturn:
-    """FileAccessError, an OSError, where files are missing; ``name`` is that of MXNet's copy."""
-    problem = f"there is no {files} in {instance._root}"
-    source = f"{_SOURCE}/{instance._namespace}/{name}"
-    hint = f"put it there, from {source}, or say where it is with root="
-    raise FileAccessError(
-        type(instance).__name__, problem, because="nothing is downloaded", hint=hint
-    )
 
 
 class MNIST(dataset._DownloadedDataset):
@@ -78,7 +66,7 @@ class MNIST(dataset._DownloadedDataset):
             path = os.path.join(self._root, candidate)
             if os.path.isfile(path):
                 return path
-        _refuse(self, name, name)
+        self._refuse_missing(name, name)
 
 
 class FashionMNIST(MNIST):
@@ -154,7 +142,9 @@ class CIFAR10(dataset._DownloadedDataset):
     def _read_archive(self, names: list[str]) -> list[tuple[np.ndarray, np.ndarray]]:
         path = os.path.join(self._root, self._archive_file)
         if not os.path.isfile(path):
-            _refuse(self, f"{self._archive_file}, with {', '.join(names)}", self._archive_file)
+            self._refuse_missing(
+                f"{self._archive_file}, with {', '.join(names)}", self._archive_file
+            )
         contents: dict[str, bytes] = {}
         try:
             with tarfile.open(path) as archive:

@@ -1,0 +1,162 @@
+"""``mx.gluon.contrib.data.text``: corpora for language models, from files that are there.
+
+Nothing is downloaded: an error says which file goes where.
+"""
+
+import os
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...._support.vocabulary import Vocabulary
+from ....base import data_dir
+from ....errors import ArgumentValueError, FileFormatError, UnknownNameError
+from ....ndarray import array
+from ...data import dataset as dataset
+
+#: The token at the end of each line.
+EOS_TOKEN = "<eos>"
+_WIKITEXT_2, _WIKITEXT_103 = (
+    os.path.join(data_dir(), "datasets", name) for name in ("wikitext-2", "wikitext-103")
+)
+#: The file of each segment.
+_FILES = {
+    "train": "wiki.train.tokens",
+    "validation": "wiki.valid.tokens",
+    "test": "wiki.test.tokens",
+}
+
+
+class _WikiText(dataset._DownloadedDataset):
+    """Sequences of a corpus: ``seq_len`` indices of tokens, and those of the tokens that follow
+    them, both int32.
+
+    root
+        the folder with ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``, or
+        with the zip file that holds them.
+    segment
+        'train', 'validation' or 'test'.
+    vocab
+        a :class:`executorkit.contrib.text.vocab.Vocabulary` that gives the indices; by default one
+        of the file's own tokens, all of them.
+    seq_len
+        length of a sequence. What is left after the last one is not used.
+
+    Lines that are not empty end with the token ``<eos>``. OSError (FileAccessError) for a missing
+    file, ValueError for one that is no text in UTF-8, KeyError (UnknownNameError) for another
+    segment. MXNet requires the files' checksums.
+    """
+
+    _namespace: str
+
+    def __init__(
+        self, root: Any, segment: str = "train", vocab: Any = None, seq_len: int = 35
+    ) -> None:
+        if segment not in _FILES:
+            problem = f"{segment!r}, expected one of {', '.join(_FILES)}"
+            raise UnknownNameError(f"{type(self).__name__}: segment", problem)
+        if seq_len < 1:
+            problem = f"{seq_len}, expected 1 or more"
+            raise ArgumentValueError(f"{type(self).__name__}: seq_len", problem)
+        self._segment = segment
+        self._seq_len = seq_len
+        self._vocab = vocab
+        self._counter: Counter[str] | None = None
+        super().__init__(root, None)
+
+    @property
+    def vocabulary(self) -> Any:
+        """The vocabulary that gives the indices."""
+        return self._vocab
+
+    @property
+    def frequencies(self) -> Counter[str] | None:
+        """The number of times that each token occurs in the file."""
+        return self._counter
+
+    def _get_data(self) -> None:
+        content = self._content()
+        self._counter = Counter(token for token in re.split("[ \n]", content) if token)
+        if self._vocab is None:
+            self._vocab = Vocabulary(self._counter, reserved_tokens=[EOS_TOKEN])
+        tokens: list[str] = []
+        for line in content.splitlines():
+            words = line.split()
+            if words:
+                tokens += [*words, EOS_TOKEN]
+        indices = np.array(self._vocab.to_indices(tokens), np.int32)
+        count = max(len(indices) - 1, 0) // self._seq_len
+        shape = count, self._seq_len
+        length = count * self._seq_len
+        self._data = array(indices[:length].reshape(shape), dtype=np.int32)
+        self._label = array(indices[1 : length + 1].reshape(shape), dtype=np.int32)
+
+    def _content(self) -> str:
+        name = _FILES[self._segment]
+        path = Path(self._root, name)
+        archive = Path(self._root, f"{self._namespace}-v1.zip")
+        if path.is_file():
+            raw = path.read_bytes()
+        elif archive.is_file():
+            raw = _member(archive, f"{self._namespace}/{name}")
+        else:
+            self._refuse_missing(f"{name}, nor {archive.name}", archive.name)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            problem = f"it is no text in UTF-8: {error.reason} at byte {error.start}"
+            raise FileFormatError(str(path), problem) from None
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+class WikiText2(_WikiText):
+    """The smaller corpus of articles of Wikipedia (Merity et al., 2016), 2 million words.
+
+    Arguments, samples and errors are those of its base class:
+
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with open(f"{folder}/wiki.train.tokens", "w") as file:
+    ...     _ = file.write("the cat saw the dog .\\nthe end .")
+    >>> corpus = WikiText2(folder, seq_len=4)
+    >>> corpus.vocabulary.idx_to_token
+    ['<unk>', '<eos>', 'the', '.', 'cat', 'dog', 'end', 'saw']
+    >>> [part.asnumpy().tolist() for part in corpus[0]]
+    [[2, 4, 7, 2], [4, 7, 2, 5]]
+    """
+
+    _namespace = "wikitext-2"
+
+    def __init__(
+        self, root: Any = _WIKITEXT_2, segment: str = "train", vocab: Any = None, seq_len: int = 35
+    ) -> None:
+        super().__init__(root, segment, vocab, seq_len)
+
+
+class WikiText103(_WikiText):
+    """The larger corpus of articles of Wikipedia (Merity et al., 2016), 103 million words; as
+    :class:`WikiText2`."""
+
+    _namespace = "wikitext-103"
+
+    def __init__(
+        self,
+        root: Any = _WIKITEXT_103,
+        segment: str = "train",
+        vocab: Any = None,
+        seq_len: int = 35,
+    ) -> None:
+        super().__init__(root, segment, vocab, seq_len)
+
+
+def _member(archive: Path, name: str) -> bytes:
+    """The contents of a file in a zip file."""
+    try:
+        with zipfile.ZipFile(archive) as file:
+            return file.read(name)
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise FileFormatError(str(archive), f"{name} cannot be read: {error}") from None
