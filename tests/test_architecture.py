@@ -29,6 +29,7 @@ FILE_NAMES = frozenset(
         "optimizer.py",
         "random.py",
         "rnn.py",
+        "sampler.py",
         "sparse.py",
         "symbol.py",
         "utils.py",
