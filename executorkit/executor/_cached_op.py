@@ -162,14 +162,15 @@ class CachedOp:
             return None
         call, context = self._graph_call(arrays), arrays[0].context
         values = dict(zip(call.inputs, [x.host for x in arrays], strict=True))
-        for step, numbers, (number, *_) in call.calls:
-            if step.op.host is None:
-                return None
-            key_data = next_key_data(context) if step.op.key_name is not None else None
-            result = host_call(step, [values[n] for n in numbers], key_data)
-            if result is None:
-                return None
-            values[number] = result
+        with np.errstate(all="ignore"):
+            for step, numbers, (number, *_) in call.calls:
+                if step.op.host is None:
+                    return None
+                key_data = next_key_data(context) if step.op.key_name is not None else None
+                result = host_call(step, [values[n] for n in numbers], key_data)
+                if result is None:
+                    return None
+                values[number] = result
         return [on_host(NDArray, values[n], context) for n in call.outputs]
 
     def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:

@@ -41,8 +41,8 @@ def hash_words(key: tuple[int, int], counter: int) -> tuple[int, int]:
     first, second = key[0], (counter + key[1]) & mask
     for block in range(5):
         for rotation in _ROTATIONS[block % 2]:
-            first = (first + second) & mask
-            second = ((second << rotation | second >> (32 - rotation)) & mask) ^ first
+            first += second
+            second = ((second << rotation | second >> (32 - rotation)) ^ first) & mask
         first = (first + keys[(block + 1) % 3]) & mask
         second = (second + keys[(block + 2) % 3] + block + 1) & mask
     return first, second

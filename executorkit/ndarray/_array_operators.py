@@ -79,8 +79,10 @@ def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for name, value in kwargs.items():
         kind = value.__class__
         if kind is tuple:
-            if not all(d.__class__ is int for d in value):
+            kinds = {d.__class__ for d in value}
+            if not kinds <= {int} and kinds != {float}:
                 return None
+            kind = (tuple, *kinds)
         elif kind not in _PLAIN_TYPES:
             return None
         attrs.append((name, kind, value))

@@ -97,6 +97,8 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
         own = _own_results(resolved, arrays)
         if own is not None:
             return _delivered(resolved, cls, arrays, own, None)
+        if not resolved.is_plain:
+            return invoke(resolved.op, cls, arrays, dict(resolved.texts))
     entry = _functions.get(resolved.key) or function_of(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
@@ -132,7 +134,8 @@ def _own_results(resolved: ResolvedCall, arrays: Sequence[Handle]) -> list[np.nd
     if not are_on_host(arrays):
         return None
     key_data = None if resolved.op.key_name is None else next_key_data(arrays[0]._context)
-    result = host_call(resolved, [a.host for a in arrays], key_data)
+    with np.errstate(all="ignore"):
+        result = host_call(resolved, [a.host for a in arrays], key_data)
     return None if result is None else [result]
 
 

@@ -33,12 +33,11 @@ def host_call(
     resolved: ResolvedCall, arrays: Sequence[np.ndarray], key_data: np.ndarray | None
 ) -> np.ndarray | None:
     """The result of an operator's function of NumPy arrays; None for what it leaves to the
-    operator's own, errors among it."""
+    operator's own, errors among it. It is called where ``np.errstate(all="ignore")`` holds."""
     assert resolved.op.host is not None
     draw = {} if key_data is None else {resolved.op.key_name: tuple(key_data.tolist())}
     try:
-        with np.errstate(all="ignore"):
-            result = resolved.op.host(*arrays, **resolved.params, **draw)
+        result = resolved.op.host(*arrays, **resolved.params, **draw)
     except MXNetError:
         return None
     if result is None or any(np.may_share_memory(result, x) for x in arrays):

@@ -134,7 +134,8 @@ def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
     if not attrs.keys().isdisjoint(DYNAMIC):
         return None
     resolved = with_constants(op, attrs)
-    return resolved if resolved.is_plain and resolved.is_compiled else None
+    runs = resolved.is_plain or op.host is not None
+    return resolved if runs and resolved.is_compiled else None
 
 
 def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:

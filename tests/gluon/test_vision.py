@@ -9,6 +9,7 @@ import struct
 import tarfile
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -124,11 +125,11 @@ class TestHost:
         assert op(photo(), out=out) is out
 
     def test_words_of_a_hash(self):
-        from executorkit.jaxpr_interpreter._random_bits import threefry2x32
-
-        for key, counter in (((1, 2), 0), ((2**32 - 1, 7), 5)):
-            expected = threefry2x32(np.uint32(key[0]), np.uint32(key[1]), 0, counter)
-            assert hash_words(key, counter) == tuple(map(int, expected))
+        for seed in (0, 7):
+            key = jax.random.key(seed, impl="threefry2x32")
+            words = tuple(jax.random.key_data(key).tolist())
+            keys = jax.random.key_data(jax.random.split(key, 4)).tolist()
+            assert [hash_words(words, i) for i in range(4)] == [tuple(k) for k in keys]
 
 
 class TestCompose:

@@ -6,6 +6,7 @@ truncated.
 
 import inspect
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -57,11 +58,16 @@ def _on_host(fn: Callable[..., Any]) -> Callable[..., Any]:
     return lambda data, **attrs: fn(data, **attrs) if data.dtype in usual else None
 
 
+@lru_cache(maxsize=16)
+def _constant(values: tuple[Any, ...], dtype: np.dtype) -> np.ndarray:
+    return np.asarray(values, dtype)
+
+
 def _gray(x: Array) -> Array:
     if x.shape[-1] != 3:
         return x
     if isinstance(x, np.ndarray):
-        return (x @ np.asarray(LUMA, x.dtype))[..., None]
+        return (x @ _constant(LUMA, x.dtype))[..., None]
     return jnp.sum(x * jnp.asarray(LUMA, x.dtype), -1, keepdims=True)
 
 
@@ -214,8 +220,8 @@ def random_color_jitter(
 def _lighting(x: Array, alpha: Array) -> Array:
     if x.shape[-1] != 3:
         return x
-    spread = np.asarray(IMAGENET_SPREAD, x.dtype) * alpha.astype(x.dtype)
-    shift = _numpy_of(spread).matmul(np.asarray(IMAGENET_AXES, x.dtype), spread)
+    spread = _constant(IMAGENET_SPREAD, x.dtype) * alpha.astype(x.dtype)
+    shift = _constant(IMAGENET_AXES, x.dtype) @ spread
     return _plus_per_channel(x.copy() if isinstance(x, np.ndarray) else x, shift)
 
 

@@ -5,6 +5,7 @@ there, by NumPy and OpenCV.
 """
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -49,7 +50,7 @@ def crop(data: Array, *, x: int, y: int, width: int, height: int):
 def _to_tensor_on_host(data: np.ndarray) -> np.ndarray | None:
     if data.ndim not in (3, 4) or data.dtype == np.float16:
         return None
-    image = np.moveaxis(data, -1, -3)
+    image = data.transpose((2, 0, 1) if data.ndim == 3 else (0, 3, 1, 2))
     out = np.empty(image.shape, np.float32)
     out[...] = image
     out /= 255
@@ -88,14 +89,20 @@ def normalize(
         raise ShapeError(f"'data' is {data.shape}, expected (1 or 3 channels, height, width)")
     channels = data.shape[-3]
 
-    def each(name: str, values: Floats) -> np.ndarray:
-        numbers = values[:1] * channels if len({*values}) == 1 else values
-        if len(numbers) != channels:
-            raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
-        return np.asarray(numbers)[:, None, None]
+    def normalized(x: Array) -> Array:
+        centre = _per_channel("mean", mean, channels, x.dtype)
+        return (x - centre) / _per_channel("std", std, channels, x.dtype)
 
-    centre, width = each("mean", mean), each("std", std)
-    return through_float(lambda x: (x - centre.astype(x.dtype)) / width.astype(x.dtype))(data)
+    return through_float(normalized)(data)
+
+
+@lru_cache(maxsize=64)
+def _per_channel(name: str, values: Floats, channels: int, dtype: np.dtype) -> np.ndarray:
+    """A number for each channel of (channels, height, width)."""
+    numbers = values[:1] * channels if len({*values}) == 1 else values
+    if len(numbers) != channels:
+        raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
+    return np.array(numbers, dtype)[:, None, None]
 
 
 def _register_flips(side: str, axis: int) -> None:

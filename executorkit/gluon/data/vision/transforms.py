@@ -76,7 +76,7 @@ class Cast(HybridBlock):
         self._dtype = dtype
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.cast(x, self._dtype)
+        return F.cast(x, dtype=self._dtype)
 
 
 class ToTensor(HybridBlock):
@@ -106,7 +106,7 @@ class Normalize(HybridBlock):
         self._std = std
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.normalize(x, self._mean, self._std)
+        return F.image.normalize(x, mean=self._mean, std=self._std)
 
 
 class Resize(HybridBlock):
@@ -128,7 +128,8 @@ class Resize(HybridBlock):
         self._interpolation = interpolation
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.resize(x, self._size, self._keep, self._interpolation)
+        size, keep, interp = self._size, self._keep, self._interpolation
+        return F.image.resize(x, size=size, keep_ratio=keep, interp=interp)
 
 
 class CropResize(HybridBlock):
@@ -262,7 +263,8 @@ class _RandomFactor(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         change: Callable[..., Any] = getattr(F.image, f"random_{type(self).__name__[6:].lower()}")
-        return change(x, *self._args)
+        low, high = self._args
+        return change(x, min_factor=low, max_factor=high)
 
 
 class RandomBrightness(_RandomFactor):
@@ -311,7 +313,8 @@ class RandomColorJitter(HybridBlock):
         self._args = brightness, contrast, saturation, hue
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.random_color_jitter(x, *self._args)
+        names = "brightness", "contrast", "saturation", "hue"
+        return F.image.random_color_jitter(x, **dict(zip(names, self._args, strict=True)))
 
 
 class RandomLighting(HybridBlock):
@@ -323,7 +326,7 @@ class RandomLighting(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return F.image.random_lighting(x, self._alpha)
+        return F.image.random_lighting(x, alpha_std=self._alpha)
 
 
 class RandomGray(Block):
