@@ -39,8 +39,7 @@ ELSEWHERE = {
     "tvmop": _KERNELS,
     **{
         f"gluon.{name}": _GLUON
-        for name in ("contrib.rnn", "model_zoo", "rnn",
-                     "trainer")
+        for name in ("model_zoo", "trainer")
     },
 }  # fmt: skip
 

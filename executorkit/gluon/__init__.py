@@ -1,6 +1,6 @@
 """``mx.gluon``: networks as Python objects, on recorded graphs.
 
-Data, recurrent layers and the model zoo of Gluon are not served.
+Data and the model zoo of Gluon are not served.
 """
 
 from typing import NoReturn
@@ -18,6 +18,7 @@ from . import (
     loss as loss,
     nn as nn,
     parameter as parameter,
+    rnn as rnn,
     trainer as trainer,
     utils as utils,
 )

@@ -198,6 +198,7 @@ def _constant(
     name: str, shape: Any, value: int, ctx: Any, dtype: Any, kwargs: dict[str, Any]
 ) -> NDArray:
     out = kwargs.pop("out", None)
+    kwargs = without_node_attributes(kwargs)
     if kwargs:
         raise MXNetError(name, f"unknown argument {', '.join(map(repr, kwargs))}")
     if out is not None:
@@ -205,6 +206,11 @@ def _constant(
     dims = _dims(shape)
     check_known_shape(name, dims)
     return _filled(dims, value, ctx, dtype)
+
+
+def without_node_attributes(options: dict[str, Any]) -> dict[str, Any]:
+    """Options without those that only a symbol's node has: ``name`` and ``__layout__``, say."""
+    return {k: v for k, v in options.items() if k != "name" and not k.startswith("__")}
 
 
 def empty(

@@ -14,6 +14,7 @@ from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
+from ._creation import without_node_attributes
 from ._eager import call, invoke
 from ._ndarray import NDArray
 
@@ -37,6 +38,7 @@ def _draw(
 ) -> Any:
     """Calls ``_random_X`` for numbers, ``_sample_X`` for arrays."""
     name, shape, out = distribution.name, options["shape"], options["out"]
+    attrs = without_node_attributes(attrs)
     has_arrays = any(isinstance(v, NDArray) for v in values.values())
     parameters = distribution.operator_parameters(values, has_arrays)
     for key in ("dtype", "shape"):

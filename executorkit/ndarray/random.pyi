@@ -9,6 +9,7 @@ from typing import Any
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
+from ._creation import without_node_attributes
 from ._eager import call, invoke
 from ._ndarray import NDArray
 def uniform(low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kwargs: Any) -> Any: ...

@@ -1,9 +1,9 @@
-"""``mx.gluon.contrib``: further layers, ``nn`` and ``cnn``; estimators; corpora, ``data``."""
+"""``mx.gluon.contrib``: further layers, ``nn``, ``cnn`` and ``rnn``; estimators; corpora, ``data``."""
 
 from typing import TYPE_CHECKING
 
 from ..._support.unserved import attribute_getter as _attribute_getter
-from . import cnn as cnn, data as data, estimator as estimator, nn as nn
+from . import cnn as cnn, data as data, estimator as estimator, nn as nn, rnn as rnn
 
 if not TYPE_CHECKING:
     __getattr__ = _attribute_getter(__name__)

@@ -30,11 +30,27 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
                 raise ShapeError(problem, f"only axis {at} may differ", name) from None
     for name in names:
         s.set(name, common)
-    unknown = [n for n in names if s[n][at] == 0]
+    _share_the_rest(s, names, at, limit=1)
+
+
+def _share_the_rest(s: ShapeFacts, names: list[str], at: int, limit: int | None = None) -> None:
+    """Gives inputs of unknown size, at most ``limit``, equal shares of what the known ones leave of
+    the output."""
+    unknown = [n for n in names if s[n] is not None and s[n][at] == 0]
     out = s["out0"]
-    if len(unknown) == 1 and out is not None and out[at]:
+    if unknown and len(unknown) <= (limit or len(unknown)) and out is not None and out[at]:
         left = out[at] - sum(s[n][at] for n in names)
-        s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
+        for name in unknown:
+            size = max(left, 0) // len(unknown)
+            s.set(name, (size if i == at else 0 for i in range(len(out))))
+
+
+def _infer_parameters_shape(s: ShapeFacts, p: Params) -> None:
+    """As for ``concat``; the weights of both directions, whose sizes are equal, may be unknown."""
+    _infer_concat_shape(s, p)
+    names = [n for n in s if n != "out0"]
+    if all(s[n] is not None for n in names):
+        _share_the_rest(s, names, p.dim)
 
 
 def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
@@ -55,7 +71,7 @@ def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     traits={CONCAT},
     kind="shape",
 )
-@register("_rnn_param_concat", infer_shape=_infer_concat_shape)
+@register("_rnn_param_concat", infer_shape=_infer_parameters_shape)
 def concat(*data: Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
 

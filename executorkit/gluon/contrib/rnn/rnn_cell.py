@@ -1,0 +1,246 @@
+"""``mx.gluon.contrib.rnn.rnn_cell``: variational dropout, an LSTM with projection, and unrolling by
+an operator.
+
+>>> import executorkit as mx
+>>> cell = mx.gluon.contrib.rnn.VariationalDropoutCell(mx.gluon.rnn.GRUCell(3), drop_states=0.5)
+>>> cell.initialize()
+>>> cell.unroll(4, mx.nd.ones((2, 4, 5)), merge_outputs=True)[0].shape
+(2, 4, 3)
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....errors import ArgumentValueError
+from ...rnn._cells_of_cells import BidirectionalCell, ModifierCell, SequentialRNNCell
+from ...rnn._gated_cells import DenseCell
+from ...rnn._recurrent_cell import is_merged
+from ...rnn._sequences import (
+    Layout,
+    check_inputs,
+    first_states,
+    masked,
+    merge_or_split,
+    namespace_of,
+)
+
+
+class VariationalDropoutCell(ModifierCell):
+    """Dropout with the same elements dropped at all steps of a sequence, in training.
+
+    drop_inputs, drop_states, drop_outputs
+        shares that are dropped of the base cell's inputs, of its first state and of its outputs.
+
+    ``reset``, which ``unroll`` calls, draws others. Gal and Ghahramani 2016,
+    https://arxiv.org/abs/1512.05287. AssertionError for dropped states of a cell that cannot be
+    stepped.
+    """
+
+    def __init__(
+        self,
+        base_cell: Any,
+        drop_inputs: float = 0.0,
+        drop_states: float = 0.0,
+        drop_outputs: float = 0.0,
+    ) -> None:
+        parts = [base_cell]
+        if isinstance(base_cell, SequentialRNNCell):
+            parts += base_cell._children.values()
+        if drop_states and any(isinstance(cell, BidirectionalCell) for cell in parts):
+            problem = "a BidirectionalCell cannot be stepped, and keeps its states"
+            hint = "VariationalDropoutCell of the cells inside"
+            raise ArgumentValueError("VariationalDropoutCell", problem, hint=hint)
+        super().__init__(base_cell)
+        self.drop_inputs = drop_inputs
+        self.drop_states = drop_states
+        self.drop_outputs = drop_outputs
+
+    def _alias(self) -> str:
+        return "vardrop"
+
+    def __repr__(self) -> str:
+        shares = f"p_out = {self.drop_outputs}, p_state = {self.drop_states}"
+        return f"{type(self).__name__}({shares})"
+
+    def reset(self) -> None:
+        super().reset()
+        self.drop_inputs_mask = self.drop_states_mask = self.drop_outputs_mask = None
+
+    def _mask(self, F: Any, of: str, share: float, values: Any) -> Any:
+        """The mask of this sequence, drawn at its first step."""
+        mask = getattr(self, f"drop_{of}_mask")
+        if not isinstance(mask, type(values)):  # none yet, or a symbol of a trace
+            mask = F.Dropout(F.ones_like(values), p=share)
+            setattr(self, f"drop_{of}_mask", mask)
+        return mask
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        if self.drop_states:
+            states = list(states)
+            # State 0 is the one that recurs; others, such as an LSTM's cell, are kept whole.
+            states[0] = states[0] * self._mask(F, "states", self.drop_states, states[0])
+        if self.drop_inputs:
+            inputs = inputs * self._mask(F, "inputs", self.drop_inputs, inputs)
+        output, states = self.base_cell(inputs, states)
+        if self.drop_outputs:
+            output = output * self._mask(F, "outputs", self.drop_outputs, output)
+        return output, states
+
+    def unroll(
+        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Any = None,
+    ) -> tuple[Any, Any]:  # fmt: skip
+        if self.drop_states:
+            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        self.reset()
+        axes = Layout.of(layout)
+        axis = axes.time
+        check_inputs(length, inputs, axis)
+        sequence = merge_or_split(length, inputs, axis, True)
+        states = first_states(self, begin_state, sequence, axes)
+        dropout = namespace_of(sequence).Dropout
+        if self.drop_inputs:
+            sequence = dropout(sequence, p=self.drop_inputs, axes=(axis,))
+        outputs, states = self.base_cell.unroll(
+            length, sequence, states, layout, merge_outputs=True, valid_length=valid_length
+        )
+        if self.drop_outputs:
+            outputs = dropout(outputs, p=self.drop_outputs, axes=(axis,))
+        merge = is_merged(outputs, merge_outputs)
+        outputs = merge_or_split(length, outputs, axis, merge)
+        if valid_length is not None:
+            outputs = masked(length, outputs, valid_length, axis, merge)
+        return outputs, states
+
+
+class LSTMPCell(DenseCell):
+    """Long short-term memory whose output is projected: states r (N, P) and c (N, H), gates of x
+    and r, ``r' = h' V^T``.
+
+    projection_size
+        P.
+    h2r_weight_initializer
+        initializer of V.
+
+    Other arguments are those of :class:`~executorkit.gluon.rnn.LSTMCell`. Parameters:
+    ``i2h_weight`` (4 H, I), ``h2h_weight`` (4 H, P), ``h2r_weight`` V (P, H), ``i2h_bias`` and
+    ``h2h_bias`` (4 H,). Sak et al. 2014, https://arxiv.org/abs/1402.1128.
+    """
+
+    _gates = 4
+
+    def __init__(
+        self,
+        hidden_size: int,
+        projection_size: int,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        h2r_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        self._projection_size = projection_size
+        self._h2r_weight_initializer = h2r_weight_initializer
+        super().__init__(
+            hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer,
+            h2h_bias_initializer, input_size=input_size, prefix=prefix, params=params,
+        )  # fmt: skip
+
+    def _recurrent_size(self) -> int:
+        return self._projection_size
+
+    def _further_weights(self) -> Sequence[tuple[str, tuple[int, ...], Any]]:
+        shape = self._projection_size, self._hidden_size
+        return [("h2r_weight", shape, self._h2r_weight_initializer)]
+
+    def _alias(self) -> str:
+        return "lstmp"
+
+    def _text_of_options(self) -> str:
+        return f" -> {self._projection_size}"
+
+    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+        sizes = self._projection_size, self._hidden_size
+        return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
+
+    def hybrid_forward(
+        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, h2r_weight: Any,
+        i2h_bias: Any, h2h_bias: Any,
+    ) -> Any:  # fmt: skip
+        i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
+        name = self._step_prefix()
+        parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
+        i, f, g, o = (
+            F.Activation(part, act_type="tanh" if gate == "c" else "sigmoid", name=name + gate)
+            for part, gate in zip(parts, "ifco", strict=True)
+        )
+        cell = F._internal._plus(f * states[1], i * g, name=f"{name}state")
+        hidden = F._internal._mul(o, F.Activation(cell, act_type="tanh"), name=f"{name}hidden")
+        output = F.FullyConnected(
+            data=hidden, num_hidden=self._projection_size, weight=h2r_weight, no_bias=True,
+            name=f"{name}out",
+        )  # fmt: skip
+        return output, [output, cell]
+
+
+def dynamic_unroll(
+    cell: Any,
+    inputs: Any,
+    begin_state: Any,
+    drop_inputs: float = 0,
+    drop_outputs: float = 0,
+    layout: str = "TNC",
+    valid_length: Any = None,
+) -> tuple[Any, Any]:
+    """The outputs of all steps, and the states after the last, by the operator ``foreach``: symbols
+    may have any number of steps.
+
+    cell
+        a cell that can be stepped.
+    inputs
+        array or symbol, (T, N, ...) or, if ``layout`` is 'NTC', (N, T, ...).
+    begin_state
+        the states before the first step.
+    drop_inputs, drop_outputs
+        shares that are dropped of inputs and outputs, the same at all steps, in training.
+    valid_length
+        array or symbol (N,), the length of each row: outputs behind it are zero, the states are
+        those after its last step.
+
+    >>> import executorkit as mx
+    >>> cell = mx.gluon.rnn.RNNCell(3)
+    >>> cell.initialize()
+    >>> dynamic_unroll(cell, mx.nd.ones((4, 2, 5)), cell.begin_state(2))[0].shape
+    (4, 2, 3)
+    """
+    axis = Layout.of(layout).time
+    functions = namespace_of(inputs)
+    if axis == 1:
+        inputs = functions.transpose(inputs, axes=[1, 0, 2])
+    if drop_inputs:
+        inputs = functions.Dropout(inputs, p=drop_inputs, axes=(axis,))
+    states = list(begin_state)
+    if valid_length is None:
+        outputs, last = functions.contrib.foreach(cell, inputs, states)
+    else:
+
+        def step(x: Any, carried: Any) -> Any:
+            *old, number = carried
+            output, new = cell(x, old)
+            is_valid = functions.broadcast_greater(valid_length, number)
+            kept = [functions.where(is_valid, a, b) for a, b in zip(new, old, strict=True)]
+            return output, [*kept, number + 1]
+
+        outputs, (*last, _) = functions.contrib.foreach(step, inputs, [*states, functions.zeros(1)])
+    if drop_outputs:
+        outputs = functions.Dropout(outputs, p=drop_outputs, axes=(axis,))
+    if axis == 1:
+        outputs = functions.transpose(outputs, axes=[1, 0, 2])
+    if valid_length is not None:
+        outputs = functions.SequenceMask(
+            outputs, sequence_length=valid_length, use_sequence_length=True, axis=axis
+        )
+    return outputs, last

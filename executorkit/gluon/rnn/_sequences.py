@@ -1,0 +1,138 @@
+"""Sequences of arrays or symbols: one with a time axis, or a list with one for each step."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from ... import ndarray, symbol
+from ...errors import ArgumentValueError
+from ...ndarray import NDArray
+from ...ndarray.resolved_calls import is_floating
+from ...symbol import Symbol
+from ..parameter import tensor_types
+
+
+class Layout(NamedTuple):
+    """Axes of a layout such as 'NTC'.
+
+    time
+        the axis of the steps.
+    batch
+        the axis of the batch in a step.
+    """
+
+    time: int
+    batch: int
+
+    @classmethod
+    def of(cls, layout: str) -> "Layout":
+        """ArgumentValueError, an AssertionError, for a layout without a batch or without steps."""
+        time, batch = layout.find("T"), layout.replace("T", "").find("N")
+        if time < 0 or batch < 0:
+            raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
+        return cls(time, batch)
+
+
+def namespace_of(value: Any) -> Any:
+    """``mx.sym`` for symbols, ``mx.nd`` for arrays."""
+    return symbol if isinstance(value, Symbol) else ndarray
+
+
+def check_inputs(length: int, inputs: Any, axis: int) -> None:
+    """ArgumentValueError, an AssertionError, unless ``inputs`` have this number of steps."""
+    where = "unroll: inputs"
+    if inputs is None:
+        raise ArgumentValueError(where, "None, expected arrays or symbols")
+    if isinstance(inputs, Symbol):
+        count = len(inputs.list_outputs())
+        if count > 1:
+            problem = f"a symbol of {count} outputs, expected one sequence"
+            raise ArgumentValueError(where, problem, hint="list(inputs), if each output is a step")
+        return
+    if isinstance(inputs, NDArray):
+        if axis >= inputs.ndim:
+            problem = f"{inputs.shape} has no axis {axis}, which is that of the steps"
+            raise ArgumentValueError(where, problem)
+        steps = inputs.shape[axis]
+    else:
+        steps = len(inputs)
+    if length is not None and steps != length:
+        raise ArgumentValueError(where, f"there are {steps} steps, expected {length}")
+
+
+def first_step(inputs: Any) -> Any:
+    """An array or symbol of ``inputs``."""
+    return inputs if isinstance(inputs, tensor_types) else inputs[0]
+
+
+def split(length: int, sequence: Any, axis: int, squeeze_axis: Any = 1) -> list[Any]:
+    """A sequence as a list. The attribute ``squeeze_axis`` is 1 or True where MXNet writes so."""
+    split_into = namespace_of(sequence).split
+    steps = split_into(sequence, axis=axis, num_outputs=length, squeeze_axis=squeeze_axis)
+    return [steps] if isinstance(steps, NDArray) else list(steps)
+
+
+def merge_or_split(length: int, inputs: Any, axis: int, merge: bool | None) -> Any:
+    """A sequence as one array or symbol (True), as a list (False), or unchanged (None)."""
+    is_merged = isinstance(inputs, tensor_types)
+    if merge is None or merge == is_merged:
+        return inputs if is_merged else list(inputs)
+    if merge:
+        return namespace_of(inputs[0]).stack(*inputs, axis=axis)
+    return split(length, inputs, axis)
+
+
+def first_states(cell: Any, states: Any, inputs: Any, layout: Layout) -> Any:
+    """``states``, or those of ``cell.begin_state`` for these inputs.
+
+    Arrays are zeros in the dtype of the inputs (MXNet: float32).
+    """
+    if states is not None:
+        return states
+    step = first_step(inputs)
+    if isinstance(step, Symbol):
+        return cell.begin_state(func=symbol.zeros, batch_size=0)
+    axis = layout.batch
+    if step is inputs and axis >= layout.time:
+        axis += 1
+    zeros: Any = ndarray.zeros
+    if is_floating(step.dtype):
+        zeros = partial(zeros, dtype=step.dtype)
+    with step.context:
+        return cell.begin_state(func=zeros, batch_size=step.shape[axis])
+
+
+def masked(length: int, sequence: Any, valid_length: Any, axis: int, merge: bool) -> Any:
+    """A sequence with zeros behind the valid length of each of its rows."""
+    if not isinstance(sequence, tensor_types):
+        sequence = namespace_of(sequence[0]).stack(*sequence, axis=axis)
+    outputs = namespace_of(sequence).SequenceMask(
+        sequence, sequence_length=valid_length, use_sequence_length=True, axis=axis
+    )
+    return outputs if merge else split(length, outputs, axis, True)
+
+
+def last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+    """The states after the last valid step of each row, from those after every step."""
+    last = []
+    for steps in zip(*states, strict=True):
+        functions = namespace_of(steps[0])
+        stacked = functions.stack(*steps, axis=0)
+        last.append(
+            functions.SequenceLast(
+                stacked, sequence_length=valid_length, use_sequence_length=True, axis=0
+            )
+        )
+    return last
+
+
+def reversed_steps(length: int, steps: Sequence[Any], valid_length: Any) -> list[Any]:
+    """The steps from the last valid one of each row to the first; those behind stay."""
+    if valid_length is None:
+        return list(steps[::-1])
+    functions = namespace_of(steps[0])
+    stacked = functions.stack(*steps, axis=0)
+    outputs = functions.SequenceReverse(
+        stacked, sequence_length=valid_length, use_sequence_length=True
+    )
+    return split(length, outputs, 0, True)
