@@ -1,6 +1,6 @@
 """``mx.gluon``: networks as Python objects, on recorded graphs.
 
-Data and the model zoo of Gluon are not served.
+The model zoo of Gluon is not served.
 """
 
 from typing import NoReturn
