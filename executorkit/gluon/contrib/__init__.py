@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib``: further layers, ``nn``, ``cnn`` and ``rnn``; estimators; corpora, ``data``."""
+"""``mx.gluon.contrib``: layers (``nn``, ``cnn``, ``rnn``), estimators, corpora (``data``)."""
 
 from typing import TYPE_CHECKING
 
