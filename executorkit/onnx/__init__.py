@@ -33,7 +33,6 @@ from ._mxnet_interface import (
     export_model as export_model,
     get_model_metadata as get_model_metadata,
     get_operator_support as get_operator_support,
-    import_to_gluon as import_to_gluon,
 )
 from ._node_writer import (
     TRANSLATIONS as TRANSLATIONS,

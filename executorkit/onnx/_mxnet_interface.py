@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -170,13 +170,3 @@ def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tup
         "input_tensor_data": described(graph.input),
         "output_tensor_data": described(graph.output),
     }
-
-
-def import_to_gluon(model_file: Any, ctx: Any) -> NoReturn:
-    """Refuses: Gluon is not part of executorkit.
-
-    Raises :class:`NotSupportedError`.
-    """
-    problem = "Gluon is not part of executorkit"
-    hint = "sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)"
-    raise NotSupportedError("contrib.onnx.import_to_gluon", problem, hint=hint)
