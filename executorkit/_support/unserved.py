@@ -18,10 +18,6 @@ _ARRAYS = "numpy, jax.numpy or mx.nd"
 _OPERATORS = "jax.nn or mx.nd"
 _TORCH = "mx.operator.CustomOp, which may call Torch"
 _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
-_GLUON = (
-    "export the block where MXNet runs (block.export), and load what it writes with "
-    "mx.model.load_checkpoint"
-)
 
 #: MXNet's modules that are not here, by name below ``mx``, with what to use instead.
 ELSEWHERE = {
@@ -37,10 +33,6 @@ ELSEWHERE = {
     "th": _TORCH,
     "torch": _TORCH,
     "tvmop": _KERNELS,
-    **{
-        f"gluon.{name}": _GLUON
-        for name in ("model_zoo", "trainer")
-    },
 }  # fmt: skip
 
 _PACKAGE = __name__.partition(".")[0]

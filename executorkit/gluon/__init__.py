@@ -1,21 +1,16 @@
-"""``mx.gluon``: networks as Python objects, on recorded graphs.
+"""``mx.gluon``: networks as Python objects, on recorded graphs."""
 
-The model zoo of Gluon is not served.
-"""
+from typing import TYPE_CHECKING
 
-from typing import NoReturn
-
-from .._support.unserved import ELSEWHERE
-from ..errors import (
-    DeferredInitializationError as DeferredInitializationError,
-    MissingDependencyError,
-)
+from .._support.unserved import attribute_getter as _attribute_getter
+from ..errors import DeferredInitializationError as DeferredInitializationError
 from . import (
     _block_view as _block_view,
     block as block,
     contrib as contrib,
     data as data,
     loss as loss,
+    model_zoo as model_zoo,
     nn as nn,
     parameter as parameter,
     rnn as rnn,
@@ -29,10 +24,5 @@ from ._parameter_dict import ParameterDict as ParameterDict
 from ._symbol_block import SymbolBlock as SymbolBlock
 from .trainer import Trainer as Trainer
 
-
-def __getattr__(name: str) -> NoReturn:
-    path = f"gluon.{name}"
-    if path not in ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    problem = "this part of Gluon is not served"
-    raise MissingDependencyError(path, problem, hint=ELSEWHERE[path])
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__)

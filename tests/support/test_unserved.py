@@ -56,11 +56,6 @@ def test_no_hint_for_private_names():
         ("from executorkit import nd, np", "np", "numpy, jax.numpy or mx.nd"),
         ("import executorkit.numpy_extension as npx", "numpy_extension", "jax.nn or mx.nd"),
         (
-            "from executorkit.gluon.model_zoo.vision import resnet18_v1",
-            "gluon.model_zoo",
-            ELSEWHERE["gluon.model_zoo"],
-        ),
-        (
             "from executorkit.contrib.amp import init",
             "contrib.amp",
             "compute_dtype='bfloat16' of Module and simple_bind",

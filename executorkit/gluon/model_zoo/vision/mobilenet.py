@@ -1,0 +1,126 @@
+"""MobileNet (Howard, Zhu, Chen et al.: MobileNets: Efficient Convolutional Neural Networks for Mobile
+Vision Applications, 2017) and MobileNetV2 (Sandler, Howard, Zhu et al.: MobileNetV2: Inverted
+Residuals and Linear Bottlenecks, 2018)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..._hybrid_block import HybridBlock
+from ...nn import Conv2D, Dense, Flatten, GlobalAvgPool2D, HybridSequential
+from ..model_store import ROOT
+from ._builder import CPU, FeatureNetwork, convolved, sequence, variant, with_parameters
+
+#: Output channels and stride of each separable convolution of version 1.
+_SEPARABLE = [
+    (64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)
+]  # fmt: skip
+#: Expansion, output channels, number and first stride of the bottlenecks of version 2.
+_BOTTLENECKS = [
+    (1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
+    (6, 320, 1, 1),
+]  # fmt: skip
+
+
+class RELU6(HybridBlock):
+    """``min(max(x, 0), 6)``."""
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return F.clip(x, 0, 6, name="relu6")
+
+
+class LinearBottleneck(HybridBlock):
+    """``t`` times the input's channels, a convolution of each channel, and ``channels`` without
+    activation; the input is added where the shapes are equal."""
+
+    def __init__(
+        self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.use_shortcut = stride == 1 and in_channels == channels
+        wide = in_channels * t
+        with self.name_scope():
+            self.out = HybridSequential()
+            self.out.add(*convolved(wide, activation=RELU6))
+            self.out.add(*convolved(wide, 3, stride, 1, wide, RELU6))
+            self.out.add(*convolved(channels, activation=None))
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        out = self.out(x)
+        return F.elemwise_add(out, x) if self.use_shortcut else out
+
+
+class MobileNet(FeatureNetwork):
+    """MobileNet with ``multiplier`` times the channels, for pictures (N, 3, 224, 224)."""
+
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+        def features() -> Iterable[HybridBlock]:
+            width = int(32 * multiplier)
+            yield from convolved(width, 3, 2, 1)
+            for channels, stride in _SEPARABLE:
+                yield from convolved(width, 3, stride, 1, width)
+                width = int(channels * multiplier)
+                yield from convolved(width)
+            yield from (GlobalAvgPool2D(), Flatten())
+
+        with self.name_scope():
+            self.features = sequence(features())
+            self.output = Dense(classes)
+
+
+class MobileNetV2(FeatureNetwork):
+    """MobileNetV2 with ``multiplier`` times the channels, for pictures (N, 3, 224, 224)."""
+
+    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+        def features() -> Iterable[HybridBlock]:
+            width = int(32 * multiplier)
+            yield from convolved(width, 3, 2, 1, activation=RELU6)
+            for expansion, channels, count, stride in _BOTTLENECKS:
+                for k in range(count):
+                    before, width = width, int(channels * multiplier)
+                    yield LinearBottleneck(before, width, expansion, 1 if k else stride)
+            yield from convolved(int(1280 * max(multiplier, 1.0)), activation=RELU6)
+            yield GlobalAvgPool2D()
+
+        def output() -> Iterable[HybridBlock]:
+            yield Conv2D(classes, 1, use_bias=False, prefix="pred_")
+            yield Flatten()
+
+        with self.name_scope():
+            self.features = sequence(features(), prefix="features_")
+            self.output = sequence(output(), prefix="output_")
+
+
+def _suffix(multiplier: float) -> str:
+    """'1.0', '0.75', '0.5', as files name it."""
+    text = f"{multiplier:.2f}"
+    return text[:-1] if text in ("1.00", "0.50") else text
+
+
+def get_mobilenet(
+    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+) -> MobileNet:
+    """:class:`MobileNet`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    name = f"mobilenet{_suffix(multiplier)}"
+    return with_parameters(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
+
+
+def get_mobilenet_v2(
+    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+) -> MobileNetV2:
+    """:class:`MobileNetV2`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    name = f"mobilenetv2_{_suffix(multiplier)}"
+    return with_parameters(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
+
+
+mobilenet1_0 = variant("mobilenet1_0", get_mobilenet, 1.0)
+mobilenet0_75 = variant("mobilenet0_75", get_mobilenet, 0.75)
+mobilenet0_5 = variant("mobilenet0_5", get_mobilenet, 0.5)
+mobilenet0_25 = variant("mobilenet0_25", get_mobilenet, 0.25)
+mobilenet_v2_1_0 = variant("mobilenet_v2_1_0", get_mobilenet_v2, 1.0)
+mobilenet_v2_0_75 = variant("mobilenet_v2_0_75", get_mobilenet_v2, 0.75)
+mobilenet_v2_0_5 = variant("mobilenet_v2_0_5", get_mobilenet_v2, 0.5)
+mobilenet_v2_0_25 = variant("mobilenet_v2_0_25", get_mobilenet_v2, 0.25)

@@ -1,0 +1,250 @@
+"""Residual networks, version 1 (He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition,
+2015) and 2 (the same: Identity Mappings in Deep Residual Networks, 2016)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+from ....errors import ArgumentValueError
+from ..._hybrid_block import HybridBlock
+from ...nn import Activation, BatchNorm, Conv2D, Dense, Flatten, GlobalAvgPool2D, MaxPool2D
+from ..model_store import ROOT
+from ._builder import CPU, FeatureNetwork, convolved, sequence, variant, with_parameters
+
+
+def _convolution(
+    channels: int, kernel: int, stride: int, in_channels: int = 0, use_bias: bool = False
+) -> Conv2D:
+    return Conv2D(
+        channels, kernel, stride, kernel // 2, use_bias=use_bias, in_channels=in_channels
+    )
+
+
+class _Residual(HybridBlock):
+    """A block whose input is added to what it computes.
+
+    channels
+        output channels.
+    stride
+        of one of its convolutions.
+    downsample
+        whether the input is convolved before it is added: its shape differs from the output's.
+    in_channels
+        input channels; 0: known when it is first called.
+    """
+
+    _bottleneck: ClassVar[bool]
+
+    def __init__(
+        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        self._add_layers(channels, stride, in_channels)
+        self.downsample = self._shortcut(channels, stride, in_channels) if downsample else None
+
+    def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
+        raise NotImplementedError
+
+    def _shortcut(self, channels: int, stride: int, in_channels: int) -> HybridBlock:
+        raise NotImplementedError
+
+
+class _ResidualV1(_Residual):
+    """Normalization behind each convolution, ReLU behind the sum."""
+
+    def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
+        def layers() -> Iterable[HybridBlock]:
+            for k, convolution in enumerate(self._convolutions(channels, stride, in_channels)):
+                if k:
+                    yield Activation("relu")
+                yield _convolution(*convolution)
+                yield BatchNorm()
+
+        self.body = sequence(layers())
+
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterable[Any]:
+        if self._bottleneck:
+            inner = channels // 4
+            yield inner, 1, stride, 0, True
+            yield inner, 3, 1, inner
+            yield channels, 1, 1, 0, True
+        else:
+            yield channels, 3, stride, in_channels
+            yield channels, 3, 1, channels
+
+    def _shortcut(self, channels: int, stride: int, in_channels: int) -> HybridBlock:
+        return sequence([_convolution(channels, 1, stride, in_channels), BatchNorm()])
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        residual, x = x, self.body(x)
+        if self.downsample:
+            residual = self.downsample(residual)
+        total = x + residual if self._bottleneck else residual + x
+        return F.Activation(total, act_type="relu")
+
+
+class _ResidualV2(_Residual):
+    """Normalization and ReLU before each convolution, nothing behind the sum."""
+
+    def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
+        for k, convolution in enumerate(self._convolutions(channels, stride, in_channels), 1):
+            setattr(self, f"bn{k}", BatchNorm())
+            setattr(self, f"conv{k}", _convolution(*convolution))
+
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterable[Any]:
+        if self._bottleneck:
+            inner = channels // 4
+            return (inner, 1, 1), (inner, 3, stride, inner), (channels, 1, 1)
+        return (channels, 3, stride, in_channels), (channels, 3, 1, channels)
+
+    def _shortcut(self, channels: int, stride: int, in_channels: int) -> HybridBlock:
+        return _convolution(channels, 1, stride, in_channels)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        residual = x
+        for k in range(1, 4 if self._bottleneck else 3):
+            x = F.Activation(getattr(self, f"bn{k}")(x), act_type="relu")
+            if k == 1 and self.downsample:
+                residual = self.downsample(x)
+            x = getattr(self, f"conv{k}")(x)
+        return x + residual
+
+
+class BasicBlockV1(_ResidualV1):
+    """Two convolutions over 3 x 3, each normalized behind it."""
+
+    _bottleneck = False
+
+
+class BottleneckV1(_ResidualV1):
+    """Convolutions over 1 x 1, 3 x 3 and 1 x 1, the inner ones with a fourth of the channels, each
+    normalized behind it."""
+
+    _bottleneck = True
+
+
+class BasicBlockV2(_ResidualV2):
+    """Two convolutions over 3 x 3, each normalized before it."""
+
+    _bottleneck = False
+
+
+class BottleneckV2(_ResidualV2):
+    """Convolutions over 1 x 1, 3 x 3 and 1 x 1, the inner ones with a fourth of the channels, each
+    normalized before it."""
+
+    _bottleneck = True
+
+
+class _ResNet(FeatureNetwork):
+    """Four stages, or as many as there are, of residual blocks.
+
+    block
+        class of the blocks.
+    layers, channels
+        number of blocks of each stage; and the channels of the first convolution and of each stage.
+    thumbnail
+        whether pictures are small: the first convolution is over 3 x 3, and nothing is skipped.
+
+    AssertionError (ArgumentValueError) if ``channels`` has not one number more than ``layers``.
+    """
+
+    def __init__(
+        self, block: Any, layers: Sequence[int], channels: Sequence[int], classes: int = 1000,
+        thumbnail: bool = False, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**kwargs)
+        if len(channels) != len(layers) + 1:
+            problem = f"there are {len(layers)} stages, and {len(channels)} numbers of channels"
+            raise ArgumentValueError(type(self).__name__, problem)
+
+        def features() -> Iterable[HybridBlock]:
+            yield from self._before()
+            if thumbnail:
+                yield _convolution(channels[0], 3, 1)
+            else:
+                yield from (*convolved(channels[0], 7, 2, 3), MaxPool2D(3, 2, 1))
+            for stage, count in enumerate(layers):
+                blocks = _stage(block, count, *channels[stage : stage + 2], 2 if stage else 1)
+                yield sequence(blocks, prefix=f"stage{stage + 1}_")
+            yield from self._behind()
+
+        with self.name_scope():
+            self.features = sequence(features())
+            self.output = Dense(classes, in_units=channels[-1])
+
+    def _before(self) -> Iterable[HybridBlock]:
+        return ()
+
+    def _behind(self) -> Iterable[HybridBlock]:
+        yield GlobalAvgPool2D()
+
+
+def _stage(block: Any, count: int, before: int, channels: int, stride: int) -> Iterable[Any]:
+    yield block(channels, stride, channels != before, in_channels=before, prefix="")
+    for _ in range(count - 1):
+        yield block(channels, 1, False, in_channels=channels, prefix="")
+
+
+class ResNetV1(_ResNet):
+    """A residual network, version 1, for pictures (N, 3, 224, 224)."""
+
+
+class ResNetV2(_ResNet):
+    """A residual network, version 2, for pictures (N, 3, 224, 224), which it normalizes first."""
+
+    def _before(self) -> Iterable[HybridBlock]:
+        yield BatchNorm(scale=False, center=False)
+
+    def _behind(self) -> Iterable[HybridBlock]:
+        yield from (BatchNorm(), Activation("relu"), GlobalAvgPool2D(), Flatten())
+
+
+_BASIC, _WIDE = [64, 64, 128, 256, 512], [64, 256, 512, 1024, 2048]
+#: For each number of layers the kind of block, the blocks of each stage, and the channels.
+resnet_spec = {
+    18: ("basic_block", [2, 2, 2, 2], _BASIC),
+    34: ("basic_block", [3, 4, 6, 3], _BASIC),
+    50: ("bottle_neck", [3, 4, 6, 3], _WIDE),
+    101: ("bottle_neck", [3, 4, 23, 3], _WIDE),
+    152: ("bottle_neck", [3, 8, 36, 3], _WIDE),
+}
+#: The networks, and their blocks, of both versions.
+resnet_net_versions = [ResNetV1, ResNetV2]
+resnet_block_versions = [
+    {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
+    {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
+]
+
+
+def get_resnet(
+    version: int, num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT,
+    **kwargs: Any,
+) -> ResNetV1 | ResNetV2:  # fmt: skip
+    """:class:`ResNetV1` or :class:`ResNetV2` of 18, 34, 50, 101 or 152 layers; ``pretrained``: with
+    parameters from a file in ``root``, on ``ctx``. AssertionError (ArgumentValueError) for another
+    version or number."""
+    for what, value, allowed in (
+        ("version", version, (1, 2)), ("number of layers", num_layers, resnet_spec)
+    ):  # fmt: skip
+        if value not in allowed:
+            hint = ", ".join(map(str, allowed))
+            raise ArgumentValueError("get_resnet", f"there is no {what} {value}", hint=hint)
+    kind, layers, channels = resnet_spec[num_layers]
+    block = resnet_block_versions[version - 1][kind]
+    network = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
+    return with_parameters(network, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
+
+
+resnet18_v1 = variant("resnet18_v1", get_resnet, 1, 18)
+resnet34_v1 = variant("resnet34_v1", get_resnet, 1, 34)
+resnet50_v1 = variant("resnet50_v1", get_resnet, 1, 50)
+resnet101_v1 = variant("resnet101_v1", get_resnet, 1, 101)
+resnet152_v1 = variant("resnet152_v1", get_resnet, 1, 152)
+resnet18_v2 = variant("resnet18_v2", get_resnet, 2, 18)
+resnet34_v2 = variant("resnet34_v2", get_resnet, 2, 34)
+resnet50_v2 = variant("resnet50_v2", get_resnet, 2, 50)
+resnet101_v2 = variant("resnet101_v2", get_resnet, 2, 101)
+resnet152_v2 = variant("resnet152_v2", get_resnet, 2, 152)
