@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import executorkit as mx
-from executorkit._support.unserved import ELSEWHERE, UnservedModules, refuse_imports
+from executorkit._support.unserved import UnservedModules, refuse_imports
 
 pytestmark = pytest.mark.smoke
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ....context import Context, cpu
+from ....context import cpu
 from ..._hybrid_block import HybridBlock
 from ...nn import Activation, BatchNorm, Conv2D, HybridSequential
 from ..model_store import get_model_file
@@ -78,5 +78,3 @@ def variant(name: str, build: Callable[..., Any], *args: Any, **fixed: Any) -> C
     function.__module__ = build.__module__
     function.__doc__ = f"A new network, that of :func:`{call} <{build.__name__}>`."
     return function
-
-

@@ -1,5 +1,5 @@
-"""Inception v3 (Szegedy, Vanhoucke, Ioffe et al.: Rethinking the Inception Architecture for Computer
-Vision, 2015).
+"""Inception v3 (Szegedy, Vanhoucke, Ioffe et al.: Rethinking the Inception Architecture for
+Computer Vision, 2015).
 
 A table names a convolution by channels, kernel, stride and padding, a list of layers that run one
 after another, a tuple of such lists whose outputs are concatenated, and pools.
@@ -38,12 +38,7 @@ def _c(inner: int) -> tuple[Any, ...]:
     )
 
 
-_E = (
-    [(320, 1)],
-    [[(384, 1)], _FORK],
-    [[(448, 1), (384, 3, 1, 1)], _FORK],
-    ["average", (192, 1)],
-)
+_E = ([(320, 1)], [[(384, 1)], _FORK], [[(448, 1), (384, 3, 1, 1)], _FORK], ["average", (192, 1)])
 #: The branches of each module, by the prefix of its names.
 _MODULES: dict[str, tuple[Any, ...]] = {
     **{f"A{k}_": _a(pooled) for k, pooled in enumerate((32, 64, 64), 1)},

@@ -1,6 +1,6 @@
-"""MobileNet (Howard, Zhu, Chen et al.: MobileNets: Efficient Convolutional Neural Networks for Mobile
-Vision Applications, 2017) and MobileNetV2 (Sandler, Howard, Zhu et al.: MobileNetV2: Inverted
-Residuals and Linear Bottlenecks, 2018)."""
+"""MobileNet (Howard, Zhu, Chen et al.: MobileNets: Efficient Convolutional Neural Networks for
+Mobile Vision Applications, 2017) and MobileNetV2 (Sandler, Howard, Zhu et al.: MobileNetV2:
+Inverted Residuals and Linear Bottlenecks, 2018)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -32,9 +32,7 @@ class LinearBottleneck(HybridBlock):
     """``t`` times the input's channels, a convolution of each channel, and ``channels`` without
     activation; the input is added where the shapes are equal."""
 
-    def __init__(
-        self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any
-    ) -> None:
+    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
         wide = in_channels * t

@@ -16,9 +16,7 @@ from ._builder import CPU, FeatureNetwork, convolved, sequence, variant, with_pa
 def _convolution(
     channels: int, kernel: int, stride: int, in_channels: int = 0, use_bias: bool = False
 ) -> Conv2D:
-    return Conv2D(
-        channels, kernel, stride, kernel // 2, use_bias=use_bias, in_channels=in_channels
-    )
+    return Conv2D(channels, kernel, stride, kernel // 2, use_bias=use_bias, in_channels=in_channels)
 
 
 class _Residual(HybridBlock):
