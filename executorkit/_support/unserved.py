@@ -22,7 +22,6 @@ _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 #: MXNet's modules that are not here, by name below ``mx``, with what to use instead.
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
-    "contrib.amp": "compute_dtype='bfloat16' of Module and simple_bind",
     "cython": "nothing: there is no extension to build",
     **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
     **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),

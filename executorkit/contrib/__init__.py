@@ -1,5 +1,5 @@
-"""``mx.contrib``: 8-bit networks, vectors of words, SVRG, TensorBoard, ONNX, and the older place
-of the operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
+"""``mx.contrib``: mixed precision, 8-bit networks, vectors of words, SVRG, TensorBoard, ONNX, and
+the older place of the operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
 
     anchors = mx.contrib.sym.MultiBoxPrior(features, sizes=(0.2, 0.3))
 
@@ -11,6 +11,7 @@ from typing import NoReturn
 from .._support.unserved import ELSEWHERE, absent_attribute
 from ..errors import MissingDependencyError, explain
 from . import (
+    amp as amp,
     autograd as autograd,
     io as io,
     ndarray as nd,

@@ -155,6 +155,20 @@ class HybridBlock(Block):
         graph = self._graph(args)
         return graph.inputs, graph.output
 
+    def called_graph(self) -> tuple[list[Symbol], Symbol]:
+        """The variables of the inputs, and the outputs, of the graph that calls compute.
+
+        RuntimeError before the first call of the hybridized block.
+        """
+        if self._traced is None or not self._computes_graph:
+            problem = "it has no graph yet: call hybridize(), and then the block once"
+            raise MXNetError(type(self).__name__, problem)
+        return self._traced.inputs, self._traced.output
+
+    @property
+    def _computes_graph(self) -> bool:
+        return self._active
+
     @property
     def _cached_graph(self) -> tuple[Any, ...]:
         return () if self._traced is None else (self._traced.inputs, self._traced.output)
@@ -299,10 +313,7 @@ class HybridBlock(Block):
 
         RuntimeError before the first call of the hybridized block.
         """
-        if self._traced is None or not self._active:
-            problem = "it has no graph yet: call hybridize(), and then the block once"
-            raise MXNetError(f"{type(self).__name__}.export", problem)
-        output = self._traced.output
+        _, output = self.called_graph()
         states = set(output.list_auxiliary_states())
         parameters = self.collect_params()
         arrays = {}

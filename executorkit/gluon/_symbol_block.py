@@ -114,6 +114,10 @@ class SymbolBlock(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
+    @property
+    def _computes_graph(self) -> bool:
+        return True
+
     def _clear_cached_op(self) -> None:
         # The graph is what it was made of.
         self._compiled = None

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter, is_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import jax
 
 from .._files import naming, write_atomically
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
 from ..kvstore import KVStore, choose_store
-from ..ndarray import NDArray
+from ..ndarray import NDArray, ones
 from ..ndarray.recording import Variable
 from ..ndarray.rollback import Rollback, all_or_none, complete
 from ..optimizer import (
     OptaxUpdate,
     OptaxUpdater,
+    Updater,
     dump_states,
     get_updater,
     is_transformation,
@@ -116,6 +117,28 @@ def _stale(parameter: Parameter, weight: NDArray) -> RefusedCallError:
     )
 
 
+class GradientChecks(Protocol):
+    """The number that losses are multiplied by, which checks of gradients change."""
+
+    @property
+    def loss_scale(self) -> float:
+        """The number."""
+        ...
+
+    def has_overflow(self, params: Sequence[Parameter]) -> bool:
+        """True if a gradient is not finite; counts the step."""
+        ...
+
+    def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
+        """Counts a step whose program says in ``finite`` whether it has changed anything; ``undo``
+        takes back what else has been counted, if it has not."""
+        ...
+
+    def settle(self) -> None:
+        """Reads the check of the latest step."""
+        ...
+
+
 class TransformationUpdater(OptaxUpdater):
     """An optax transformation with its state for the parameters of a trainer on one context.
 
@@ -206,6 +229,36 @@ class DeviceUpdates:
             if self.n_updates != before:
                 _use_up(used)
             raise
+
+    def update_if_finite(self, arrays: ParameterArrays, scaler: GradientChecks) -> bool:
+        """Takes a step on the only context unless a gradient is not finite, which the step's
+        program finds out and the scaler will read.
+
+        Returns False, with nothing changed, if that is not possible: gradients are stale, or an
+        updater or several do not leave that to a program.
+        """
+        updater, column = self.updaters[0], arrays.columns[0]
+        alone = len(self.updaters) == 1 and isinstance(updater, Updater) and arrays.indices
+        if not alone or arrays.repeated is not None or not all(map(_is_fresh, column.weights)):
+            return False
+        used = [column] if self._uses_up else []
+        finite, before = ones((1,), ctx=column.weights[0].context), updater.n_updates
+        undo: list[Callable[[], None]] = []
+
+        def take_back() -> None:
+            undo[0]()
+            for each in used:
+                for weight in each.weights:
+                    weight.graph_entry.is_fresh = True
+
+        try:
+            updater.update_if_finite(*column, finite, undo)
+        finally:
+            updated = updater.n_updates != before
+            if updated:
+                _use_up(used)
+                scaler.defer(finite, take_back)
+        return updated
 
     def _update(self, columns: Sequence[Column]) -> None:
         if len(columns) == 1:

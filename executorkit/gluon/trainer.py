@@ -14,6 +14,7 @@ from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 from ._update_modes import (
     DeviceUpdates,
+    GradientChecks,
     ParameterArrays,
     StoreArguments,
     StoreUpdates,
@@ -93,6 +94,8 @@ class Trainer:
         self._kvstore_params = {"kvstore": kvstore, "update_on_kvstore": update_on_kvstore}
         self._mode: UpdateMode | None = None
         self._arrays: ParameterArrays | None = None
+        self._amp_loss_scaler: GradientChecks | None = None
+        self._amp_original_scale = self._scale
         self._reset_kvstore()
         for parameter in self._params:
             parameter._set_trainer(self)
@@ -190,6 +193,7 @@ class Trainer:
     @property
     def optimizer(self) -> Any:
         """The optimizer, or the optax transformation."""
+        self._settle()
         return self._optimizer
 
     @property
@@ -199,6 +203,7 @@ class Trainer:
         RefusedCallError (a UserWarning) for an optax transformation without
         ``optax.inject_hyperparams``.
         """
+        self._settle()
         if isinstance(self._optimizer, opt.Optimizer):
             return self._optimizer.learning_rate
         return float(self._injected_rates()[0].asscalar())
@@ -206,6 +211,7 @@ class Trainer:
     def set_learning_rate(self, lr: float) -> None:
         """Sets the rate; RefusedCallError (a UserWarning) if a scheduler computes it, or for an
         optax transformation without ``optax.inject_hyperparams``."""
+        self._settle()
         if isinstance(self._optimizer, opt.Optimizer):
             self._optimizer.set_learning_rate(lr)
             return
@@ -280,7 +286,47 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
-        self._ready_mode().update(self._current_arrays(), ignore_stale_grad)
+        mode, arrays, scaler = self._ready_mode(), self._current_arrays(), self._amp_loss_scaler
+        if scaler is not None:
+            scaler.settle()
+            if isinstance(mode, DeviceUpdates) and mode.update_if_finite(arrays, scaler):
+                return
+            if scaler.has_overflow(self._params):
+                return
+        mode.update(arrays, ignore_stale_grad)
+
+    # Losses in half precision
+
+    def use_loss_scaler(self, scaler: GradientChecks) -> None:
+        """Has steps skipped whose gradients are not finite, and tells a scaler of losses about
+        them, as ``contrib.amp.init_trainer`` does."""
+        self._settle()
+        self._amp_loss_scaler = scaler
+        self._amp_original_scale = self._scale
+
+    def begin_scaled_loss(self) -> float:
+        """The number that the next loss is multiplied by; the next step divides by it.
+
+        AssertionError (ArgumentValueError) without a scaler.
+        """
+        if self._amp_loss_scaler is None:
+            problem = "the trainer has no loss scaler"
+            raise ArgumentValueError("amp.scale_loss", problem, hint="amp.init_trainer(trainer)")
+        scale = self._amp_loss_scaler.loss_scale
+        self._scale = self._amp_original_scale / scale
+        return scale
+
+    def unscale_gradients(self) -> None:
+        """Multiplies all gradients by the trainer's factor at once instead of in the next step."""
+        for parameter in self._params:
+            for grad in parameter.list_grad() if parameter.grad_req != "null" else ():
+                grad *= self._scale
+        self._scale = 1.0
+
+    def _settle(self) -> None:
+        """Lets the optimizer's counts be those of steps that were not skipped."""
+        if self._amp_loss_scaler is not None:
+            self._amp_loss_scaler.settle()
 
     def _refuse_on_store(self, where: str) -> None:
         if self._update_on_kvstore:
@@ -293,6 +339,7 @@ class Trainer:
     def save_states(self, fname: Any) -> None:
         """Writes the states of the optimizer, those of the first context, and the optimizer to a
         file that MXNet reads (for optax the state alone, which MXNet does not read)."""
+        self._settle()
         self._ready_mode().save(fname)
 
     def load_states(self, fname: Any) -> None:
@@ -301,6 +348,7 @@ class Trainer:
 
         FileFormatError for other files: nothing is imported or run that they may name.
         """
+        self._settle()
         self._optimizer = self._ready_mode().load(fname)
         if isinstance(self._optimizer, opt.Optimizer):
             self._optimizer.param_dict = dict(enumerate(self._params))

@@ -13,6 +13,8 @@ import numpy as np
 
 from ..errors import InputTypeError
 from ..ops import lookup
+from ..ops.schema.call_rules import CAST_TYPES, call_rules
+from ._cast_calls import cast_arrays
 from ._eager import invoke, run_plain, run_scalar
 from .handle import Handle
 from .resolved_calls import ResolvedCall, is_floating
@@ -68,6 +70,8 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
     """
     row = BINARY[name]
     left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
+    if call_rules.rule is not None:
+        lhs, rhs = _cast(row, lhs, rhs, out)
     if left and right:
         if out is None:
             return run_plain(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
@@ -77,6 +81,21 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
     if right:
         return _run_scalar(row.reverse, out, rhs, _number(name, lhs))
     return row.numbers(_number(name, lhs), _number(name, rhs))
+
+
+def _cast(row: ArrayBinary, lhs: Any, rhs: Any, out: Handle | None) -> list[Any]:
+    """The operands as the installed rule casts them; to the type of ``out`` if that is given."""
+    left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
+    op = lookup(row.arrays if left and right else row.scalar if left else row.reverse)
+    rule = call_rules.rule
+    if not (left or right) or op is None or rule is None:
+        return [lhs, rhs]
+    dtype = rule.input_type(op, {})
+    if dtype is None:
+        return [lhs, rhs]
+    if out is not None and out.dtype_name in CAST_TYPES:
+        dtype = out.dtype_name
+    return cast_arrays(dtype, [lhs, rhs])
 
 
 @cache

@@ -7,8 +7,10 @@ from typing import Any
 
 from ..errors import InputTypeError, MXNetError, shorten
 from ..ops import OpDef
+from ..ops.schema.call_rules import call_rules
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
+from ._cast_calls import changed_call
 from ._eager import invoke, run_plain
 from .handle import Handle
 from .recording import modes, recorder
@@ -28,6 +30,8 @@ def call_operator(
 
     Results are of class ``cls``, that of the first argument if it is None.
     """
+    if call_rules.rule is not None:
+        args, kwargs = changed_call(call_rules.rule, op, args, kwargs)
     key = _call_key(op, args, kwargs)
     resolved = _resolved_calls.get(key)
     result_class = type(args[0]) if cls is None else cls

@@ -16,6 +16,7 @@ from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
 from ._apply_rules import apply_cache_info, apply_update, attach_update
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
+from ._finite_updates import all_finite, choose
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optax_updater import OptaxUpdate, OptaxUpdater, is_transformation
 from ._optimizer import Optimizer, create, register
@@ -51,11 +52,13 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
+    "all_finite",
     "apply_cache_info",
     "apply_update",
     "attach_update",
     "ccSGD",
     "checked_random_state",
+    "choose",
     "contrib",
     "create",
     "dump_states",

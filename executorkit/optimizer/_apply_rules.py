@@ -33,6 +33,7 @@ from ..program import (
     copy_at,
     held_elsewhere,
 )
+from ._finite_updates import finite_call
 from ._rule import Rule, State
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
@@ -138,6 +139,7 @@ def apply_rules(
     count: Callable[[], Sequence[Sequence[float]]],
     undo: Callable[[], object],
     age: int | None,
+    finite: NDArray | None = None,
 ) -> None:
     """As :func:`apply_update`, each weight by its rule; arrays have been checked.
 
@@ -145,13 +147,17 @@ def apply_rules(
         counts the step and returns the hyperparameters of each rule; takes the counts back.
     age
         number of updates that were counted before; None compiles the update at once.
+    finite
+        if it is given, the update changes nothing where a gradient is not finite, and writes 0 in
+        this array, else 1.
     """
     if not weights:
         return
 
     def prepare(rollback: Rollback) -> UpdateCall:
         rollback.add(undo)
-        return plan_update(rules, count(), tuple(states), weights[0].context, undo, age)
+        call = plan_update(rules, count(), tuple(states), weights[0].context, undo, age)
+        return call if finite is None else finite_call(call, finite)
 
     apply_update(weights, grads, prepare)
 

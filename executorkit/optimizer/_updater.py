@@ -61,6 +61,29 @@ class Updater:
         self._prepare_all(indices, weights)
         self._update(self._batches(indices, grads, weights))
 
+    def update_if_finite(
+        self,
+        index: list[Any],
+        grad: list[Any],
+        weight: list[Any],
+        finite: NDArray,
+        undo: list[Callable[[], None]],
+    ) -> None:
+        """Updates weights in place unless a gradient is not finite, which the program finds out: it
+        writes 1 in ``finite`` if it has updated, else 0.
+
+        The function that takes back the counts, to be called if it has not, is put into ``undo``.
+        Does nothing at all if the optimizer's class overrides ``update``, or weights share their
+        memory.
+        """
+        shared = len({id(w.storage) for w in weight}) < len(weight)
+        if shared or self.optimizer._pure_rules(index, weight) is None:
+            return
+        self.optimizer._set_current_context(weight[0].context.device_id)
+        self._prepare_all(index, weight)
+        undo.append(self._count_undo(index))
+        self._update(self._batches(index, grad, weight), finite)
+
     @property
     def is_pure(self) -> bool:
         """True if updates can be a part of a program: no subclass overrides ``update``."""
@@ -96,8 +119,13 @@ class Updater:
                 column.append(x)
         return list(batches.values())
 
-    def _update(self, batches: Sequence[tuple[list[Any], list[Any], list[Any]]]) -> None:
-        """Updates parameters, counted batch by batch, by one program."""
+    def _update(
+        self,
+        batches: Sequence[tuple[list[Any], list[Any], list[Any]]],
+        finite: NDArray | None = None,
+    ) -> None:
+        """Updates parameters, counted batch by batch, by one program; ``finite`` as for
+        :func:`apply_rules`."""
         optimizer = self.optimizer
         if len(batches) == 1:
             indices, grads, weights = batches[0]
@@ -122,7 +150,7 @@ class Updater:
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
         undo = self._count_undo(indices)
-        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age)
+        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age, finite=finite)
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples

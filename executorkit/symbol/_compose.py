@@ -9,6 +9,7 @@ from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError, MXNetError, UnknownOperatorError
 from ..ops.schema.attrs import to_text
+from ..ops.schema.call_rules import WIDEST, call_rules
 from ..ops.schema.calls import bind_call
 from ..ops.schema.inference import Params
 from ..ops.schema.operator_registry import OpDef, lookup
@@ -213,4 +214,32 @@ def compose_call(
     name = NameManager.current.get(options.get("name"), func_name.lower())
     scope = AttrScope.current.get(options.get("attr"))
     node = compose(op, name, attr_texts({**annotations, **scope, **attrs}), positional, named)
+    rule = call_rules.rule
+    if rule is not None:
+        rule.symbol_call(op)
+        dtype = rule.input_type(op, kwargs)
+        if dtype is not None:
+            node = _with_cast_inputs(node, dtype)
     return [(node, i) for i in range(node.n_visible)]
+
+
+def _with_cast_inputs(node: Node, dtype: str) -> Node:
+    """The node with its inputs, but for auxiliary states, cast to a type, or to a common one."""
+    assert node.op is not None
+    states = node.aux_names
+    names = zip(node.input_names, node.inputs, strict=True)
+    entries = [entry for name, entry in names if name not in states]
+    if dtype == WIDEST:
+        cast = _cast_node("amp_multicast", {"num_outputs": str(len(entries))}, entries)
+        casts = iter([(cast, i) for i in range(len(entries))])
+    else:
+        casts = iter([(_cast_node("amp_cast", {"dtype": dtype}, [e]), 0) for e in entries])
+    names = zip(node.input_names, node.inputs, strict=True)
+    inputs = tuple([entry if name in states else next(casts) for name, entry in names])
+    return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
+
+
+def _cast_node(name: str, attrs: dict[str, str], inputs: Sequence[Entry]) -> Node:
+    op = require_operator(name)
+    scope = attr_texts(AttrScope.current.get(None))
+    return compose(op, NameManager.current.get(None, name), {**scope, **attrs}, inputs)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from ..errors import StepError
-from ..optimizer import OptaxUpdate, is_transformation
+from ..optimizer import OptaxUpdate, all_finite, choose, is_transformation
 
 Arrays = Sequence[Any]
 
@@ -54,11 +54,9 @@ class LossScaledUpdate:
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]
-        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(g)) for g in grads]))
+        finite = all_finite(grads)
         new, new_inner = self.update(weights, grads, inner, hyperparams, key_data)
-        new, new_inner = jax.tree.map(
-            lambda x, y: jnp.where(finite, x, y), (tuple(new), new_inner), (tuple(weights), inner)
-        )
+        new, new_inner = choose(finite, (tuple(new), new_inner), (tuple(weights), inner))
         good = jnp.where(finite, good + 1, 0).astype(jnp.int32)
         if self.scale.period is not None:
             due = good >= self.scale.period
