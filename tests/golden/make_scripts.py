@@ -37,6 +37,7 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
+    "amp": Subject("amp_scripts", "amp.json"),
     "autograd": Subject("autograd_scripts", "autograd.json"),
     "examples": Subject("example_scripts", "examples.json", fused=False),
     "executor": Subject("executor_scripts", "executor.json", fused=False),

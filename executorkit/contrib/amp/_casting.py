@@ -8,8 +8,9 @@ from typing import Any
 
 from ...errors import ArgumentValueError
 from ...ops import OpDef, lookup
+from ...ops.precisions import CONDITIONS, LOSSES, PRECISIONS
 from ...ops.schema.call_rules import WIDEST, call_rules
-from ._lists import CONDITIONS, LOSSES, PRECISIONS, dtype_name
+from ._lists import dtype_name
 from .loss_scaler import LossScaler
 
 

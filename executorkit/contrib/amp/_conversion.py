@@ -11,17 +11,15 @@ from ...errors import ArgumentValueError, DTypeError, MXNetError
 from ...initializer import Zero
 from ...ndarray import NDArray
 from ...ops import lookup
+from ...ops.precisions import CONDITIONS, NOT_INFERRED, PRECISIONS
 from ...ops.quantized.quantized_forms import NAMED_OUTPUTS
 from ...ops.schema.attrs import DTYPE_NUMBERS, DTYPES
 from ...ops.schema.inference import TypeFacts
 from ...symbol import Symbol, Variable
 from ...symbol.node import Entry, Node, topological_order
-from ._lists import CONDITIONS, PRECISIONS
 
 _FLOAT32 = "float32"
 _GPU = gpu(0)
-#: Operators for whose outputs MXNet knows no type.
-_NOT_INFERRED = frozenset({"broadcast_like", "slice_like"})
 
 
 def convert_symbol(
@@ -275,7 +273,7 @@ class _Converter:
         assert node.op is not None
         assert node.params is not None
         types = [self._plain_type(entry) for entry in node.inputs]
-        if not types or types[0] is None or node.op.name in _NOT_INFERRED:
+        if not types or types[0] is None or node.op.name in NOT_INFERRED:
             return None
         outputs = [f"out{i}" for i in range(node.n_outputs)]
         names = dict(zip(node.input_names, types, strict=True))
