@@ -97,7 +97,8 @@ class CallRun:
     def contents(self, plan: TracePlan) -> Contents:
         """The contents of the arguments of a plan for the whole trace."""
         args = tuple([self.array(self._leaf_numbers[i]) for i in plan.sources])
-        return args, (), key_rows(plan, self._draws, self.context)
+        rows = key_rows(plan, self._draws)
+        return args, (), None if rows is None else self._on_device(rows)
 
     def vjp(
         self, heads: Mapping[int, Any]

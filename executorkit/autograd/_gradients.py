@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +15,7 @@ from ..ndarray import NDArray
 from ..ndarray.handle import Handle
 from ..ndarray.pending import resolve_pending
 from ..ndarray.recording import Variable, modes
-from ..ndarray.rollback import complete
+from ..ndarray.rollback import all_or_none, complete
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled
 from ._call_by_call import sum_of
@@ -54,6 +55,42 @@ def backward(
 ) -> None:
     """Writes the gradients of variables for these heads; see the package's function."""
     values, own = checked_heads(heads, head_grads)
+    parts = [values] if own or retain_graph or not train_mode else _independent(values)
+    if len(parts) == 1:
+        _backward(values, own, retain_graph, train_mode)
+    else:
+        all_or_none([(partial(_backward, x, {}, False, True), partial(_live, x)) for x in parts])
+
+
+def _independent(values: Sequence[Head]) -> list[Sequence[Head]]:
+    """The heads in parts, each of which is computed by one piece, from variables of its own: those
+    of several contexts, for example. One part if that cannot be told."""
+    parts: dict[Piece, list[Head]] = {}
+    for value, head in values:
+        parts.setdefault(value.piece, []).append((value, head))
+    if len(parts) > 1:
+        seen: set[Storage] = set()
+        for piece, heads in parts.items():
+            if not isinstance(piece, RecordedPiece):
+                return [values]
+            with piece.lock:
+                leaves = _reached(piece, sorted({v.number for v, _ in heads})).leaves
+                entries = [piece.leaf_entries[i] for i in leaves]
+            grads = {e.grad.storage for e in entries if isinstance(e, Variable)}
+            if len(grads) < len(entries) or not seen.isdisjoint(grads):
+                return [values]
+            seen |= grads
+    return list(parts.values())
+
+
+def _live(values: Sequence[Head]) -> list[bool]:
+    return [value.is_live for value, _ in values]
+
+
+def _backward(
+    values: Sequence[Head], own: Mapping[Variable, Any], retain_graph: bool, train_mode: bool
+) -> None:
+    """Writes the gradients of variables for these heads."""
     if train_mode and not own and _deferred(values, retain_graph, None):
         return
     grads, passed = gradients(values, own, train_mode)

@@ -20,13 +20,14 @@ from ..ndarray.recording import Variable, recorder
 from ..ndarray.resolved_calls import GraphCall, ResolvedCall, check_targets
 from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
+from ..parallel import MemberStorage, StackedPart
 from ..program import Training
 from ._call_by_call import CallRun, can_run_by_calls
 from ._explanation import note_run
 from ._gradient_operator import gradient_call
 from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
-from ._run import RecordedStep, Run, recorded_inputs
+from ._run import PartedStep, RecordedStep, Run, made, recorded_inputs
 from ._trace import (
     ROLE_OF_REQUEST,
     CallTrace,
@@ -86,6 +87,7 @@ class RecordedPiece(Piece):
 
     __slots__ = (
         "_draws",
+        "_has_parts",
         "_known",
         "_leaf_arrays",
         "_leaf_values",
@@ -102,6 +104,8 @@ class RecordedPiece(Piece):
         self.n_scopes = 0
         self.step: RecordedStep | CallRun | None = None
         self._draws: list[np.ndarray] = []
+        #: Whether contents of leaves are entries of stacked arrays.
+        self._has_parts = False
         self._leaf_arrays: list[Any] = []
         self._leaf_values: list[Any] = []
         #: For every value a reference to its storage; a dead one for leaves.
@@ -142,18 +146,33 @@ class RecordedPiece(Piece):
         raise AssertionError("a recorded value has no number")
 
     def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
-        role, link, value = Role.CONSTANT, None, array.value
+        role, link, value = Role.CONSTANT, None, self._contents(array)
         if is_state:
             role = Role.STATE
         elif entry.__class__ is Variable:
             role, link = ROLE_OF_REQUEST[entry.request], entry
         elif entry is not None and entry.piece.leads_to_variables(entry):
             role, link = Role.EARLIER, entry
-        device = self.context.device
-        if array.context is not self.context and value.devices() != {device}:
-            value = jax.device_put(value, device)
         kind = leaf_kind(value.shape, value.dtype, role)
         return NewLeaf(array, link, kind, value, array.storage.version)
+
+    def _contents(self, array: Handle) -> Any:
+        """An array's contents on the piece's device: as an entry of a stacked array where they are
+        one."""
+        storage = array.storage
+        part: Any = None
+        if array.covers_storage and array.context == self.context:
+            if storage.__class__ is MemberStorage:
+                part = storage.snapshot()
+            elif storage.producer.__class__ is StackedPart:
+                part = storage.producer
+        if part.__class__ is StackedPart:
+            self._has_parts = True
+            return part
+        value, device = array.value, self.context.device
+        if array.context is not self.context and value.devices() != {device}:
+            value = jax.device_put(value, device)
+        return value
 
     def add(
         self,
@@ -333,7 +352,7 @@ class RecordedPiece(Piece):
     def _run_calls(self, cut: str) -> None:
         """Computes all values now, call by call."""
         alive, _ = self._living()
-        run = CallRun(self.trace, self.context, self._leaf_values, self._draws)
+        run = CallRun(self.trace, self.context, made(self._leaf_values), self._draws)
         note_run(cut, "call by call", self.trace, None)
         values = {number: run.array(number) for number in alive}
 
@@ -388,7 +407,11 @@ class RecordedPiece(Piece):
             accumulates=accumulates,
         )
         contents = tuple([read(part, values, computed) for part in sources])
-        return RecordedStep(run, contents, self._draws)
+        if not self._has_parts:
+            return RecordedStep(run, contents, self._draws)
+        step = PartedStep(run, contents, self._draws)
+        step.trace = None if computed else self.trace
+        return step
 
     def _training(self) -> Training:
         """That of the first variable."""

@@ -19,8 +19,10 @@ from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key, wrap_key
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
+from ..parallel import MemberStorage, StackedPart
 from ..program import Training
 from ._piece import Piece
+from ._trace import CallTrace
 from ._trace_plan import TracePlan
 
 
@@ -125,8 +127,12 @@ class RecordedStep(PendingStep):
     ) -> None:
         """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
         are the key data of the piece's random operators."""
-        self._started_at = run.training.age
-        super().__init__(run, True, key_rows(run.plan, draws, run.context), values)
+        self._started_at, self.runnable = run.training.age, run
+        super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
+
+    def _key_of(self, rows: np.ndarray | None) -> Any:
+        """Key data as the step keeps it."""
+        return None if rows is None else to_device(rows, self.runnable.context.device)
 
     @property
     def plan(self) -> TracePlan:
@@ -168,6 +174,90 @@ class RecordedStep(PendingStep):
         return self.args, self.aux, self.key
 
 
+class PartedStep(RecordedStep):
+    """A step among whose inputs are entries of stacked arrays, made when the step computes: it may
+    become a part of a step of all contexts, which takes the stacked arrays.
+
+    trace
+        the trace whose program it runs; None if it runs a part of one.
+    """
+
+    __slots__ = ("trace",)
+
+    trace: CallTrace | None
+
+    @property
+    def raw_args(self) -> tuple[Any, ...]:
+        """The contents of the arguments, some of them as entries of stacked arrays."""
+        return _ARGS.__get__(self)
+
+    @property
+    def raw_aux(self) -> tuple[Any, ...]:
+        """The contents of the auxiliary states, in the same form."""
+        return _AUX.__get__(self)
+
+    @property
+    def raw_key(self) -> Any:
+        """The key data, in the host's memory unless the step has computed; None where there is
+        none."""
+        return _KEY.__get__(self)
+
+    def _key_of(self, rows: np.ndarray | None) -> Any:
+        return rows
+
+    @property
+    def key(self) -> Any:
+        """The key data on the device."""
+        value = _KEY.__get__(self)
+        if isinstance(value, np.ndarray):
+            _KEY.__set__(self, value := to_device(value, self.runnable.context.device))
+        return value
+
+    @key.setter
+    def key(self, value: Any) -> None:
+        _KEY.__set__(self, value)
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The contents of the arguments."""
+        values = _ARGS.__get__(self)
+        if StackedPart in map(type, values):
+            _ARGS.__set__(self, values := made(values))
+        return values
+
+    @args.setter
+    def args(self, values: tuple[Any, ...]) -> None:
+        _ARGS.__set__(self, values)
+
+    @property
+    def aux(self) -> tuple[Any, ...]:
+        """The contents of the auxiliary states."""
+        values = _AUX.__get__(self)
+        if StackedPart in map(type, values):
+            _AUX.__set__(self, values := made(values))
+        return values
+
+    @aux.setter
+    def aux(self, values: tuple[Any, ...]) -> None:
+        _AUX.__set__(self, values)
+
+    def _states_written(self, indices: Sequence[int]) -> bool:
+        buffers, values = self.runnable.buffers.aux, self.raw_aux
+        if all(b.__class__ is MemberStorage and b.shows(values[n]) for n, b in enumerate(buffers)):
+            return False
+        return super()._states_written(indices)
+
+
+_ARGS: Any = PendingStep.args  # type: ignore[misc]
+_AUX: Any = PendingStep.aux  # type: ignore[misc]
+_KEY: Any = PendingStep.key  # type: ignore[misc]
+
+
+def made(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Contents with arrays in place of entries of stacked arrays."""
+    return tuple([v.make() if v.__class__ is StackedPart else v for v in values])
+
+
 def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[NDArray]:
     """A plan's arguments, auxiliary states and key data as arrays, which belong to the graph as the
     leaves of the piece do."""
@@ -182,15 +272,14 @@ def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[N
     return inputs + [NDArray.from_jax(value, piece.context) for value in others]
 
 
-def key_rows(plan: TracePlan, draws: Sequence[np.ndarray], context: Context) -> Any:
+def key_rows(plan: TracePlan, draws: Sequence[np.ndarray]) -> np.ndarray | None:
     """The rows of key data for a program's random operators, in its order; ``draws`` are those of
     the piece."""
     rows = plan.key_rows
     if not rows:
         return None
     nothing = np.zeros(2, np.uint32)
-    data = [nothing if i is None else draws[i] for i in rows]
-    return to_device(np.stack(data), context.device)
+    return np.stack([nothing if i is None else draws[i] for i in rows])
 
 
 #: Contents of arguments, of auxiliary states, and key data, None where there is none.

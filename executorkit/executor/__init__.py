@@ -29,7 +29,12 @@ from ._executor_view import (
     section_views as section_views,
     value_shapes as value_shapes,
 )
-from ._pending_step import Computed as Computed, PendingStep as PendingStep
+from ._pending_step import (
+    Backward as Backward,
+    Computed as Computed,
+    PendingStep as PendingStep,
+    Waiting as Waiting,
+)
 from ._precompile_spec import PrecompileSpec as PrecompileSpec, bound_avals as bound_avals
 from ._snapshot import (
     last_snapshot as last_snapshot,

@@ -286,10 +286,8 @@ class PendingStep(UpdatableStep):
             self()
         accumulated = runnable.accumulated_gradients() if True in runnable.accumulate else ()
         # An earlier backward, say. MXNet starts from the states' value at the time of backward.
-        written, indices = False, self.backward_state_indices
-        for n in indices:
-            if runnable.aux_arrays[n].value is not self.aux[n]:
-                written = True
+        indices = self.backward_state_indices
+        written = self._states_written(indices) if indices else False
         at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
         with runnable.lock:
             previous = [b.current for b in runnable.buffers.grads] if at_once else []
@@ -306,6 +304,11 @@ class PendingStep(UpdatableStep):
                 raise
             if at_once:
                 self._compute_at_once(state, previous)
+
+    def _states_written(self, indices: Sequence[int]) -> bool:
+        """True if one of these auxiliary states has changed since forward."""
+        arrays, values = self.runnable.aux_arrays, self.aux
+        return any(arrays[n].value is not values[n] for n in indices)
 
     def _defer_gradients(self, state_indices: Sequence[int]) -> None:
         """Lets the gradients and these auxiliary states wait for the step."""

@@ -142,7 +142,8 @@ class PendingUpdate:
         if not self.results:
             self._restore_donated(step)
             args, aux, donated = self._operands(step)
-            spec = StepSpec(tuple([u.spec for u in self._updates]), self._keep_gradients)
+            specs = tuple([u.spec for u in self._updates])
+            spec = StepSpec(specs, self._keep_gradients, step.runnable.sums_gradients)
             function = step.runnable.program.step_function(step.train, spec)
             self._donated = donated
             others = (args, aux, step.key, heads, accumulated, *self._numbers())

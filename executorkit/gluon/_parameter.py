@@ -24,6 +24,7 @@ from ..ndarray import NDArray, add_n, array, zeros
 from ..ndarray.recording import REQUESTS, modes, new_variable
 from ..ndarray.rollback import Rollback, complete
 from ..ops.schema.calls import numpy_dtype_name
+from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
 
 #: The classes of what a block is called with.
@@ -144,7 +145,9 @@ class Parameter:
         vars(self).update(state)
         arrays, grads = self._data, self._grad
         if arrays and grads and arrays[0].grad is not grads[0]:  # not a shallow copy
-            self._adopt(arrays, grads)
+            self._adopt(replicate(arrays), replicate(grads))
+        elif arrays and grads is None:
+            self._data = replicate(arrays)
 
     # Attributes
 
@@ -282,7 +285,7 @@ class Parameter:
         """Becomes initialized with these contents, of which the first context takes the array
         itself if it is there."""
         first = data.as_in_context(contexts[0]) if contexts else data
-        self._adopt([data.copyto(c) if i else first for i, c in enumerate(contexts)])
+        self._adopt(replicate([data.copyto(c) if i else first for i, c in enumerate(contexts)]))
 
     def _adopt(
         self,
@@ -317,6 +320,10 @@ class Parameter:
             name = f"parameter {self.name!r}"
             pairs = zip(arrays, grads, strict=True)
             return [new_variable(name, x, grad, request) for x, grad in pairs]
+        if replicated(arrays):
+            contexts, first = [x.context for x in arrays], arrays[0]
+            zeros = ReplicatedArray(contexts, first.shape, first.storage.dtype)
+            return self._variables(arrays, list(zeros), request)
         shown = [x.detach() for x in arrays]
         for x in shown:
             x.attach_grad(request)
@@ -481,8 +488,8 @@ class Parameter:
             self._dtype = dtype
 
     def _convert(self, dtype: Any) -> None:
-        arrays = [x.astype(dtype) for x in self._data or ()]
-        grads = self._grad and [x.astype(dtype) for x in self._grad]
+        arrays = replicate([x.astype(dtype) for x in self._data or ()])
+        grads = self._grad and replicate([x.astype(dtype) for x in self._grad])
         self._adopt(arrays, grads, _dtype=dtype)
 
     def var(self) -> Symbol:

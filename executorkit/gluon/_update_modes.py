@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from .._files import naming, write_atomically
+from ..autograd.joined_steps import join_steps
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
 from ..kvstore import KVStore, choose_store
 from ..ndarray import NDArray, ones
@@ -25,6 +26,7 @@ from ..optimizer import (
     load_states,
     read_state_file,
 )
+from ..parallel import ReplicatedArray, attach_replicated, attach_to_each, replicated
 from ._parameter import Parameter
 
 _DATA, _GRADS = attrgetter("_data"), attrgetter("_grad")
@@ -65,6 +67,7 @@ class ParameterArrays:
         for k in range(n_contexts):
             here = [(i, g[k], w[k]) for i, g, w in rows if k < len(w)]
             self.columns.append(Column(*map(list, zip(*here, strict=True))) if here else _NOTHING)
+        self.replicated = _replicated(self.weights, self.grads) if n_contexts > 1 else None
 
     def is_current(self) -> bool:
         """True until a parameter gets other arrays, or other gradients."""
@@ -90,6 +93,22 @@ class ParameterArrays:
             kept = [x for x, flag in zip(zip(*column, strict=True), flags, strict=True) if flag]
             fresh.append(Column(*map(list, zip(*kept, strict=True))) if kept else _NOTHING)
         return fresh
+
+
+class ReplicatedParameters(NamedTuple):
+    """Weights and gradients as replicated arrays."""
+
+    weights: list[ReplicatedArray]
+    grads: list[ReplicatedArray]
+
+
+def _replicated(
+    weights: Sequence[Sequence[NDArray]], grads: Sequence[Sequence[NDArray]]
+) -> ReplicatedParameters | None:
+    """The replicated arrays that parameters are members of; None if there are others."""
+    found = [[x for row in rows if (x := replicated(row))] for rows in (weights, grads)]
+    complete = weights and all(len(arrays) == len(weights) for arrays in found)
+    return ReplicatedParameters(*found) if complete else None
 
 
 _NOTHING = Column([], [], [])
@@ -209,6 +228,30 @@ class DeviceUpdates:
         """A number that changes with every update."""
         return sum([updater.n_updates for updater in self.updaters])
 
+    def update_together(self, arrays: ParameterArrays, ignore_stale: bool) -> bool:
+        """Takes a step by the sums in the program that computes the gradients of all contexts;
+        False, with nothing changed, if that cannot be. After an exception all contexts have taken
+        it, or none."""
+        together = arrays.replicated
+        if together is None or not _sums_here(self.store):
+            return False
+        columns = arrays.fresh_columns(ignore_stale)
+        if any(c.indices != arrays.indices for c in columns):
+            return False
+        weights, grads = together
+        before = self.n_updates
+        try:
+            if not join_steps(arrays.grads[0], sums_gradients=True):
+                return False
+            attached = attach_to_each(self.updaters, arrays.indices, weights, grads)
+        except BaseException:
+            if self.n_updates != before:
+                _use_up(columns)
+            raise
+        if attached is not None:
+            _use_up(columns)
+        return attached is not None
+
     def reduce(self, arrays: ParameterArrays) -> None:
         """Writes the sums over the contexts to all gradients; after an exception none of them."""
         if self.store is None or not arrays.indices:
@@ -297,6 +340,8 @@ class StoreUpdates:
     def __init__(self, store: Any, optimizer: Any) -> None:
         self.store = store
         self._optimizer = optimizer
+        #: Versions of the weights as they were pulled last; None where the store follows them.
+        self._pulled: list[list[int]] | None = None
         self._updater: Any = None
         if isinstance(store, KVStore):
             self._updater = get_updater(optimizer)
@@ -312,7 +357,7 @@ class StoreUpdates:
         store, updater = self.store, self._updater
         if not ignore_stale:
             arrays.fresh_columns(ignore_stale)
-        if not arrays.indices:
+        if not arrays.indices or self._update_together(arrays):
             return
         before = 0 if updater is None else updater.n_updates
         try:
@@ -320,7 +365,42 @@ class StoreUpdates:
         except BaseException:
             if updater is not None and updater.n_updates != before:
                 store.pull(arrays.indices, out=arrays.weights)
+                self.note_pulled(arrays.weights)
             raise
+        self.note_pulled(arrays.weights)
+
+    def note_pulled(self, weights: Sequence[Sequence[NDArray]]) -> None:
+        """Notes that the weights have the contents of the store's arrays."""
+        self._pulled = _versions(weights)
+
+    def _update_together(self, arrays: ParameterArrays) -> bool:
+        """Takes the step in the program that computes the gradients of all contexts; False, with
+        nothing changed, if that cannot be."""
+        together = arrays.replicated
+        if together is None or not _sums_here(self.store) or not self._follows(arrays):
+            return False
+        weights, grads = together
+        if not join_steps(arrays.grads[0]):
+            return False
+        return attach_replicated(self._updater, arrays.indices, weights, grads) is not None
+
+    def _follows(self, arrays: ParameterArrays) -> bool:
+        """Lets the store's arrays follow the weights; False if scripts have written to these, which
+        the next step overwrites by the store's."""
+        together = arrays.replicated
+        assert together is not None
+        if self._pulled is None:
+            if any(w.has_written_members for w in together.weights):
+                return False
+        elif self._pulled != _versions(arrays.weights):
+            return False
+        else:
+            for weight in together.weights:
+                weight.value  # noqa: B018
+        if not self.store.follow(arrays.indices, together.weights):
+            return False
+        self._pulled = None
+        return True
 
     def save(self, fname: Any) -> None:
         """Writes the states of the store to a file, with the optimizer."""
@@ -335,6 +415,15 @@ class StoreUpdates:
 
 
 UpdateMode = DeviceUpdates | StoreUpdates
+
+
+def _sums_here(store: Any) -> bool:
+    """True for a store of this package that sums the gradients of this process as they are."""
+    return isinstance(store, KVStore) and store.num_workers == 1 and not store.compresses
+
+
+def _versions(weights: Sequence[Sequence[NDArray]]) -> list[list[int]]:
+    return [[x.storage.version for x in row] for row in weights]
 
 
 def restoring(arrays: ParameterArrays) -> Callable[[], None]:
@@ -416,6 +505,8 @@ def decide(
     for i, parameter in enumerate(parameters):
         arrays = parameter.list_data()
         store.broadcast(i, arrays[0], arrays)
+    if isinstance(mode, StoreUpdates):
+        mode.note_pulled([p.list_data() for p in parameters if p.grad_req != "null"])
     return Decision(mode, store, on_store)
 
 

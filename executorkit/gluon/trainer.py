@@ -105,6 +105,9 @@ class Trainer:
         counts = [many(len(self._params), "parameter"), many(len(self._contexts), "context")]
         return brief(self, None, [optimizer, *counts])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_arrays": None}
+
     def _check_contexts(self) -> list[Context]:
         """The contexts of the parameters, which have to be the same for all."""
         if not self._params:
@@ -253,9 +256,12 @@ class Trainer:
             self._allreduce_grads()
             self._update(ignore_stale_grad)
             return
+        arrays = self._current_arrays()
+        if mode.update_together(arrays, ignore_stale_grad):
+            return
         before = mode.n_updates
         with Rollback(lambda: mode.n_updates != before) as rollback:
-            rollback.add(restoring(self._current_arrays()))
+            rollback.add(restoring(arrays))
             self._allreduce_grads()
             self._update(ignore_stale_grad)
 

@@ -23,6 +23,8 @@ from .._support.shape_semantics import numpy_shapes
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError, MXNetError
 from ..ndarray import NDArray, array
+from ..ndarray.recording import is_recorded
+from ..parallel import scattered_parts
 from ..program import small_jit
 
 #: Seconds without an answer after which an attempt to download ends.
@@ -62,6 +64,11 @@ def split_and_load(
 ) -> list[NDArray]:
     """An array (or what :func:`executorkit.nd.array` takes) in parts, one on each context."""
     whole = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
+    size = whole.shape[batch_axis] if 0 <= batch_axis < whole.ndim else 0
+    if size and size % len(ctx_list) == 0 and not is_recorded(whole):
+        parts = scattered_parts(whole, ctx_list, batch_axis)
+        if parts is not None:
+            return parts
     parts = split_data(whole, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 

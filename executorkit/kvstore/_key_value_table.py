@@ -1,6 +1,6 @@
 """The arrays of a store by key: as arguments, added, pushed sums to, and pulled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -123,6 +123,15 @@ class KeyValueTable:
                     stored = NDArray.from_jax(value, array.context, shared=False)
                 number = len(self._entries)
                 self._entries[key] = StoredArray(stored, number, shared or not self.on_first_device)
+
+    def follow(self, keys: Sequence[Key], arrays: Sequence[ReplicatedArray]) -> bool:
+        """Lets the arrays of keys follow replicated ones; False if one is on another device."""
+        stored = [self._entries[key].array for key in keys]
+        if any(x.context != a.contexts[0] for x, a in zip(stored, arrays, strict=True)):
+            return False
+        for x, array in zip(stored, arrays, strict=True):
+            array.follow(x)
+        return True
 
     def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
         """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""

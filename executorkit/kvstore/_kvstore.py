@@ -1,6 +1,6 @@
 """``KVStore``, the store of this package, and ``create``, which makes stores by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -10,6 +10,7 @@ from .. import optimizer as opt
 from .._files import naming, write_atomically
 from ..display import brief, many
 from ..errors import InputTypeError, KVStoreError
+from ..parallel import ReplicatedArray
 from ._key_value_table import KeyValueTable, arrays_by_key
 from ._kvstore_base import KVStoreBase
 
@@ -96,6 +97,12 @@ class KVStore(KVStoreBase):
         """:meth:`init` without a copy: what is written to an array is in the store, and the reverse
         while an updater updates it. For a trainer with one device in one process."""
         self._table.add(arrays_by_key(key, value, "init"), shared=True)
+
+    def follow(self, keys: Sequence[Any], arrays: Sequence[ReplicatedArray]) -> bool:
+        """Lets the arrays of keys show the first members of replicated ones, whose contents they
+        have, until something else is stored. False, with nothing changed, if one is on another
+        device."""
+        return self._table.follow(keys, arrays)
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Sums the arrays of each key, over the processes too in a dist store, and stores the sum,

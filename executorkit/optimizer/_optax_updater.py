@@ -112,6 +112,9 @@ class OptaxUpdater:
         self.states: dict[Any, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replicated_states": {}}
+
     def set_state(self, state: Any) -> None:
         """Takes over a state, a pytree of arrays."""
         device = self._context.device
@@ -149,18 +152,30 @@ class OptaxUpdater:
         weights: Sequence[PendingValue],
         grads: Sequence[PendingValue],
         state_of: Callable[[Any], Any],
+        others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
         """As :meth:`executorkit.optimizer.Updater.attach`."""
-        return attach_update(weights, grads, partial(self._counted, state_of))
+        trainings = [self.training, *[updater.training for updater, _ in others]]
+        return attach_update(weights, grads, partial(self._counted, state_of, trainings))
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates all weights in place, as one program."""
-        apply_update(weight, grad, partial(self._counted, lambda i: self.states[i]))
+        states, trainings = self.states, [self.training]
+        apply_update(weight, grad, partial(self._counted, lambda i: states[i], trainings))
 
-    def _counted(self, state_of: Callable[[Any], Any], rollback: Rollback) -> UpdateCall:
-        training, numbers = self.training, self.hyperparams
-        undo = partial(training.set_updates, training.updates)
+    def _counted(
+        self, state_of: Callable[[Any], Any], trainings: Sequence[Training], rollback: Rollback
+    ) -> UpdateCall:
+        """The update, which these trainings count."""
+        numbers, age = self.hyperparams, self.training.age
+        before = [training.updates for training in trainings]
+
+        def undo() -> None:
+            for training, updates in zip(trainings, before, strict=True):
+                training.set_updates(updates)
+
         rollback.add(undo)
-        call = UpdateCall(self._update, state_of(0), numbers, None, undo=undo, age=training.age)
-        training.set_updates(training.updates + 1)
+        call = UpdateCall(self._update, state_of(0), numbers, None, undo=undo, age=age)
+        for training, updates in zip(trainings, before, strict=True):
+            training.set_updates(updates + 1)
         return call

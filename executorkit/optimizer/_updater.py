@@ -49,6 +49,9 @@ class Updater:
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "replicated_states": {}}
+
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if isinstance(index, list | tuple):
             indices, grads, weights = list(index), grad, weight
@@ -186,6 +189,7 @@ class Updater:
         weights: Sequence[PendingValue],
         grads: Sequence[PendingValue],
         state_of: Callable[[Any], Any],
+        others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
         """Makes one step for parameters a part of the program that computes their gradients.
 
@@ -195,6 +199,8 @@ class Updater:
             as for :func:`attach_update`.
         state_of
             returns the state of a parameter, by its index, as a pytree of pending values.
+        others
+            the updaters of the other devices, with their weights; they count the step too.
 
         Returns the step; None, and nothing has changed, if it cannot become a part of a program, as
         when the optimizer's class overrides ``update``.
@@ -205,16 +211,35 @@ class Updater:
             rules = optimizer._pure_rules(indices, first_weights)
             if rules is None:
                 return None
-            optimizer._set_current_context(context.device_id)
-            self._prepare_all(indices, first_weights)
-            states = tuple(map(state_of, indices))
-            undo, age = self._count_undo(indices), self._age(indices)
+            undos: list[Callable[[], None]] = []
+
+            def undo() -> None:
+                for each in undos:
+                    each()
+
             rollback.add(undo)
-            self.n_updates += 1
-            hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
+            counted = [u._counted(indices, w, undos) for u, w in ((self, first_weights), *others)]
+            hyperparams, age = counted[0]
+            draws = others and any(rule.uses_rng for rule in rules)
+            if draws or any(numbers != hyperparams for numbers, _ in counted):
+                undo()
+                return None
+            states = tuple(map(state_of, indices))
             return plan_update(rules, hyperparams, states, context, undo, age)
 
         return attach_update(weights, grads, prepare)
+
+    def _counted(
+        self, indices: Sequence[Any], weights: Sequence[NDArray], undos: list[Callable[[], None]]
+    ) -> tuple[Any, int | None]:
+        """The hyperparameters of a step, which is counted, and the number of those before;
+        ``undos`` get what takes it back."""
+        self.optimizer._set_current_context(weights[0].context.device_id)
+        self._prepare_all(indices, weights)
+        age = self._age(indices)
+        undos.insert(0, self._count_undo(indices))
+        self.n_updates += 1
+        return self.optimizer._count_step(indices, self.optimizer.aggregate_num or 1), age
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""

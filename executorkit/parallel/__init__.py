@@ -14,16 +14,25 @@ from ._group_snapshots import check_group_finite as check_group_finite
 from ._group_update import (
     all_reduce as all_reduce,
     attach_replicated as attach_replicated,
+    attach_to_each as attach_to_each,
     mean_parameters as mean_parameters,
     set_parameters as set_parameters,
     update_by_sum as update_by_sum,
 )
 from ._group_view import group_label as group_label, group_parts as group_parts
 from ._pmap_executor import PmapExecutor as PmapExecutor
-from ._pmap_program import reduce_replicated as reduce_replicated
-from ._replica_arrays import ContextGroups as ContextGroups
+from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
+from ._replica_choice import ContextGroups as ContextGroups, can_replicate as can_replicate
 from ._replicas import Replicas as Replicas, traffic as traffic
-from ._replicated_array import PerDevice as PerDevice, ReplicatedArray as ReplicatedArray
+from ._replicated_array import (
+    MemberStorage as MemberStorage,
+    PerDevice as PerDevice,
+    ReplicatedArray as ReplicatedArray,
+    StackedPart as StackedPart,
+    replicate as replicate,
+    replicated as replicated,
+    scattered_parts as scattered_parts,
+)
 from ._sliced_group import (
     DataParallelExecutorGroup as SlicedExecutorGroup,
     ExecutorGroup as ExecutorGroup,

@@ -23,7 +23,8 @@ from ..program import CompileTask, Training, can_split_temp_buffers, current_opt
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
-from ._replica_arrays import ContextGroups, ReplicaArrayFactory, SharedArrays
+from ._replica_arrays import ReplicaArrayFactory, SharedArrays
+from ._replica_choice import ContextGroups
 from ._replicated_array import PerDevice, ReplicatedArray, shapes_of
 
 #: Maximum number of contexts in a repr.

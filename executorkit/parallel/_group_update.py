@@ -20,7 +20,7 @@ from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._pmap_program import reduce_replicated
-from ._replicated_array import PerDevice, ReplicatedArray
+from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 
 
 def set_parameters(
@@ -197,6 +197,37 @@ def attach_replicated(
         indices, [w[0] for w in weights], weights, grads,
         state_of=lambda index: _replicated_state(updater, index, weights[0]),
     )  # fmt: skip
+
+
+def attach_to_each(
+    updaters: Sequence[Any],
+    indices: Sequence[Any],
+    weights: Sequence[ReplicatedArray],
+    grads: Sequence[PendingValue],
+) -> UpdateCall | None:
+    """:func:`attach_replicated` where each device has an updater with states of its own, all of
+    which count the step."""
+    first, *others = updaters
+    return first.attach(
+        indices, [w[0] for w in weights], weights, grads,
+        state_of=lambda index: _joined_state(updaters, index),
+        others=[(u, [w[k] for w in weights]) for k, u in enumerate(others, 1)],
+    )  # fmt: skip
+
+
+def _joined_state(updaters: Sequence[Any], index: Any) -> Any:
+    """The states of a parameter on all devices, as a pytree of replicated arrays, whose members
+    become the states of the updaters."""
+    trees = [updater.states[index] for updater in updaters]
+
+    def join(*arrays: NDArray) -> list[NDArray]:
+        return list(arrays) if replicated(arrays) else replicate(arrays)
+
+    columns, structure = zip(*map(jax.tree.flatten, trees), strict=True)
+    rows = [join(*row) for row in zip(*columns, strict=True)]
+    for k, updater in enumerate(updaters):
+        updater.states[index] = jax.tree.unflatten(structure[k], [row[k] for row in rows])
+    return jax.tree.unflatten(structure[0], [replicated(row) for row in rows])
 
 
 def update_by_sum(

@@ -98,7 +98,8 @@ def _shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
 class PmapProgram(BaseProgram):
     """A Program that takes replicated arrays and runs on all devices at once.
 
-    In place of a PRNG key it takes the stacked key data of one key per device. Questions are
+    In place of a PRNG key it takes the stacked key data of one key per device, or of one for each
+    random operator. Questions are
     answered for all forms of the program that it maps.
     """
 
@@ -138,8 +139,7 @@ class PmapProgram(BaseProgram):
             step = make_step(self.program, train, spec, partial(_reduce_shards, False))
 
             def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
-                key = None if key_data is None else wrap_key(key_data)
-                return step(donated, args, aux, key, *others)
+                return step(donated, args, aux, _device_key(key_data), *others)
 
             options = mapped_options(self.program.compiler_options)
             function = PmapFunction(mapped, "step", self._devices, True, REPLICATED_ARGS, options)
@@ -186,9 +186,14 @@ def _taking_key_data(jitted: CompiledFunction, devices: tuple[Device, ...]) -> P
     function = jitted.function
 
     def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:
-        return function(args, aux, None if key_data is None else wrap_key(key_data), *others)
+        return function(args, aux, _device_key(key_data), *others)
 
     return PmapFunction(mapped, jitted.name, devices)
+
+
+def _device_key(key_data: Any) -> Any:
+    """A device's key, or its rows of key data, one for each random operator."""
+    return wrap_key(key_data) if key_data is not None and key_data.ndim == 1 else key_data
 
 
 def _reduce_shards(mean: bool, arrays: Arrays) -> tuple[jax.Array, ...]:

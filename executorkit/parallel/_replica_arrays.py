@@ -9,18 +9,8 @@ from ..context import Context
 from ..errors import MXNetError, ShapeError
 from ..executor import is_input_name, lazy_zeros
 from ..lowering import Graph, InferenceResult, placements
+from ._replica_choice import ContextGroups, can_replicate
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
-
-ContextGroups = Mapping[str, Context]
-
-
-def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
-    """True if arrays of these contexts can be one sharded array: on distinct devices of one
-    platform, more than one of them counting all processes."""
-    devices = [c.device for c in contexts]
-    several = len(devices) > 1 or jax.process_count() > 1
-    uniform = len(set(devices)) == len(devices) and len({d.platform for d in devices}) == 1
-    return several and uniform and not any(group2ctxs)
 
 
 class SharedArrays(NamedTuple):

@@ -1,17 +1,75 @@
 """Replicated arrays: one array per device, held as a single array sharded over the devices."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, overload
 
 import jax
+import numpy as np
 
 from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..ndarray.protocol import Producer
 from ..ndarray.rollback import complete
-from ..ndarray.storage import Shape, Storage
+from ..ndarray.storage import MadeContents, Shape, Storage
+from ._replica_choice import can_replicate
 from ._replicas import Replicas
+
+
+class StackedPart(MadeContents):
+    """One device's entry of a stacked array, which becomes an array when someone reads it.
+
+    stacked, replicas, position
+        the stacked array, its devices, and the place of the device among them.
+    """
+
+    __slots__ = ("position", "replicas", "stacked")
+
+    def __init__(self, stacked: jax.Array, replicas: Replicas, position: int) -> None:
+        self.host = None
+        self.stacked = stacked
+        self.replicas = replicas
+        self.position = position
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the entry."""
+        return self.stacked.shape[1:]
+
+    @property
+    def dtype(self) -> Any:
+        """The element type."""
+        return self.stacked.dtype
+
+    def make(self) -> jax.Array:
+        return self.replicas.split(self.stacked, self.position)
+
+
+class MemberStorage(Storage):
+    """The storage of a replicated array's member.
+
+    array, position
+        the replicated array, and the place of the member in it.
+    """
+
+    __slots__ = ("array", "position")
+
+    array: ReplicatedArray
+    position: int
+
+    def snapshot(self) -> Any:
+        """The contents as they are: a :class:`StackedPart`, unless a script has written to them."""
+        part = self.array.part(self.position)
+        return self.value if part is None else part
+
+    def shows(self, value: Any) -> bool:
+        """True if the contents are those of a snapshot."""
+        part = self.array.part(self.position)
+        if part is None or value.__class__ is not StackedPart:
+            return self.current is value
+        return part.stacked is value.stacked
 
 
 class ReplicatedArray(Sequence[NDArray]):
@@ -27,8 +85,8 @@ class ReplicatedArray(Sequence[NDArray]):
     """
 
     __slots__ = (
-        "__weakref__", "_members", "_splitters", "_stacked", "_versions", "contexts", "dtype",
-        "replicas", "shape",
+        "__weakref__", "_follower", "_members", "_splitters", "_stacked", "_versions", "contexts",
+        "dtype", "replicas", "shape",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +103,7 @@ class ReplicatedArray(Sequence[NDArray]):
         self._members: list[NDArray] = []
         self._versions: list[int] = []
         self._splitters: list[_MemberProducer] = []
+        self._follower: NDArray | None = None
 
     # -- the pending value that a pmapped program sees ------------------------------------------
 
@@ -56,8 +115,8 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def current(self) -> jax.Array | None:
-        """The stacked array if nothing is pending and no member can have been written to."""
-        return None if self._members else self._stacked.current
+        """The stacked array if nothing is pending and no member was written to."""
+        return None if self._members and self._written() else self._stacked.current
 
     @property
     def pending(self) -> Producer | None:
@@ -91,6 +150,11 @@ class ReplicatedArray(Sequence[NDArray]):
         Members that were written to since keep their contents."""
         return self._stacked.set_result(producer, value)
 
+    @property
+    def stacked_value(self) -> jax.Array:
+        """The stacked array without what was written to members since it was put together."""
+        return self._stacked.value
+
     # -- the sequence of NDArrays that scripts see -----------------------------------------------
 
     def __len__(self) -> int:
@@ -119,19 +183,43 @@ class ReplicatedArray(Sequence[NDArray]):
         members = []
         splitters = [_MemberProducer(self, k) for k in range(len(self.contexts))]
         for splitter, context in zip(splitters, self.contexts, strict=True):
-            storage = Storage(self.shape, self.dtype, producer=splitter)
+            storage = MemberStorage(self.shape, self.dtype, producer=splitter)
+            storage.array, storage.position = self, len(members)
             members.append(NDArray.from_storage(storage, 0, self.shape, context))
         self._splitters = splitters
         self._versions = [m.storage.version for m in members]
         self._members = members
 
     def split_off(self, k: int) -> None:
-        """Gives member ``k`` its part of the stacked array."""
+        """Gives member ``k`` its part of the stacked array: the same contents, as an array."""
         value = self.replicas.split(self._stacked.value, k)
         storage = self._members[k].storage
-        # Before the version changes, so that no exception in between makes it a write by a script.
-        self._versions[k] = storage.version + 1
-        storage.assign(value)
+        if storage.producer is self._splitters[k]:
+            storage.current = value
+            storage.shared = False
+            storage.producer = None
+
+    def part(self, k: int) -> StackedPart | None:
+        """The contents of member ``k``, computed but not split off; None if it was written to."""
+        if self._members[k].storage.version != self._versions[k]:
+            return None
+        value = self._stacked.value
+        return StackedPart(value, self.replicas, k)
+
+    def follow(self, array: NDArray) -> None:
+        """Lets an array, on the device of the first member, show the stacked array's first part,
+        until somebody writes to it: what scripts write to the members does not change it."""
+        if self._follower is not array:
+            self._settle_follower()
+            self._follower = array
+        if not isinstance(array.storage.producer, _FirstPart):
+            array.storage.defer(_FirstPart(self, array.storage))
+
+    def _settle_follower(self) -> None:
+        """Computes the contents of the array that follows: they are about to change."""
+        follower = self._follower
+        if follower is not None and isinstance(follower.storage.producer, _FirstPart):
+            follower.storage.value  # noqa: B018
 
     def _renew_members(self) -> None:
         """Lets members that have contents of their own show those of the stacked array again."""
@@ -139,6 +227,8 @@ class ReplicatedArray(Sequence[NDArray]):
             storage = member.storage
             if storage.producer is not self._splitters[k] or storage.current is not None:
                 storage.defer(self._splitters[k])
+            else:
+                storage.version += 1
             self._versions[k] = storage.version
 
     @property
@@ -154,6 +244,7 @@ class ReplicatedArray(Sequence[NDArray]):
         ]
 
     def _merge(self, written: list[int]) -> jax.Array:
+        self._settle_follower()
         parts = {k: self._members[k].value for k in written}
         if len(parts) == len(self._members):
             value = self.replicas.assemble(list(parts.values()))
@@ -183,6 +274,65 @@ class _MemberProducer:
     def source(self) -> Producer | None:
         """The producer that the stacked array waits for."""
         return self._array.source
+
+
+class _FirstPart:
+    """The producer of the contents of an array that follows a replicated one."""
+
+    __slots__ = ("_array", "_storage")
+
+    def __init__(self, array: ReplicatedArray, storage: Storage) -> None:
+        self._array = array
+        self._storage = storage
+
+    def __call__(self) -> None:
+        array = self._array
+        self._storage.set_result(self, array.replicas.split(array.stacked_value, 0))
+
+    force = __call__
+
+    @property
+    def source(self) -> Producer | None:
+        """The producer that the stacked array waits for."""
+        return self._array.source
+
+
+def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
+    """Arrays of one shape and dtype, with these contents: members of a replicated one if they are
+    on several devices of one platform, else the arrays themselves."""
+    contexts = [x.context for x in arrays]
+    if len(arrays) < 2 or not can_replicate(contexts, ()) or replicated(arrays):
+        return list(arrays)
+    first, replicas = arrays[0], Replicas.on([c.device for c in contexts])
+    value = replicas.assemble([x.value for x in arrays])
+    return list(ReplicatedArray(contexts, first.shape, first.storage.dtype, value))
+
+
+def scattered_parts(whole: NDArray, contexts: Sequence[Context], axis: int) -> list[NDArray] | None:
+    """The equal parts of an array in the host's memory, one on each context, moved at once; None
+    if the contexts are not on distinct devices of one platform."""
+    devices = [c.device for c in contexts]
+    if len(contexts) < 2 or whole.context.device.platform != "cpu":
+        return None
+    if not can_replicate(contexts, ()):
+        return None
+    replicas, shape = Replicas.on(devices), list(whole.shape)
+    shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
+    host = np.moveaxis(whole.host.reshape(shape), axis, 0)
+    stacked = replicas.scatter_host(np.array(host, order="C"))
+    parts = [StackedPart(stacked, replicas, k) for k in range(len(contexts))]
+    storages = [Storage(part.shape, whole.storage.dtype, producer=part) for part in parts]
+    pairs = zip(storages, contexts, strict=True)
+    return [NDArray.from_storage(storage, 0, storage.shape, c) for storage, c in pairs]
+
+
+def replicated(arrays: Sequence[NDArray]) -> ReplicatedArray | None:
+    """The replicated array whose members these are, all of them in their order, or None."""
+    found = getattr(arrays[0].storage, "array", None)
+    if not isinstance(found, ReplicatedArray) or len(found) != len(arrays):
+        return None
+    same = all(x is member for x, member in zip(arrays, found, strict=True))
+    return found if same else None
 
 
 #: The per-device arrays of one parameter: replicated, or each by itself.

@@ -38,10 +38,12 @@ class UpdateSpec(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """The updates of a step, and whether it returns the gradients that they consume."""
+    """The updates of a step, whether it returns the gradients that they consume, and whether these
+    are the sums over devices."""
 
     updates: tuple[UpdateSpec, ...]
     keep_gradients: bool
+    sums_gradients: bool = False
 
 
 def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
@@ -102,6 +104,7 @@ def make_step(
         outputs, forward_states, new_aux, grads = gradient_function(
             full_args, full_aux, key, heads, accumulated, scale
         )
+        grads = list(grads)
         new = _updated(spec, weights, grads, states, update_keys, hyperparams, reduce)
         return (*new, new_aux), outputs, forward_states, _visible(spec, grads)
 
@@ -146,10 +149,11 @@ def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
 
 
 def _updated(
-    spec: StepSpec, weights: Sequence[Arrays], grads: Arrays, states: Sequence[Any],
+    spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any],
     update_keys: Sequence[Any], hyperparams: Any, reduce: Callable[[Any], Any] | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
-    """The weights and the flat states after the updates, a tuple for each."""
+    """The weights and the flat states after the updates, a tuple for each. Sums that are to be
+    returned replace gradients in ``grads``, a list then."""
     new_weights, new_states, begin = [], [], 0
     for (targets, update, width), group, state, update_key in zip(
         spec.updates, weights, states, update_keys, strict=True
@@ -157,6 +161,9 @@ def _updated(
         update_grads = tuple(grads[k] for k in targets)
         if reduce is not None:
             update_grads = reduce(update_grads)
+        if spec.sums_gradients:
+            for k, total in zip(targets, update_grads, strict=True):
+                grads[k] = total
         with jax.named_scope("update"):
             group, state = update(
                 group, update_grads, state, hyperparams[begin : begin + width], update_key

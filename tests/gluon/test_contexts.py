@@ -6,11 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import optax
 import pytest
 
 import executorkit as mx
-from executorkit import gluon
+from executorkit import autograd, gluon
+from executorkit.gluon import _update_modes, nn
 from tests._interrupts import Interrupter
+from tests.autograd.test_recorded_programs import programs_of
+from tests.golden.gluon_scripts._facts import fill, numbers
 
 TWO = [mx.cpu(0), mx.cpu(1)]
 
@@ -70,3 +74,152 @@ def test_an_interrupt_changes_all_contexts_or_none(name):
             assert _seen(parameter) == last
             assert mx.nd.random.uniform(shape=(3,)).asnumpy().tolist() == drawn
     assert raised > 10
+
+
+class Loop:
+    """A loop over contexts: two layers with BatchNorm and Dropout in between."""
+
+    def __init__(self, n: int = 2, optimizer: Any = "adam", **options: Any) -> None:
+        self.contexts = [mx.cpu(k) for k in range(n)]
+        self.net = net = nn.HybridSequential(prefix="net_")
+        with net.name_scope():
+            net.add(nn.Dense(3, in_units=4, use_bias=False), nn.BatchNorm(in_channels=3))
+            net.add(nn.Dropout(0.3), nn.Dense(2, in_units=3))
+        net.initialize(ctx=self.contexts)
+        fill(net)
+        self.trainer = gluon.Trainer(net.collect_params(), optimizer, **options)
+        self.loss = gluon.loss.L2Loss()
+        mx.random.seed(4)
+
+    def losses(self, number: int, rows: int = 16) -> list[Any]:
+        """The recorded losses of a batch."""
+        load = gluon.utils.split_and_load
+        data = load(numbers(f"x{number}", (rows, 4)), self.contexts, even_split=False)
+        label = load(numbers(f"y{number}", (rows, 2)), self.contexts, even_split=False)
+        with autograd.record():
+            return [self.loss(self.net(x), y) for x, y in zip(data, label, strict=True)]
+
+    def step(self, number: int = 0, disturb: Callable[..., object] | None = None) -> list[Any]:
+        """Takes a step; returns the losses."""
+        losses = self.losses(number)
+        autograd.backward(losses)
+        if disturb is not None:
+            disturb(self, losses)
+        self.trainer.step(16)
+        return losses
+
+    def values(self) -> list[np.ndarray]:
+        """Everything that a step changes on any context."""
+        parameters = self.net.collect_params().values()
+        arrays = [x for p in parameters for x in p.list_data()]
+        grads = [x for p in parameters if p.grad_req != "null" for x in p.list_grad()]
+        return [x.asnumpy() for x in (*arrays, *grads)]
+
+
+@pytest.mark.usefixtures("fresh_programs")
+@pytest.mark.parametrize(
+    ("n", "optimizer", "options"),
+    [
+        (2, "adam", {}),
+        (4, "sgd", {"kvstore": "local"}),
+        (2, "adam", {"update_on_kvstore": False}),
+        (2, optax.adamw(1e-2), {}),
+    ],
+)
+def test_a_step_of_all_contexts_is_one_program_and_copies_nothing(n, optimizer, options):
+    loop = Loop(n, optimizer, **options)
+    for _ in range(2):
+        loop.step()
+    assert programs_of(loop.step) == (1, 0)
+    if n == 2 and not options:
+        loop.net.hybridize()
+        loop.step()
+        assert programs_of(loop.step) == (1, 0)
+        assert programs_of(lambda: [x.asnumpy() for x in loop.step()])[0] == 1 + n
+
+
+def _other_calls(loop: Loop, _: Any) -> None:
+    losses = loop.losses(7)
+    with autograd.record():
+        losses[1] = losses[1] * 2
+    autograd.backward(losses)
+
+
+def _uneven(loop: Loop, _: Any) -> None:
+    autograd.backward(loop.losses(7, 15))
+
+
+def _one_by_one(loop: Loop, _: Any) -> None:
+    for loss in loop.losses(7):
+        loss.backward()
+
+
+def _first(loop: Loop, *, grad: bool = False) -> mx.nd.NDArray:
+    parameter = loop.net[0].weight
+    return (parameter.list_grad() if grad else parameter.list_data())[1]
+
+
+#: What a script may do between backward and the step.
+DISTURBANCES: dict[str, Callable[[Loop, list[Any]], object]] = {
+    "loss": lambda _, losses: losses[1].asnumpy(),
+    "gradient": lambda loop, _: _first(loop, grad=True).asnumpy(),
+    "written gradient": lambda loop, _: _first(loop, grad=True).__imul__(2),
+    "written weight": lambda loop, _: _first(loop).__imul__(2),
+    "written loss": lambda _, losses: losses[1].__setitem__(slice(None), 3),
+    "set": lambda loop, _: loop.net[0].weight.set_data(mx.nd.ones((3, 4))),
+    "weight": lambda loop, _: _first(loop).asnumpy(),
+    "clipped": lambda loop, _: gluon.utils.clip_global_norm(
+        [x for p in loop.net[3].collect_params().values() for x in p.list_grad()], 0.1
+    ),
+    "other calls": _other_calls,
+    "uneven": _uneven,
+    "one by one": _one_by_one,
+    "recorded only": lambda loop, _: loop.losses(8),
+    "waited": lambda *_: mx.nd.waitall(),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"update_on_kvstore": False}], ids=["store", "sums"])
+def test_whatever_happens_in_between_steps_are_those_of_separate_programs(options, monkeypatch):
+    """Each disturbance once, steps of all contexts as one program between them."""
+
+    def train() -> list[list[np.ndarray]]:
+        loop, seen = Loop(2, "adam", **options), []
+        for number, disturb in enumerate(DISTURBANCES.values()):
+            loop.step(2 * number)
+            values = [loss.asnumpy() for loss in loop.step(2 * number + 1, disturb)]
+            seen.append([*values, *(loop.values() if number % 3 == 2 else ())])
+        return [*seen, loop.values()]
+
+    joined: list[bool] = []
+    join = _update_modes.join_steps
+
+    def counted(*arguments: Any, **more: Any) -> bool:
+        joined.append(join(*arguments, **more))
+        return joined[-1]
+
+    monkeypatch.setattr(_update_modes, "join_steps", counted)
+    together = train()
+    assert joined.count(True) >= len(DISTURBANCES)
+    monkeypatch.setattr(_update_modes, "join_steps", lambda *_, **__: False)
+    for name, seen, expected in zip([*DISTURBANCES, "end"], together, train(), strict=True):
+        for x, y in zip(seen, expected, strict=True):
+            np.testing.assert_allclose(x, y, 2e-4, 2e-5, err_msg=name)
+
+
+def test_an_optimizer_of_its_own_goes_on_after_steps_that_were_apart(tmp_path):
+    """States that are saved, loaded and set are those of all contexts."""
+    loop, other = Loop(2, "adam"), Loop(2, "adam")
+    loop.step(0)
+    loop.trainer.save_states(tmp_path / "states")
+    other.step(0)
+    for p, q in zip(*(x.net.collect_params().values() for x in (loop, other)), strict=True):
+        q.set_data(p.data(mx.cpu(0)))
+    other.trainer._ready_mode()
+    other.trainer.load_states(tmp_path / "states")
+    state = mx.random.get_state()
+    loop.step(1)
+    mx.random.set_state(state)
+    other.step(1)
+    for x, y in zip(loop.values()[:2], other.values()[:2], strict=True):
+        np.testing.assert_allclose(x, y, 1e-5, 1e-6)

@@ -391,20 +391,6 @@ def test_the_step_of_each_context_is_one_program():
     assert programs_of(step) == (2, 0)
 
 
-def test_a_store_sums_by_one_program_and_updates_by_another():
-    net = Network(CONTEXTS)
-    trainer = gluon.Trainer(net.parameters, "adam")
-
-    def step() -> None:
-        for loss in net.losses():
-            loss.backward()
-        trainer.step(10)
-
-    for _ in range(3):
-        step()
-    assert programs_of(step)[0] == 2 + 2
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_a_copy_trains_on_by_itself(mode):
     parameters, trainer = trainer_of(mx, mode, optimizer_params={"learning_rate": 1.0})

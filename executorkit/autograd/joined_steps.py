@@ -1,0 +1,332 @@
+"""Equal steps of several contexts as one step, whose program is mapped over their devices.
+
+A loop over contexts records the same calls on each, so that their traces are one object. As long as
+nobody has looked at a result, what waits for the steps can wait for one step of all devices
+instead; parameters are its stacked arrays as they are, everything else is put together from parts.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..executor import Backward, Buffers, PendingStep, Runnable, Waiting
+from ..ndarray import NDArray
+from ..ndarray.protocol import Producer
+from ..ndarray.random_state import wrap_key
+from ..ndarray.rollback import complete
+from ..ndarray.storage import Storage
+from ..parallel import PmapProgram, Replicas, StackedPart, can_replicate, replicated
+from ..program import Training
+from ._run import PartedStep, made
+from ._trace_plan import TracePlan, plan_of
+
+
+class _Spread:
+    """Storages of several contexts that wait for the parts of one stacked array, as long as anybody
+    else holds them.
+
+    storages
+        for each context a reference to its storage; None where nothing waits.
+    """
+
+    __slots__ = ("replicas", "storages")
+
+    def __init__(self, storages: Sequence[Storage | None], replicas: Replicas) -> None:
+        self.storages = [None if s is None else weakref.ref(s) for s in storages]
+        self.replicas = replicas
+
+    def living(self) -> list[tuple[int, Storage]]:
+        """The storages that are left, with their positions."""
+        found = [(k, r()) for k, r in enumerate(self.storages) if r is not None]
+        return [(k, storage) for k, storage in found if storage is not None]
+
+    def defer(self, producer: Producer) -> None:
+        """Lets the storages wait for a step."""
+        for _, storage in self.living():
+            storage.defer(producer)
+
+    @property
+    def pending(self) -> Producer | None:
+        """What the storages wait for."""
+        return next((p for _, s in self.living() if (p := s.pending) is not None), None)
+
+    current = None
+
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
+        """Stores the parts of a stacked array where storages still wait for the step."""
+        for k, storage in self.living():
+            if storage.producer is producer:
+                storage.defer(StackedPart(value, self.replicas, k))
+        return True
+
+
+class _JoinedRun(Runnable[Any]):
+    """The arrays of equal runs on several devices."""
+
+    def __init__(
+        self, plan: TracePlan, steps: Sequence[PartedStep], arrays: Sequence[Any],
+        states: Sequence[Any], outputs: Sequence[_Spread], targets: Sequence[Any],
+    ) -> None:  # fmt: skip
+        self.contexts = [step.runnable.context for step in steps]
+        self.replicas = Replicas.on([c.device for c in self.contexts])
+        super().__init__(
+            plan.program.graph,
+            PmapProgram.of(plan.program, self.replicas),
+            arrays,
+            states,
+            outputs,
+            targets,
+            accumulate=plan.accumulate,
+            lock=steps[0].runnable.lock,
+            training=Training(compiles_at_once=True),
+        )
+        self.buffers = Buffers((), *self.buffers[1:])
+        self.uses_rng = (bool(plan.key_rows),) * 2
+
+    def next_key(self) -> Any:
+        return self.replicas.keys(self.contexts)
+
+    def key_aval(self) -> Any:
+        return jax.eval_shape(lambda: wrap_key(jnp.zeros(2, np.uint32)))
+
+    def filled_like(self, array: Any, number: float) -> jax.Array:
+        return self.replicas.filled(array.shape, array.dtype, number)
+
+
+class _JoinedStep(PendingStep):
+    """The pending step of joined runs."""
+
+    __slots__ = ()
+
+    def _states_written(self, indices: Sequence[int]) -> bool:
+        return False  # or the steps would not have been joined
+
+
+def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
+    """Lets what waits for the steps that these gradients, one of each context, wait for, wait for
+    one step of all contexts; also what else waits for these.
+
+    False, with nothing changed, where that cannot be: something has been looked at or written to,
+    the contexts have recorded different calls, or gradients are added. ``sums_gradients`` says
+    what an update in the same program leaves as gradients: the sums.
+    """
+    steps: list[Any] = [x.storage.producer for x in arrays]
+    first = steps[0]
+    if first.__class__ is _JoinedStep:
+        return True
+    if first.__class__ is not PartedStep or not can_replicate([x.context for x in arrays], ()):
+        return False
+    with first.runnable.lock:
+        joined = _joined(steps)
+        if joined is None:
+            return False
+        run, values, key, heads = joined
+        del joined, steps, first  # nobody else may hold what the program donates
+        run.sums_gradients = sums_gradients
+        step: _JoinedStep | None = None
+
+        def replace() -> None:
+            nonlocal step
+            if step is None:
+                step = _JoinedStep(run, True, key, values)
+            if step.heads is not heads:
+                step.backward(heads)
+
+        complete(replace)
+    return True
+
+
+class _Joined(NamedTuple):
+    """What a joined step is made of.
+
+    values
+        the contents of arguments and of auxiliary states.
+    """
+
+    run: _JoinedRun
+    values: tuple[tuple[Any, ...], tuple[Any, ...]]
+    key: Any
+    heads: Sequence[Any]
+
+
+def _joined(steps: Sequence[PartedStep]) -> _Joined | None:
+    """The parts of a step that stands for these, if there can be one."""
+    lock = steps[0].runnable.lock
+    if len({*map(id, steps)}) < len(steps) or not all(map(_is_untouched, steps)):
+        return None
+    if any(s.runnable.lock is not lock for s in steps):
+        return None
+    plan = _common_plan(steps)
+    if plan is None:
+        return None
+    rows = _Rows(plan, steps)
+    targets, states, heads = rows.targets(), rows.states(), rows.heads()
+    if targets is None or states is None or heads is None:
+        return None
+    arrays, args = rows.arguments()
+    run = _JoinedRun(plan, steps, arrays, states[0], rows.outputs(), targets)
+    key = None
+    if plan.key_rows:
+        key = rows.replicas.from_host(np.stack([s.raw_key for s in steps]))
+    return _Joined(run, (tuple(args), tuple(states[1])), key, heads)
+
+
+def _is_untouched(step: Any) -> bool:
+    """True for a step whose gradients wait for the program of a whole trace, replace what was
+    there, and have been looked at by nobody."""
+    if step.__class__ is not PartedStep or step.trace is None:
+        return False
+    state = step.state
+    return (
+        isinstance(state, Backward)
+        and isinstance(state.before, Waiting)
+        and not (state.failed or state.accumulated or state.states_written)
+        and state.update is None
+        and state.scale is None
+        and not step.plan.program.graph.checks_values
+    )
+
+
+def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
+    """A plan that computes what each of the steps does; None if there is none."""
+    first = steps[0]
+    plan, trace = first.plan, first.trace
+    if trace is None or any(s.trace is not trace for s in steps):
+        return None
+    if all(s.plan is plan for s in steps):
+        return plan
+    # Of the last context there are more values: the variables of a loop hold them.
+    leaves = frozenset(plan.leaves)
+    if any(frozenset(s.plan.leaves) != leaves for s in steps):
+        return None
+    outputs = tuple(sorted({n for s in steps for n in s.plan.outputs}))
+    key = "joined", outputs, leaves
+    common: TracePlan = trace.known(key, lambda: plan_of(trace, trace.calls, outputs, leaves))
+    return common if all(s.plan.key_rows == common.key_rows for s in steps) else None
+
+
+class _Rows:
+    """What each of several steps has of the arrays of one plan, put together."""
+
+    def __init__(self, plan: TracePlan, steps: Sequence[PartedStep]) -> None:
+        self._plan = plan
+        self._steps = steps
+        self.replicas = Replicas.on([s.runnable.context.device for s in steps])
+
+    def targets(self) -> list[Any] | None:
+        """The arrays of gradients; None if one does not wait for its step any more."""
+        columns = [
+            dict(zip(s.plan.leaves, s.runnable.gradient_targets, strict=True)) for s in self._steps
+        ]
+        targets: list[Any] = []
+        for leaf in self._plan.leaves:
+            row = [column[leaf] for column in columns]
+            if not self._waits(row):
+                return None
+            targets.append(replicated(row) or _Spread([t.storage for t in row], self.replicas))
+        return targets
+
+    def _waits(self, row: Sequence[NDArray]) -> bool:
+        return all(x.storage.producer is s for x, s in zip(row, self._steps, strict=True))
+
+    def states(self) -> tuple[list[Any], list[Any]] | None:
+        """The auxiliary states and their contents; None if one is not replicated, or has been
+        written to."""
+        columns = [
+            dict(zip(s.plan.state_sources, s.runnable.aux_arrays, strict=True)) for s in self._steps
+        ]
+        contents = [dict(zip(s.plan.state_sources, s.raw_aux, strict=True)) for s in self._steps]
+        changed = self._plan.program.backward_state_indices
+        arrays: list[Any] = []
+        values: list[Any] = []
+        for n, source in enumerate(self._plan.state_sources):
+            row = [column[source] for column in columns]
+            array = replicated(row)
+            if array is None or (n in changed and not self._waits(row)):
+                return None
+            arrays.append(array)
+            values.append(self._stacked([column[source] for column in contents]))
+        return arrays, values
+
+    def arguments(self) -> tuple[list[Any], list[Any]]:
+        """The arguments and their contents."""
+        columns = [
+            dict(zip(s.plan.sources, s.runnable.arg_arrays, strict=True)) for s in self._steps
+        ]
+        contents = [dict(zip(s.plan.sources, s.raw_args, strict=True)) for s in self._steps]
+        nothing: list[None] = [None] * len(self._steps)
+        arrays: list[Any] = []
+        values: list[Any] = []
+        for source in self._plan.sources:
+            array = replicated([column[source] for column in columns])
+            row = [column[source] for column in contents]
+            shown = array is not None and all(
+                x.storage.shows(v) for x, v in zip(array, row, strict=True)
+            )
+            arrays.append(array or _Spread(nothing, self.replicas))
+            values.append(array.value if shown else self._stacked(row))
+        return arrays, values
+
+    def outputs(self) -> list[_Spread]:
+        """The storages that wait for each output."""
+        steps = self._steps
+        columns = [dict(zip(s.plan.outputs, s.runnable.outputs, strict=True)) for s in steps]
+        return [
+            _Spread(
+                [_waiting(c.get(n), s) for c, s in zip(columns, steps, strict=True)], self.replicas
+            )
+            for n in self._plan.outputs
+        ]
+
+    def heads(self) -> list[Any] | None:
+        """Head gradients; None if the steps have them for different outputs."""
+        columns = [dict(zip(s.plan.outputs, s.heads or (), strict=True)) for s in self._steps]
+        heads: list[Any] = []
+        for n in self._plan.outputs:
+            row = [column.get(n) for column in columns]
+            given = [h is not None for h in row]
+            if any(given) and not all(given):
+                return None
+            heads.append(self._stacked_head(row) if all(given) else None)
+        return heads
+
+    def _stacked_head(self, row: Sequence[Any]) -> Any:
+        """Head gradients of one output; mostly they are the same ones at every step."""
+        key = tuple(map(id, row))
+        known = _known_heads.get(key)
+        if known is None:
+            known = row, self._stacked(row)
+            if row[0].size <= _MAX_HEAD:
+                if len(_known_heads) >= _MAX_HEADS:
+                    _known_heads.clear()
+                _known_heads[key] = known
+        return known[1]
+
+    def _stacked(self, row: Sequence[Any]) -> Any:
+        """The stacked array of contents of one array each."""
+        first = row[0]
+        if first.__class__ is StackedPart and first.replicas is self.replicas:
+            stacked = first.stacked
+            if all(
+                v.__class__ is StackedPart and v.stacked is stacked and v.position == k
+                for k, v in enumerate(row)
+            ):
+                return stacked
+        return self.replicas.assemble(made(row))
+
+
+def _waiting(output: Any, step: PartedStep) -> Storage | None:
+    """The storage of a step's output, if there is one and it waits for the step."""
+    storage = None if output is None else output.storage()
+    return storage if storage is not None and storage.producer is step else None
+
+
+#: Head gradients of devices, and the stacked arrays of them, by the identities of the former.
+_known_heads: dict[tuple[int, ...], tuple[Sequence[Any], Any]] = {}
+_MAX_HEAD, _MAX_HEADS = 4096, 64
