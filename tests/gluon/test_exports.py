@@ -55,7 +55,7 @@ def outputs_of(exported: Exported, form: str, path: str) -> Any:
         net = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
         assert "net_conv0_weight" in net.collect_params().keys()  # noqa: SIM118
         return net(exported.data).asnumpy()
-    arrays = mx.export.read_parameters(path)
+    arrays = {n: mx.nd.array(a) for n, a in mx.export.read_parameters(path).items()}
     net = gluon.SymbolBlock.imports(exported.symbol, ["data"])
     net.collect_params().load_dict(arrays, mx.cpu())
     return net(exported.data).asnumpy()

@@ -4,18 +4,18 @@ Nothing is downloaded: an error says which file goes where.
 """
 
 import os
-import re
 import zipfile
+from array import array
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .... import ndarray as nd
 from ...._support.vocabulary import Vocabulary
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, UnknownNameError
-from ....ndarray import array
 from ...data import dataset as dataset
 
 #: The token at the end of each line.
@@ -80,20 +80,22 @@ class _WikiText(dataset._DownloadedDataset):
 
     def _get_data(self) -> None:
         content = self._content()
-        self._counter = Counter(token for token in re.split("[ \n]", content) if token)
+        self._counter = Counter()
+        for line in content.split("\n"):
+            self._counter.update(token for token in line.split(" ") if token)
         if self._vocab is None:
             self._vocab = Vocabulary(self._counter, reserved_tokens=[EOS_TOKEN])
-        tokens: list[str] = []
+        numbers = array("i")  # of a hundred million tokens lists would take gigabytes
         for line in content.splitlines():
             words = line.split()
             if words:
-                tokens += [*words, EOS_TOKEN]
-        indices = np.array(self._vocab.to_indices(tokens), np.int32)
+                numbers.extend(self._vocab.to_indices([*words, EOS_TOKEN]))
+        indices = np.array(numbers, np.int32)
         count = max(len(indices) - 1, 0) // self._seq_len
         shape = count, self._seq_len
         length = count * self._seq_len
-        self._data = array(indices[:length].reshape(shape), dtype=np.int32)
-        self._label = array(indices[1 : length + 1].reshape(shape), dtype=np.int32)
+        self._data = nd.array(indices[:length].reshape(shape), dtype=np.int32)
+        self._label = nd.array(indices[1 : length + 1].reshape(shape), dtype=np.int32)
 
     def _content(self) -> str:
         name = _FILES[self._segment]
