@@ -1,4 +1,5 @@
-"""Calls of operators that have a function of NumPy arrays: images, whose shapes are ever new."""
+"""Calls of operators that have a function of NumPy arrays: those on images, whose shapes are ever
+new, and what makes batches of these."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -40,6 +41,10 @@ def host_call(
         result = resolved.op.host(*arrays, **resolved.params, **draw)
     except MXNetError:
         return None
-    if result is None or any(np.may_share_memory(result, x) for x in arrays):
-        return result if result is None else result.copy()
-    return np.ascontiguousarray(result)
+    if result is None:
+        return None
+    if result.base is None:
+        shared = any(result is x for x in arrays)
+    else:
+        shared = any(np.may_share_memory(result, x) for x in arrays)
+    return result.copy() if shared else np.ascontiguousarray(result)

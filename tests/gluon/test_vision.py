@@ -74,7 +74,7 @@ class TestHost:
 
     def test_every_operator_on_images_is_listed(self):
         served = {op.name.removeprefix("_image_") for op in all_ops() if op.host is not None}
-        assert served == {*CALLS, "normalize", "Cast"}
+        assert served == {*CALLS, "normalize", "Cast", "stack"}
 
     def test_sizes_that_are_new_make_no_programs(self, fresh_programs):
         augment = transforms.Compose([

@@ -1,5 +1,6 @@
 """Concatenation, stacking and splitting of arrays along an axis."""
 
+import numpy as np
 from jax import Array, lax
 
 from ...errors import AttributeValueError, ShapeError
@@ -92,7 +93,16 @@ def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*names)
 
 
-@register("stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape")
+def _stack_on_host(*data: np.ndarray, axis: int, num_args: int) -> np.ndarray | None:
+    first = data[0]
+    if any(x.shape != first.shape or x.dtype != first.dtype for x in data):
+        return None
+    return np.stack(data, normal_axis(axis, first.ndim + 1))
+
+
+@register(
+    "stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape", host=_stack_on_host
+)
 def stack(*data: Array, axis: int = 0, num_args: int):
     """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
