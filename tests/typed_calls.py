@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import types
+
 import executorkit as mx
 
 
@@ -38,6 +40,40 @@ def differentiated() -> list[mx.nd.NDArray]:
     y.backward(retain_graph=True)
     grads = mx.autograd.grad([y], [x], head_grads=mx.nd.ones((2, 3)))
     return grads if x.grad is None else [x.grad, x.detach(), *grads]
+
+
+def layers() -> list[object]:
+    """Layers with windows over one to three axes, a network of them, its parameters and trainer."""
+
+    class Branch(mx.gluon.HybridBlock):
+        def __init__(self, channels: int, prefix: str | None = None) -> None:
+            super().__init__(prefix=prefix)
+            with self.name_scope():
+                self.body = mx.gluon.nn.Conv2D(
+                    channels, kernel_size=(3, 3), padding=1, in_channels=2
+                )
+
+        def hybrid_forward(self, F: types.ModuleType, x: mx.nd.NDArray) -> mx.nd.NDArray:
+            return F.relu(self.body(x))
+
+    net = mx.gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(Branch(2), mx.gluon.nn.MaxPool2D(pool_size=2, ceil_mode=True))
+        net.add(mx.gluon.nn.GlobalAvgPool2D(layout="NCHW"), mx.gluon.nn.Dense(3, activation="relu"))
+    net.initialize(mx.init.Xavier(), ctx=mx.cpu())
+    net.hybridize(static_alloc=True)
+    trainer = mx.gluon.Trainer(net.collect_params(".*weight"), "sgd", {"learning_rate": 0.1})
+    with mx.autograd.record():
+        loss = mx.gluon.loss.L2Loss()(net(mx.nd.ones((1, 2, 4, 4))), mx.nd.ones((1, 3)))
+    loss.backward()
+    trainer.step(batch_size=1, ignore_stale_grad=True)
+    weight: mx.gluon.Parameter = net.collect_params()["net_dense0_weight"]
+    return [weight.grad(), weight.data(mx.cpu()), trainer.learning_rate, net[0], loss]
+
+
+def misspelt_argument_of_a_layer() -> object:
+    """Conv2D has ``kernel_size``."""
+    return mx.gluon.nn.Conv2D(8, kernel=(3, 3))  # pyright: ignore[reportCallIssue]
 
 
 def misspelt_attribute() -> object:
@@ -76,6 +112,7 @@ def request_that_is_no_text() -> object:
 
 
 REFUSED = (
-    misspelt_attribute, wrong_type, unknown_choice, misspelt_attribute_of_a_variadic_operator,
-    misspelt_attribute_of_an_array_operator, request_that_is_no_text,
+    misspelt_argument_of_a_layer, misspelt_attribute, wrong_type, unknown_choice,
+    misspelt_attribute_of_a_variadic_operator, misspelt_attribute_of_an_array_operator,
+    request_that_is_no_text,
 )  # fmt: skip
