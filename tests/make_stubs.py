@@ -4,8 +4,8 @@
 
 Operators are functions that are made when they are looked up, which no editor sees. A stub declares
 them from the registry, and copies the names that are written by hand in its module. Another one
-declares ``Symbol`` with the methods that packages above attach to it. Layers over one, two and three
-axes share the function that makes them; stubs declare it for each with its own defaults.
+declares ``Symbol`` with the methods that packages above attach to it. Layers over one, two and
+three axes share the function that makes them; stubs declare it for each with its own defaults.
 ``test_stubs.py`` holds the files to it.
 """
 
