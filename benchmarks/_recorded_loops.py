@@ -56,25 +56,25 @@ def _trained(mx: Any, params: Sequence[Any], rows: int) -> Callable[[], None]:
     return lambda: updater(indices, [p.grad for p in params], params)
 
 
-def _weights(shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+def weights(shapes: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
     """Weights of normal numbers, and biases of zeros."""
     random = np.random.RandomState(0)
     return [0.05 * random.randn(*s) if len(s) > 1 else np.zeros(s) for s in shapes]
 
 
-def _batch(mx: Any, shape: tuple[int, ...], classes: int) -> tuple[Any, Any]:
+def batch(mx: Any, shape: tuple[int, ...], classes: int) -> tuple[Any, Any]:
     random = np.random.RandomState(1)
     return mx.nd.array(random.randn(*shape)), mx.nd.array(random.randint(0, classes, shape[0]))
 
 
 def _variables(mx: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
-    arrays = [mx.nd.array(w) for w in _weights(shapes)]
+    arrays = [mx.nd.array(w) for w in weights(shapes)]
     for array in arrays:
         array.attach_grad()
     return arrays
 
 
-def _dense_shapes(sizes: Sequence[int]) -> list[tuple[int, ...]]:
+def dense_shapes(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     return [s for a, b in itertools.pairwise(sizes) for s in ((b, a), (b,))]
 
 
@@ -83,8 +83,8 @@ def _dense_network(sizes: Sequence[int], rows: int) -> Callable[[Any], Iteration
 
     def make(mx: Any) -> Iteration:
         nd = mx.nd
-        params = _variables(mx, _dense_shapes(sizes))
-        x, y = _batch(mx, (rows, sizes[0]), sizes[-1])
+        params = _variables(mx, dense_shapes(sizes))
+        x, y = batch(mx, (rows, sizes[0]), sizes[-1])
         update = _trained(mx, params, rows)
 
         def step() -> Any:
@@ -137,8 +137,8 @@ def _gluon_dense(sizes: Sequence[int], rows: int) -> Callable[[Any, str], Iterat
             mx.gluon.nn.Dense(b, in_units=a, activation="relu" if k < len(pairs) - 1 else None)
             for k, (a, b) in enumerate(pairs)
         ]
-        weights = _weights(_dense_shapes(sizes))
-        return _gluon_step(mx, form, layers, weights, *_batch(mx, (rows, sizes[0]), sizes[-1]))
+        values = weights(dense_shapes(sizes))
+        return _gluon_step(mx, form, layers, values, *batch(mx, (rows, sizes[0]), sizes[-1]))
 
     return make
 
@@ -150,7 +150,7 @@ def _lenet(mx: Any) -> Iteration:
     """A step of LeNet on 64 pictures, written with ``mx.nd``."""
     nd = mx.nd
     w1, b1, w2, b2, w3, b3, w4, b4 = params = _variables(mx, _LENET)
-    x, y = _batch(mx, (64, 1, 28, 28), 10)
+    x, y = batch(mx, (64, 1, 28, 28), 10)
     update = _trained(mx, params, 64)
 
     def block(h: Any, weight: Any, bias: Any) -> Any:
@@ -178,7 +178,7 @@ def _gluon_lenet(mx: Any, form: str) -> Iteration:
         nn.Conv2D(50, 5, in_channels=20, activation="tanh"), nn.MaxPool2D(2, 2),
         nn.Dense(500, in_units=800, activation="tanh"), nn.Dense(10, in_units=500),
     ]  # fmt: skip
-    return _gluon_step(mx, form, layers, _weights(_LENET), *_batch(mx, (64, 1, 28, 28), 10))
+    return _gluon_step(mx, form, layers, weights(_LENET), *batch(mx, (64, 1, 28, 28), 10))
 
 
 def _product(
@@ -258,13 +258,17 @@ def _eager(call: Callable[[Any, Any], Any], shape: tuple[int, ...]) -> Callable[
     return make
 
 
-_MLP, _DENSE = (784, 128, 64, 10), (32,) * 21
+#: Sizes of networks of dense layers, and the rows of a batch.
+DENSE = {
+    "MLP 784-128-64-10, 64 rows, SGD with momentum": ((784, 128, 64, 10), 64),
+    "20 x Dense(32), 16 rows": ((32,) * 21, 16),
+}
 #: Loops by title.
 LOOPS: dict[str, Loop] = {
-    "MLP 784-128-64-10, 64 rows, SGD with momentum": Loop(
-        _dense_network(_MLP, 64), gluon=_gluon_dense(_MLP, 64)
-    ),
-    "20 x Dense(32), 16 rows": Loop(_dense_network(_DENSE, 16), gluon=_gluon_dense(_DENSE, 16)),
+    **{
+        title: Loop(_dense_network(*sizes), gluon=_gluon_dense(*sizes))
+        for title, sizes in DENSE.items()
+    },
     "LeNet, 64 pictures": Loop(_lenet, gluon=_gluon_lenet),
     "five calls, backward, gradient read": Loop(_product(5, backward=True, read=True)),
     "one call, backward, gradient read": Loop(_product(1, backward=True, read=True)),
@@ -292,14 +296,14 @@ def package(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def _settle(mx: Any, iteration: Iteration) -> float:
+def _settle(wait: Callable[[], Any], iteration: Iteration) -> float:
     """Iterates until a pause uses no processor time: nothing is compiled in the background. Returns
     the seconds that took."""
     start = time.perf_counter()
     for count in (SETTLED, SETTLED // 4):
         for _ in range(count):
             iteration()
-        mx.nd.waitall()
+        wait()
         while True:
             used = time.process_time()
             time.sleep(_PAUSE)
@@ -318,12 +322,19 @@ def main(name: str, title: str, form: str) -> None:
         assert loop.gluon is not None
         iteration = loop.gluon(mx, form)
     mx.nd.waitall()
+    serve(iteration, mx.nd.waitall)
+
+
+def serve(iteration: Iteration, wait: Callable[[], Any]) -> None:
+    """Prints the first times, and answers the lines of stdin.
+
+    ``wait`` returns once all that iterations have started is computed."""
 
     def seconds(count: int) -> float:
         start = time.perf_counter()
         for _ in range(count):
             iteration()
-        mx.nd.waitall()
+        wait()
         return (time.perf_counter() - start) / count
 
     curve: dict[int, float] = {}
@@ -331,14 +342,14 @@ def main(name: str, title: str, form: str) -> None:
     for k in range(1, 31):
         start = time.perf_counter()
         array = iteration()
-        mx.nd.waitall()
+        wait()
         curve[k] = time.perf_counter() - start
         if k == 1 and array is not None:
-            result = float(np.sum(array if isinstance(array, np.ndarray) else array.asnumpy()))
+            result = float(np.sum(array.asnumpy() if hasattr(array, "asnumpy") else array))
     first = {"first": curve[1], "10th": curve[10], "30th": curve[30], "result": result}
     print(json.dumps(first), flush=True)
     for line in sys.stdin:
-        seconds_of = _settle(mx, iteration) if line.strip() == "settle" else seconds(int(line))
+        seconds_of = _settle(wait, iteration) if line.strip() == "settle" else seconds(int(line))
         print(seconds_of, flush=True)
 
 

@@ -3,7 +3,8 @@
 python -m benchmarks.bench_autograd [--only TEXT] [--pairs N] [--starts N] [--base FOLDER]
 
 The loops are plain Python over arrays. Where there is a network, both have it in Gluon as well:
-ours plain and hybridized, MXNet's hybridized, and with ``static_alloc`` and ``static_shape``.
+ours plain and hybridized, MXNet's hybridized, and with ``static_alloc`` and ``static_shape``; dense
+layers also in ``flax.linen`` with optax under ``jax.jit``, where flax is installed.
 Processes alternate; a steady time is taken once a process compiles nothing in the background, and a
 ratio is the median of other / ours over the pairs: above 1, executorkit is faster. ``--starts`` is
 the number of processes whose first iterations are measured. ``EXECUTORKIT_ORACLE_PYTHON`` names a
@@ -14,6 +15,7 @@ while nothing records.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -23,7 +25,7 @@ from statistics import median
 from executorkit.display import text_table
 
 from ._measure import ORACLE
-from ._recorded_loops import LOOPS, Loop
+from ._recorded_loops import DENSE, LOOPS, Loop
 from ._workers import Worker, wake
 
 #: Length of a measurement, in seconds.
@@ -42,6 +44,8 @@ def sides(title: str, loop: Loop, base: Path | None) -> dict[str, tuple[str, ...
         ours[f"ours, {form}"] = (sys.executable, _MODULE, "executorkit", title, form)
     if title.startswith("eager") and base is not None:
         ours["base"] = (sys.executable, _MODULE, str(base.resolve()), title, "plain")
+    if title in DENSE and importlib.util.find_spec("flax"):
+        ours["flax, optax"] = (sys.executable, "benchmarks._flax_loops", title)
     if ORACLE in os.environ:
         forms = ("plain", "hybridized", "static") if loop.gluon else ("plain",)
         for form in forms:

@@ -1,4 +1,4 @@
-"""Notebook view of a block: its layers and parameters, and its graph once it was traced."""
+"""Notebook view of a block: its layers and parameters, and its graph once it was called."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ..display import Fold, Line, Part, Table, View, many, view_of
+from ..display import Fold, Line, Part, Table, View, many, scaled, view_of
+from ..lowering import Summary
+from ..symbol import Variable
 from ._block import Block
+from ._traced_graph import trace
 
 _HEADER = ["", "layer", "parameters", "elements"]
 
@@ -24,13 +27,31 @@ def _view_of_block(block: Block) -> View:
     facts.append(f"on {', '.join(contexts)}" if contexts else "not initialized")
     if block._runs_as_graph:
         facts.append("hybridized")
+    drawn = _graph_of(block)
+    if isinstance(drawn, Summary):
+        facts.append(f"{scaled(drawn.flops, 'FLOPs')} for {_shapes_text(block)}")
     parts: list[Part] = [Line(", ".join(facts)), Table(_HEADER, list(_rows(block, "", 0)), {3})]
-    graph = block._traced
-    if graph is not None:
-        shapes = block._input_shapes
-        drawn = graph.output.summary(**shapes) if shapes else graph.output
+    if drawn is not None:
         parts.append(Fold("graph", view_of(drawn).parts))
     return View(f"{type(block).__name__} {block.name}", parts)
+
+
+def _graph_of(block: Any) -> Any:
+    """The summary of a block's graph for the inputs of a first call, its symbol if there was none
+    with arrays, None if there was no call, or if its ``forward`` needs arrays."""
+    graph, shapes = block._traced, block._input_shapes
+    if graph is not None:
+        return graph.output.summary(**shapes) if shapes else graph.output
+    if not shapes or not block._can_hybridize:
+        return None
+    try:
+        return trace(block, [Variable(name) for name in shapes]).output.summary(**shapes)
+    except Exception:  # whatever the user's hybrid_forward raises: symbols have no values
+        return None
+
+
+def _shapes_text(block: Any) -> str:
+    return ", ".join(map(str, block._input_shapes.values()))
 
 
 def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:

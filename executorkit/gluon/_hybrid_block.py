@@ -14,7 +14,7 @@ from ..ndarray import NDArray, save as save_arrays
 from ..symbol import Symbol, Variable, load_json
 from ._block import Block
 from ._structure import flatten, regroup
-from ._traced_graph import CompiledGraph, TracedGraph, trace
+from ._traced_graph import CompiledGraph, TracedGraph, input_shapes, trace
 from .parameter import DeferredInitializationError, ParameterDict
 
 
@@ -53,7 +53,7 @@ class HybridBlock(Block):
         self._active = False
         self._flags: list[tuple[str, Any]] = []
         self._traced: TracedGraph | None = None
-        #: The shapes of the inputs that it was traced for, by name.
+        #: The shapes of the inputs of a first call, by the names that the graph has for them.
         self._input_shapes: dict[str, tuple[int, ...]] = {}
         self._compiled: CompiledGraph | None = None
         self._callback: Any = None
@@ -176,9 +176,7 @@ class HybridBlock(Block):
     def _graph(self, args: Sequence[Any]) -> TracedGraph:
         if self._traced is None:
             self._traced = trace(self, args)
-            arrays = [x for x in flatten(args, "input")[0] if isinstance(x, NDArray)]
-            names = [str(x.name) for x in self._traced.inputs]
-            self._input_shapes = {n: x.shape for n, x in zip(names, arrays, strict=False)}
+            self._input_shapes = input_shapes(args)
         return self._traced
 
     def to_jax(self, *args: Any) -> tuple[Callable[..., Any], dict[str, jax.Array]]:
@@ -264,6 +262,8 @@ class HybridBlock(Block):
                 return self.hybrid_forward(symbol, x, *args, **parameters)
         if self._active:
             return self._call_cached_op(x, *args)
+        if not self._input_shapes:
+            self._input_shapes = input_shapes((x, *args))
         context = first.context
         try:
             arrays = {name: p.data(context) for name, p in self._reg_params.items()}

@@ -38,8 +38,7 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
     ValueError for an argument or a result that is no array, no None and no list of these.
     """
     flat, in_structure = flatten(args, "input")
-    count = sum(x is not None for x in flat)
-    names = iter(["data"] if count == 1 else [f"data{i}" for i in range(count)])
+    names = iter(_input_names(sum(x is not None for x in flat)))
     symbols = [None if x is None else Variable(next(names)) for x in flat]
     grouped, _ = regroup(symbols, in_structure)
     parameters = {name: parameter.var() for name, parameter in block._reg_params.items()}
@@ -52,6 +51,17 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
         raise ArgumentValueError("HybridBlock", problem)
     output = heads[0] if len(heads) == 1 else Group(heads)
     return TracedGraph([x for x in symbols if x is not None], output, in_structure, out_structure)
+
+
+def input_shapes(args: Sequence[Any]) -> dict[str, tuple[int, ...]]:
+    """The shapes of arrays, by the names that a graph traced for them has; of symbols none."""
+    inputs = [x for x in flatten(args, "input")[0] if x is not None]
+    named = zip(_input_names(len(inputs)), inputs, strict=True)
+    return {name: x.shape for name, x in named if isinstance(x, NDArray)}
+
+
+def _input_names(count: int) -> list[str]:
+    return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
 
 
 class CompiledGraph:
