@@ -20,6 +20,7 @@ from jax._src.core import (
     trace_ctx,
     trace_state_strong_ref,
 )
+from jax._src.interpreters import mlir
 from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 P = ParamSpec("P")
@@ -47,6 +48,16 @@ def forget_calls(jitted: Any) -> None:
     knows of met an exception. ``clear_cache`` makes it look up the traces of all functions again.
     """
     jitted._clear_cache()
+
+
+def renew_thread_pool() -> None:
+    """Gives MLIR threads of this process, a forked one, where JAX lowers what comes from now on."""
+    former.append(mlir.global_thread_pool)
+    mlir.global_thread_pool = type(mlir.global_thread_pool)()
+
+
+#: Thread pools of the process that this one was forked from: their ends would wait for threads.
+former: list[Any] = []
 
 
 #: ``(array) -> array`` of the same buffers, to which nothing is attached that the array has cached.

@@ -6,6 +6,10 @@ become host contents (without a copy, while both processes only read), JAX forge
 programs, and so do the caches of this package. Nothing of the parent's clients is freed in the
 child, since that could wait for a thread, too.
 
+XLA compiles with threads that belong to the process, which a child cannot start again: it hangs, or
+aborts. So NumPy computes in it for good (:mod:`executorkit.jaxpr_interpreter`), and only what the
+interpreter lacks, such as ``boolean_mask``, is compiled, if that works.
+
 The parent first lets its computations and compilations end. A thread of the user's own that holds a
 lock of JAX's or of the allocator at the moment of the fork may nevertheless leave it locked in the
 child: its parent has to watch that it answers.
@@ -16,6 +20,7 @@ import functools
 import gc
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -24,7 +29,8 @@ from jax.extend import backend
 
 from ..context import Context
 from ..errors import MXNetError
-from ..program import CompiledFunction, forget_workers, join_workers
+from ..jax_internals import renew_thread_pool
+from ..program import CompiledFunction, forget_workers, paused_tasks
 from . import random_state
 from .recording import modes
 from .storage import LazyContents, MadeContents, Storage
@@ -40,10 +46,10 @@ def can_fork() -> bool:
 
 
 class ForkedArrays:
-    """The arrays of this process, made ready for a fork: nothing is computed or compiled."""
+    """The arrays of this process, ready for a fork as long as nothing is computed or compiled:
+    :func:`ready_to_fork`."""
 
     def __init__(self) -> None:
-        join_workers()
         objects = gc.get_objects()
         self._storages = [x for x in objects if type(x) is Storage]
         self._functions = [x for x in objects if isinstance(x, CompiledFunction)]
@@ -56,6 +62,8 @@ class ForkedArrays:
         self._arrays = [x for x in jax.live_arrays() if not x.is_deleted()]
         with contextlib.suppress(Exception):
             jax.block_until_ready(self._arrays)
+        clients = {device.client for device in jax.devices()}
+        self._executables = [client.live_executables() for client in clients]
 
     def adopt(self, stream: int = 0) -> None:
         """Makes arrays usable in the forked process, where this is called first.
@@ -66,11 +74,12 @@ class ForkedArrays:
         """
         modes.set(False, False)
         forget_workers()
+        os.environ["EXECUTORKIT_INTERPRET"] = "1"
         _held.extend([self, [function.restart() for function in self._functions]])
-        _held.append([*getattr(jax.devices()[0].client, "live_executables", list)()])
         for storage in self._storages:
             _to_host(storage)
         backend.clear_backends()
+        renew_thread_pool()
         if jax.config.jax_platforms != "cpu":  # pyright: ignore[reportAttributeAccessIssue]
             jax.config.update("jax_platforms", "cpu")
         package = __name__.partition(".")[0]
@@ -81,6 +90,13 @@ class ForkedArrays:
             _separate_streams(stream)
         gc.freeze()
         np.asarray(to_device(np.zeros(1), Context("cpu").device))  # if JAX waits, then here
+
+
+@contextlib.contextmanager
+def ready_to_fork() -> Iterator[ForkedArrays]:
+    """A context in which this process is forked: nothing is compiled in the background."""
+    with paused_tasks():
+        yield ForkedArrays()
 
 
 def _to_host(storage: Storage) -> None:

@@ -16,7 +16,7 @@ from ._background_tasks import (
     CompileTask as CompileTask,
     Precompilation as Precompilation,
     forget_workers as forget_workers,
-    join_workers as join_workers,
+    paused_tasks as paused_tasks,
     submit as submit,
 )
 from ._code_cache import (

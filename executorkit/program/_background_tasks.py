@@ -5,8 +5,8 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from typing import Any
 
@@ -128,6 +128,8 @@ def _matmul_precision() -> Any:
 
 
 _lock = threading.RLock()
+#: Number of contexts that want no task to begin.
+_pauses = 0
 #: Set at the end of the process, when no thread can be started any more.
 _ending = threading.Event()
 
@@ -138,6 +140,8 @@ class _Queue:
     def __init__(self, max_workers: int, frame: Callable[[], AbstractContextManager[None]]) -> None:
         self.tasks: deque[CompileTask] = deque()
         self.workers: set[threading.Thread] = set()
+        #: Tasks that have begun and not ended.
+        self.running: list[CompileTask] = []
         self._max_workers = max_workers
         self._frame = frame
 
@@ -154,13 +158,19 @@ class _Queue:
     def work_off(self) -> None:
         """Does the queued tasks in this thread."""
         while True:
+            while _pauses:
+                time.sleep(1e-3)
             with _lock:
+                if _pauses:
+                    continue
                 if not self.tasks:
                     self.workers.discard(threading.current_thread())
                     return
                 task = self.tasks.popleft()
+                self.running.append(task)
             with self._frame():
                 task.run()
+            self.running.remove(task)
 
 
 #: Tasks that were asked for, those beside the calls that they will take over from, and what is done
@@ -192,13 +202,29 @@ def join_workers() -> None:
                 worker.join()
 
 
+@contextmanager
+def paused_tasks() -> Iterator[None]:
+    """Nothing is compiled, loaded or stored in the background within: what has begun is awaited."""
+    global _pauses
+    with _lock:
+        _pauses += 1
+    try:
+        while any(queue.running for queue in (_ahead, _beside_calls, _after)):
+            time.sleep(1e-3)
+        yield
+    finally:
+        with _lock:
+            _pauses -= 1
+
+
 def forget_workers() -> None:
     """Begins without any task and thread, in a forked process: it has none of its parent's."""
-    global _lock
-    _lock = threading.RLock()
+    global _lock, _pauses
+    _lock, _pauses = threading.RLock(), 0
     for queue in (_ahead, _beside_calls, _after):
         queue.tasks.clear()
         queue.workers.clear()
+        queue.running.clear()
     compiler_threads.forget()
 
 

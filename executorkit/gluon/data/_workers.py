@@ -25,7 +25,7 @@ from typing import Any, NoReturn, Protocol
 from ..._support.shape_semantics import numpy_shapes, set_numpy_shapes
 from ...context import current_context
 from ...errors import MXNetError, explain
-from ...ndarray.forking import ForkedArrays, can_fork
+from ...ndarray.forking import ForkedArrays, can_fork, ready_to_fork
 from ._shared_memory import MappedSegments, arena
 
 #: Seconds in which a process has to answer once it is forked, and number of attempts.
@@ -214,16 +214,16 @@ class ProcessWorkers:
         self._owner = os.getpid()
         self._end = weakref.finalize(self, _end, self._processes, self._owner)
         try:
-            arrays = ForkedArrays()
+            with ready_to_fork() as arrays:
+                for number in range(count):
+                    self._processes.append(_Process(arrays, work, number))
             for number in range(count):
-                self._processes.append(_Process(arrays, work, number))
-            for number in range(count):
-                self._await(arrays, work, number)
+                self._await(work, number)
         except BaseException:
             self.close()
             raise
 
-    def _await(self, arrays: ForkedArrays, work: Work, number: int) -> None:
+    def _await(self, work: Work, number: int) -> None:
         """Waits until a process computes; one that a lock holds up is replaced."""
         for _ in range(_ATTEMPTS):
             process = self._processes[number]
@@ -231,7 +231,8 @@ class ProcessWorkers:
                 if process.receive(_START_SECONDS):
                     return
             _end([process], self._owner)
-            self._processes[number] = _Process(arrays, work, number)
+            with ready_to_fork() as arrays:
+                self._processes[number] = _Process(arrays, work, number)
         problem = "forked processes do not answer; another thread may have held a lock"
         raise multiprocessing.ProcessError(problem)
 
