@@ -17,7 +17,7 @@ import time
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import connection
 from multiprocessing.pool import RemoteTraceback, ThreadPool
 from typing import Any, NoReturn, Protocol
@@ -156,13 +156,15 @@ class _Process:
         with contextlib.suppress(OSError):  # an end of the process is seen in `receive`
             self.connection.send(request)
 
-    def receive(self, timeout: float) -> bool:
-        """Takes one message; False if none comes in time. MXNetError if the process has ended."""
-        ready = connection.wait([self.connection, self.process.sentinel], timeout)
+    def receive(self, timeout: float, others: Sequence["_Process"]) -> bool:
+        """Takes one message; False if none comes in time. MXNetError if the process, or one of the
+        others, has ended."""
+        sentinels = {p.process.sentinel: p for p in (self, *others)}
+        ready = connection.wait([self.connection, *sentinels], timeout)
         if not ready:
             return False
         if self.connection not in ready and not self.connection.poll():
-            raise self._ended()
+            raise sentinels[ready[0]]._ended()
         try:
             number, kind, content = pickle.loads(self.connection.recv_bytes())
             if kind == "batch":
@@ -228,7 +230,7 @@ class ProcessWorkers:
         for _ in range(_ATTEMPTS):
             process = self._processes[number]
             with contextlib.suppress(MXNetError):
-                if process.receive(_START_SECONDS):
+                if process.receive(_START_SECONDS, ()):
                     return
             _end([process], self._owner)
             with ready_to_fork() as arrays:
@@ -253,7 +255,7 @@ class ProcessWorkers:
         end = time.monotonic() + timeout
         with self._closed_on_error():
             while number not in process.answers:
-                if not process.receive(max(0.0, end - time.monotonic())):
+                if not process.receive(max(0.0, end - time.monotonic()), self._processes):
                     raise timed_out(timeout, "a larger timeout, or thread_pool=True")
             kind, content = process.answers.pop(number)
             if kind == "batch":
