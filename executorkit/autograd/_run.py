@@ -12,13 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
-from ..executor import Buffers, Computed, PendingStep, Runnable, read_buffers
+from ..errors import MXNetError
+from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key, wrap_key
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
+from ..ops import OpDef, Params
+from ..ops.schema.traits import SPANS_DEVICES
 from ..parallel import MemberStorage, StackedPart
 from ..program import Training
 from ._piece import Piece
@@ -241,6 +244,28 @@ class PartedStep(RecordedStep):
     def aux(self, values: tuple[Any, ...]) -> None:
         _AUX.__set__(self, values)
 
+    def _compute_outputs(self) -> None:
+        self._check_devices()
+        super()._compute_outputs()
+
+    def _run(self, state: Backward) -> Any:
+        self._check_devices()
+        return super()._run(state)
+
+    def _check_devices(self) -> None:
+        """MXNetError for a program that needs the other devices."""
+        for node in self.plan.program.graph.steps:
+            if spans_devices(node.op, node.params):
+                raise MXNetError(
+                    node.op.name,
+                    "its statistics are those of all contexts, and this context was computed by "
+                    "itself",
+                    because="a value was read before Trainer.step, or the contexts have recorded "
+                    "different calls or shapes",
+                    hint="equal parts of the batch (last_batch='discard'), looked at after "
+                    "Trainer.step; BatchNorm has statistics of each context",
+                )
+
     def _states_written(self, indices: Sequence[int]) -> bool:
         buffers, values = self.runnable.buffers.aux, self.raw_aux
         if all(b.__class__ is MemberStorage and b.shows(values[n]) for n, b in enumerate(buffers)):
@@ -251,6 +276,13 @@ class PartedStep(RecordedStep):
 _ARGS: Any = PendingStep.args  # type: ignore[misc]
 _AUX: Any = PendingStep.aux  # type: ignore[misc]
 _KEY: Any = PendingStep.key  # type: ignore[misc]
+
+
+def spans_devices(op: OpDef, params: Params) -> bool:
+    """True for a call in training whose results depend on the batches of all contexts."""
+    if SPANS_DEVICES not in op.traits or op.train_name is None:
+        return False
+    return params.ndev > 1 and not params.use_global_stats
 
 
 def made(values: Sequence[Any]) -> tuple[Any, ...]:

@@ -118,7 +118,11 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
     """
     steps: list[Any] = [x.storage.producer for x in arrays]
     first = steps[0]
-    if first.__class__ is _JoinedStep:
+    whole = replicated(arrays)
+    if whole is not None and isinstance(whole.source, _JoinedStep):
+        if whole.has_written_members:
+            return False
+        whole.source.runnable.sums_gradients = sums_gradients
         return True
     if first.__class__ is not PartedStep or not can_replicate([x.context for x in arrays], ()):
         return False

@@ -76,6 +76,12 @@ class ParameterArrays:
             map(is_, map(_DATA, parameters), self._data)
         )
 
+    def join(self) -> None:
+        """Lets gradients that are pending on every context be computed by one program, if they can
+        be."""
+        if self.replicated is not None:
+            join_steps(self.grads[0])
+
     def fresh_columns(self, ignore_stale: bool) -> list[Column]:
         """The columns, without parameters whose gradients no backward has written since the last
         step; RefusedCallError (a UserWarning) for these, unless they are to be ignored."""

@@ -79,12 +79,16 @@ def test_an_interrupt_changes_all_contexts_or_none(name):
 class Loop:
     """A loop over contexts: two layers with BatchNorm and Dropout in between."""
 
-    def __init__(self, n: int = 2, optimizer: Any = "adam", **options: Any) -> None:
+    def __init__(
+        self, n: int = 2, optimizer: Any = "adam", norm: Any = None, rate: float = 0.3,
+        **options: Any,
+    ) -> None:  # fmt: skip
+        norm = nn.BatchNorm(in_channels=3) if norm is None else norm
         self.contexts = [mx.cpu(k) for k in range(n)]
         self.net = net = nn.HybridSequential(prefix="net_")
         with net.name_scope():
-            net.add(nn.Dense(3, in_units=4, use_bias=False), nn.BatchNorm(in_channels=3))
-            net.add(nn.Dropout(0.3), nn.Dense(2, in_units=3))
+            net.add(nn.Dense(3, in_units=4, use_bias=False), norm)
+            net.add(nn.Dropout(rate), nn.Dense(2, in_units=3))
         net.initialize(ctx=self.contexts)
         fill(net)
         self.trainer = gluon.Trainer(net.collect_params(), optimizer, **options)
@@ -223,3 +227,38 @@ def test_an_optimizer_of_its_own_goes_on_after_steps_that_were_apart(tmp_path):
     other.step(1)
     for x, y in zip(loop.values()[:2], other.values()[:2], strict=True):
         np.testing.assert_allclose(x, y, 1e-5, 1e-6)
+
+
+def _synchronized(n: int = 2) -> Loop:
+    norm = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=n)
+    return Loop(n, "sgd", norm, 0, optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+
+
+def test_statistics_of_all_contexts_are_those_of_the_whole_batch():
+    loops = [_synchronized(4), _synchronized(2), Loop(
+        1, "sgd", nn.BatchNorm(in_channels=3, epsilon=1e-5), 0,
+        optimizer_params={"learning_rate": 0.1, "momentum": 0.9},
+    )]  # fmt: skip
+    seen = []
+    for loop in loops:
+        losses = [np.concatenate([x.asnumpy() for x in loop.step(k)]) for k in range(3)]
+        parameters = loop.net.collect_params().values()
+        last = mx.cpu(len(loop.contexts) - 1)
+        seen.append([*losses, *(p.data(last).asnumpy() for p in parameters)])
+    for other in seen[:2]:
+        for x, y in zip(other, seen[2], strict=True):
+            np.testing.assert_allclose(x, y, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("disturb", [DISTURBANCES["loss"], _uneven], ids=["read", "uneven"])
+def test_statistics_of_all_contexts_need_one_program(disturb):
+    loop = _synchronized()
+    loop.step(0)
+    with pytest.raises(mx.MXNetError, match="statistics are those of all"):
+        loop.step(1, disturb)
+    with pytest.raises(mx.MXNetError, match="SyncBatchNorm"):
+        mx.nd.waitall()  # the other context
+    with autograd.predict_mode():
+        assert np.isfinite(loop.net(mx.nd.ones((2, 4))).asnumpy()).all()
+    values = loop.step(2)
+    assert np.isfinite(values[1].asnumpy()).all()

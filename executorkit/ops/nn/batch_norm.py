@@ -11,7 +11,7 @@ from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
 from ..schema.inference import Params, TypeFacts, channel_shapes
 from ..schema.operator_registry import register
-from ..schema.traits import MOVING_STATISTICS
+from ..schema.traits import MOVING_STATISTICS, SPANS_DEVICES
 from .moments import at_least_float32, batch_normalize, mapped_axis, moving_normalize
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
@@ -154,7 +154,7 @@ def batch_norm_v1(
     )  # fmt: skip
 
 
-@register("_contrib_SyncBatchNorm", **_RULES)
+@register("_contrib_SyncBatchNorm", **_RULES | {"traits": (MOVING_STATISTICS, SPANS_DEVICES)})
 def sync_batch_norm(
     data: Array,
     gamma: Array,

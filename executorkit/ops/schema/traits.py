@@ -21,6 +21,8 @@ FILTERS_SECOND = "filters_second"
 #: Computes ``gamma (data - mean) / sqrt(var + eps) + beta`` per channel of ``axis`` (by default 1)
 #: in inference; its inputs are data, gamma, beta and the moving statistics mean and var.
 MOVING_STATISTICS = "moving_statistics"
+#: In training with ``ndev`` above 1 its statistics are those of all devices that run one program.
+SPANS_DEVICES = "spans_devices"
 #: A loop, which stacks values of all its iterations.
 LOOP = "loop"
 #: Computes with optimization barriers that the compiler has to respect.

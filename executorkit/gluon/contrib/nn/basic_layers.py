@@ -87,12 +87,14 @@ class SparseEmbedding(Block):
 
 class SyncBatchNorm(BatchNorm):
     """:class:`~executorkit.gluon.nn.BatchNorm` with the mean and the variance of the batches of all
-    devices that run one program, as those of a Module do.
+    devices that run one program: those of a Module, and the contexts of a recorded loop.
 
     num_devices
         number of devices; None: that of the GPUs, with a UserWarning.
 
-    Unlike in MXNet, recorded calls on several contexts take the statistics of their own batch.
+    Unlike in MXNet, where devices wait for each other at every layer, a training step on several
+    contexts has to be one program: MXNetError if a value is read before ``Trainer.step``, or if
+    the parts of the batch differ in length.
     """
 
     def __init__(
