@@ -24,7 +24,8 @@ from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError, MXNetError
 from ..ndarray import NDArray, array
 from ..ndarray.recording import is_recorded
-from ..parallel import scattered_parts
+from ..ndarray.values import host_array
+from ..parallel import can_replicate, scattered_parts
 from ..program import small_jit
 
 #: Seconds without an answer after which an attempt to download ends.
@@ -63,14 +64,25 @@ def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
     """An array (or what :func:`executorkit.nd.array` takes) in parts, one on each context."""
+    if len(ctx_list) > 1 and can_replicate(ctx_list, ()):
+        host = _host_copy(data)
+        rows = host.shape[batch_axis] if host is not None and 0 <= batch_axis < host.ndim else 0
+        if host is not None and rows and rows % len(ctx_list) == 0:
+            return scattered_parts(host, ctx_list, batch_axis)
     whole = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
-    size = whole.shape[batch_axis] if 0 <= batch_axis < whole.ndim else 0
-    if size and size % len(ctx_list) == 0 and not is_recorded(whole):
-        parts = scattered_parts(whole, ctx_list, batch_axis)
-        if parts is not None:
-            return parts
     parts = split_data(whole, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def _host_copy(data: Any) -> np.ndarray | None:
+    """A copy of an array's elements in the host's memory; None if they are on another device, or if
+    they belong to a recorded graph."""
+    if isinstance(data, NDArray):
+        on_host = data.context.device.platform == "cpu" and not is_recorded(data)
+        return np.array(data.host) if on_host else None
+    if isinstance(data, jax.Array):
+        return None
+    return host_array(data, np.dtype("float32"), "array")
 
 
 def clip_global_norm(

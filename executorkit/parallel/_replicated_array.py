@@ -308,22 +308,17 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
     return list(ReplicatedArray(contexts, first.shape, first.storage.dtype, value))
 
 
-def scattered_parts(whole: NDArray, contexts: Sequence[Context], axis: int) -> list[NDArray] | None:
-    """The equal parts of an array in the host's memory, one on each context, moved at once; None
-    if the contexts are not on distinct devices of one platform."""
-    devices = [c.device for c in contexts]
-    if len(contexts) < 2 or whole.context.device.platform != "cpu":
-        return None
-    if not can_replicate(contexts, ()):
-        return None
-    replicas, shape = Replicas.on(devices), list(whole.shape)
+def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) -> list[NDArray]:
+    """The equal parts of an array, one on each of several contexts that can be replicated on, moved
+    at once; nobody writes to ``host`` any more."""
+    replicas, shape = Replicas.on([c.device for c in contexts]), list(host.shape)
     shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
-    host = np.moveaxis(whole.host.reshape(shape), axis, 0)
-    stacked = replicas.scatter_host(np.array(host, order="C"))
-    parts = [StackedPart(stacked, replicas, k) for k in range(len(contexts))]
-    storages = [Storage(part.shape, whole.storage.dtype, producer=part) for part in parts]
-    pairs = zip(storages, contexts, strict=True)
-    return [NDArray.from_storage(storage, 0, storage.shape, c) for storage, c in pairs]
+    parts = np.ascontiguousarray(np.moveaxis(host.reshape(shape), axis, 0))
+    stacked, arrays = replicas.scatter_host(parts), []
+    for k, context in enumerate(contexts):
+        storage = Storage(parts.shape[1:], host.dtype, producer=StackedPart(stacked, replicas, k))
+        arrays.append(NDArray.from_storage(storage, 0, storage.shape, context))
+    return arrays
 
 
 def replicated(arrays: Sequence[NDArray]) -> ReplicatedArray | None:
