@@ -181,6 +181,61 @@ def _gluon_lenet(mx: Any, form: str) -> Iteration:
     return _gluon_step(mx, form, layers, weights(_LENET), *batch(mx, (64, 1, 28, 28), 10))
 
 
+def _adversaries(mx: Any, form: str) -> Iteration:
+    """A step of a generator and a discriminator of dense layers, 64 rows: each by Adam, with the
+    accuracy of the discriminator and the means of both losses for the log, as such loops are
+    written."""
+    nd, nn, autograd = mx.nd, mx.gluon.nn, mx.autograd
+    random = np.random.RandomState(0)
+
+    def network(*layers: Any) -> Any:
+        net = nn.HybridSequential()
+        net.add(*layers)
+        net.initialize()
+        for parameter in net.collect_params().values():
+            if parameter.name.endswith("weight"):
+                parameter.set_data(nd.array(0.05 * random.randn(*parameter.shape)))
+        if form != "gluon":
+            net.hybridize(static_alloc=form == "static", static_shape=form == "static")
+        return net, mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 2e-4})
+
+    generator, generator_trainer = network(
+        nn.Dense(128, in_units=100, use_bias=False),
+        nn.BatchNorm(in_channels=128),
+        nn.Activation("relu"),
+        nn.Dense(784, in_units=128, activation="tanh"),
+    )
+    critic, critic_trainer = network(
+        nn.Dense(128, in_units=784, activation="relu"), nn.Dense(2, in_units=128)
+    )
+    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    pictures, noise = nd.array(random.randn(64, 784)), nd.array(random.randn(64, 100))
+    real, made = nd.ones((64,)), nd.zeros((64,))
+    metric = mx.metric.Accuracy()
+
+    def step() -> Any:
+        with autograd.record():
+            scores = critic(pictures)
+            loss_of_real = loss_of(scores, real)
+        metric.update([real], [scores])
+        with autograd.record():
+            fake = generator(noise)
+            scores = critic(fake.detach())
+            loss = loss_of_real + loss_of(scores, made)
+        loss.backward()
+        metric.update([made], [scores])
+        critic_trainer.step(64)
+        with autograd.record():
+            loss_of_fake = loss_of(critic(fake), real)
+        loss_of_fake.backward()
+        generator_trainer.step(64)
+        metric.get()
+        log = nd.mean(loss).asscalar(), nd.mean(loss_of_fake).asscalar()
+        return np.array(log)
+
+    return step
+
+
 def _product(
     calls: int, backward: bool, read: bool, recorded: bool = True
 ) -> Callable[[Any], Iteration]:
@@ -270,6 +325,9 @@ LOOPS: dict[str, Loop] = {
         for title, sizes in DENSE.items()
     },
     "LeNet, 64 pictures": Loop(_lenet, gluon=_gluon_lenet),
+    "generator 100-128-784 against 784-128-2, 64 rows, Adam": Loop(
+        lambda mx: _adversaries(mx, "gluon"), gluon=_adversaries
+    ),
     "five calls, backward, gradient read": Loop(_product(5, backward=True, read=True)),
     "one call, backward, gradient read": Loop(_product(1, backward=True, read=True)),
     "a recorded call, of 50": Loop(_product(50, backward=False, read=False), calls=50),

@@ -32,12 +32,15 @@ class Passed(NamedTuple):
 
     states
         auxiliary states, and their new contents.
-    values
-        pieces, and the numbers of the values from which gradients have gone through them.
+    ends
+        functions that let go of the pieces that gradients have gone through.
+    deferred
+        defers the gradients of the earliest piece to its program, if that can be.
     """
 
     states: list[tuple[NDArray, Any]]
-    values: list[tuple[Piece, list[int]]]
+    ends: list[Callable[[], None]]
+    deferred: Callable[[], None] | None = None
 
     def store(self, gradients: Iterable[tuple[Any, Any, bool]], retain_graph: bool) -> None:
         """Writes gradients, each to an array, shared with others or not, and the states; lets go of
@@ -46,8 +49,10 @@ class Passed(NamedTuple):
             array.assign(contents)
         for target, value, shared in gradients:
             target.assign(value, shared=shared)
-        for piece, numbers in () if retain_graph else self.values:
-            piece.use_up(numbers)
+        if self.deferred is not None:
+            self.deferred()
+        for end in () if retain_graph else self.ends:
+            end()
 
 
 def backward(
@@ -93,7 +98,7 @@ def _backward(
     """Writes the gradients of variables for these heads."""
     if train_mode and not own and _deferred(values, retain_graph, None):
         return
-    grads, passed = gradients(values, own, train_mode)
+    grads, passed = gradients(values, own, train_mode, retain_graph, defers=True)
     stored: list[tuple[Any, Any, bool]] = []
     # Variables may share an array.
     contents: dict[Storage, Any] = {}
@@ -146,7 +151,44 @@ def _deferred(
             resolve_pending([entry.grad])
     with piece.lock:
         _reached(piece, numbers)
-        return piece.backward(numbers, [head for _, head in values], retain, requested)
+        heads = {value.number: head for value, head in values}
+        defer = piece.backward(heads, retain, requested)
+        if defer is not None:
+            complete(defer)
+        return defer is not None
+
+
+def _deferral(
+    piece: Piece, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
+) -> Callable[[], None] | None:
+    """A function that defers the gradients of the earliest piece, added to those of later ones,
+    which are taken out of ``sums``. None, with nothing changed, if that cannot be."""
+    if not isinstance(piece, RecordedPiece):
+        return None
+    with piece.lock:
+        entries = [piece.leaf_entries[i] for i in _reached(piece, sorted(heads)).leaves]
+    variables = [e for e in entries if isinstance(e, Variable)]
+    arrays = {v.grad.storage for v in variables}
+    if any(v.grad.storage in arrays for v in sums if v not in variables):
+        return None
+    taken = {v: sums[v] for v in variables if v in sums}
+    if any(v.request == "add" or _fitted(x, v.grad) is not x for v, x in taken.items()):
+        return None
+    # Without the lock, as in _deferred.
+    resolve_pending([v.grad for v in variables if v.request == "add"])
+    with piece.lock:
+        _reached(piece, sorted(heads))
+        defer = piece.backward(heads, retain, sums=taken)
+    if defer is None:
+        return None
+    for variable in taken:
+        del sums[variable]
+
+    def locked() -> None:
+        with piece.lock:
+            defer()
+
+    return locked
 
 
 def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:
@@ -238,20 +280,43 @@ def _ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
 
 
 def gradients(
-    values: Sequence[Head], own: Mapping[Variable, Any], train_mode: bool
+    values: Sequence[Head],
+    own: Mapping[Variable, Any],
+    train_mode: bool,
+    retain_graph: bool,
+    defers: bool = False,
 ) -> tuple[dict[Variable, Any], Passed]:
     """The gradients of all variables for head gradients, with those of variables that are heads
-    themselves, and what else changes. Stores nothing."""
+    themselves, and what else changes. Stores nothing.
+
+    If it ``defers``, those of the earliest piece are left to its program where that is possible.
+    """
     states: list[tuple[NDArray, Any]] = []
+    ends: list[Callable[[], None]] = []
+    deferred: Callable[[], None] | None = None
+    uses_up = train_mode and not retain_graph
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
-        computed = piece.gradients(heads, train_mode)
+        at_once = uses_up and isinstance(piece, RecordedPiece) and piece.last_gradients(heads)
+        if at_once:
+            computed, end = at_once
+        else:
+            computed = piece.gradients(heads, train_mode)
+            end = partial(piece.use_up, sorted(heads))
         states.extend(computed.states)
+        ends.append(end)
         return computed.leaves
 
-    _close(values)
-    sums, passed = _reverse(values, dict(own), of_piece, sum_of)
-    return sums, Passed(states, passed)
+    def is_left(piece: Piece, heads: dict[int, Any], sums: dict[Variable, Any]) -> bool:
+        nonlocal deferred
+        if defers and train_mode and not own:
+            deferred = _deferral(piece, heads, sums, retain_graph)
+        return deferred is not None
+
+    if not uses_up:
+        _close(values)
+    sums = _reverse(values, dict(own), of_piece, sum_of, is_left)
+    return sums, Passed(states, ends, deferred)
 
 
 def recorded_gradients(
@@ -268,7 +333,7 @@ def recorded_gradients(
     _close(values)
     heads = [(v, NDArray.from_jax(head, v.piece.context)) for v, head in values]
     sums = {v: NDArray.from_jax(head, v.grad.context) for v, head in own.items()}
-    return modes.run(True, modes.training, lambda: _reverse(heads, sums, of_piece, add)[0])
+    return modes.run(True, modes.training, lambda: _reverse(heads, sums, of_piece, add))
 
 
 def _close(values: Sequence[Head]) -> None:
@@ -285,11 +350,11 @@ def _reverse(
     sums: dict[Variable, Any],
     of_piece: Callable[[Piece, dict[int, Any]], Sequence[tuple[int, Any]]],
     add_up: Callable[[Any, Any], Any],
-) -> tuple[dict[Variable, Any], list[tuple[Piece, list[int]]]]:
-    """The sums of gradients by variable, with those in ``sums``, and the values of pieces that were
-    passed, from later pieces to earlier ones."""
+    is_left: Callable[[Piece, dict[int, Any], dict[Variable, Any]], bool] = lambda *_: False,
+) -> dict[Variable, Any]:
+    """The sums of gradients by variable, with those in ``sums``, from later pieces to earlier ones.
+    ``is_left`` says whether the earliest one is left out."""
     waiting: dict[Piece, dict[int, Any]] = {}
-    passed: list[tuple[Piece, list[int]]] = []
 
     def add(to: dict[Any, Any], key: Any, value: Any) -> None:
         to[key] = add_up(to[key], value) if key in to else value
@@ -299,11 +364,12 @@ def _reverse(
     while waiting:
         piece = max(waiting, key=lambda p: p.number)
         heads = waiting.pop(piece)
+        if not waiting and is_left(piece, heads, sums):
+            break
         with piece.lock:
             _reached(piece, sorted(heads))
             entries = piece.leaf_entries
             computed = of_piece(piece, heads)
-        passed.append((piece, sorted(heads)))
         for i, grad in computed:
             entry = entries[i]
             if isinstance(entry, Variable):
@@ -311,7 +377,7 @@ def _reverse(
                     add(sums, entry, grad)
             elif entry is not None:
                 add(waiting.setdefault(entry.piece, {}), entry.number, grad)
-    return sums, passed
+    return sums
 
 
 def grad(
@@ -332,7 +398,7 @@ def grad(
     targets = {v: _empty_like(x) for v, x in zip(requested, variables, strict=True)}
     deferrable = train_mode and not retain_graph and not own
     if not (deferrable and _deferred(values, retain_graph, targets)):
-        sums, passed = gradients(values, own, train_mode)
+        sums, passed = gradients(values, own, train_mode, retain_graph)
         _check_reached(requested, sums)
         stored = [(target, _fitted(sums[v], target), True) for v, target in targets.items()]
         complete(lambda: passed.store(stored, retain_graph))

@@ -13,6 +13,7 @@ import numpy as np
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray.handle import Handle
+from ..ndarray.later_calls import calls_wait
 from ..ndarray.pending import register_pending_owner, unregister_pending_owner
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key_data
@@ -74,6 +75,7 @@ class NewLeaf:
         self.version = version
 
 
+@calls_wait
 class RecordedPiece(Piece):
     """Calls on one context that were recorded one after the other.
 
@@ -86,6 +88,7 @@ class RecordedPiece(Piece):
     """
 
     __slots__ = (
+        "_copies",
         "_draws",
         "_has_parts",
         "_known",
@@ -110,6 +113,8 @@ class RecordedPiece(Piece):
         self._leaf_values: list[Any] = []
         #: For every value a reference to its storage; a dead one for leaves.
         self._storages: list[weakref.ref[Storage]] = []
+        #: Storages that hold values beside these: numbers, and references.
+        self._copies: list[tuple[int, weakref.ref[Storage]]] = []
         #: By the identity of an array its number, its version and its entry.
         self._known: dict[int, tuple[int, int, Any]] = {}
         register_pending_owner(self)
@@ -263,7 +268,8 @@ class RecordedPiece(Piece):
     @property
     def has_living_values(self) -> bool:
         """True if any value has an array still."""
-        return any(reference() is not None for reference in self._storages)
+        references = (*self._storages, *[reference for _, reference in self._copies])
+        return any(reference() is not None for reference in references)
 
     # -- a pending value's producer ----------------------------------------------------------------
 
@@ -286,21 +292,34 @@ class RecordedPiece(Piece):
             if isinstance(self.step, RecordedStep):
                 self.step.force()
 
+    def copied(self, storage: Storage) -> Storage | None:
+        """See :class:`CopyingProducer`."""
+        with self.lock:
+            if self.status is not Status.RECORDING or storage.producer is not self:
+                return None
+            number = self._number_of(storage)
+            copies = [s for n, r in self._copies if n == number and (s := r()) is not None]
+            if not copies:
+                copies.append(Storage(storage.shape, storage.dtype, producer=self))
+                self._copies.append((number, weakref.ref(copies[0])))
+            return copies[0]
+
     # -- closing -----------------------------------------------------------------------------------
 
-    def _living(self) -> tuple[dict[int, Storage], list[int]]:
+    def _living(self) -> tuple[dict[int, list[Storage]], list[int]]:
         """The storages that wait for values, by number; and the numbers of all values that have
         arrays, also of those that were written to since: calls may read these, and gradients flow
         through them."""
-        alive: dict[int, Storage] = {}
-        held = []
-        for number, reference in enumerate(self._storages[: self.trace.n_values]):
+        alive: dict[int, list[Storage]] = {}
+        held = {}
+        values = [*enumerate(self._storages[: self.trace.n_values]), *self._copies]
+        for number, reference in values:
             storage = reference()
             if storage is not None:
-                held.append(number)
+                held[number] = None
                 if storage.producer is self:
-                    alive[number] = storage
-        return alive, held
+                    alive.setdefault(number, []).append(storage)
+        return alive, sorted(held) if self._copies else [*held]
 
     def close(self, cut: str, heads: Sequence[int] = ()) -> None:
         """Ends recording: the values wait for one program, and can be differentiated still.
@@ -363,15 +382,19 @@ class RecordedPiece(Piece):
 
         complete(store)
 
-    def _store_values(self, alive: Mapping[int, Storage], values: Mapping[int, Any]) -> None:
+    def _store_values(
+        self, alive: Mapping[int, Sequence[Storage]], values: Mapping[int, Any]
+    ) -> None:
         """Stores computed values in the storages that wait for them."""
         for number, value in values.items():
-            if number in alive:
-                alive[number].set_result(self, value)
+            for storage in alive.get(number, ()):
+                storage.set_result(self, value)
 
-    def _output_storages(self, plan: TracePlan, alive: Mapping[int, Storage]) -> list[Storage]:
-        """A storage for each of a program's outputs: new ones for those that nobody waits for."""
-        return [alive.get(n) or Storage(*self.trace.type_of(n)) for n in plan.outputs]
+    def _output_storages(
+        self, plan: TracePlan, alive: Mapping[int, list[Storage]]
+    ) -> list[list[Storage]]:
+        """Storages for each of a program's outputs: a new one where nobody waits."""
+        return [alive.get(n) or [Storage(*self.trace.type_of(n))] for n in plan.outputs]
 
     def _targets(self, plan: TracePlan) -> list[Any]:
         """The arrays that gradients go to: placeholders for values of earlier pieces."""
@@ -381,14 +404,15 @@ class RecordedPiece(Piece):
     def _step(
         self,
         plan: TracePlan,
-        outputs: list[Storage],
+        outputs: Sequence[Sequence[Storage]],
         targets: list[Any],
         computed: Mapping[int, Any] = _NOTHING,
         accumulates: bool = True,
         values: Sequence[Any] = (),
+        writes: bool = True,
     ) -> RecordedStep:
         """A step of a plan; ``values`` are the contents of the leaves, where the piece has let go
-        of them."""
+        of them. Unless it ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
@@ -396,10 +420,13 @@ class RecordedPiece(Piece):
 
         nothing = dict.fromkeys(computed)
         sources = plan.sources, plan.state_sources
+        args, states = [read(part, arrays, nothing) for part in sources]
+        if not writes:
+            states = tuple([NDArray.from_jax(x.value, self.context) for x in states])
         run = Run(
             plan,
             self.context,
-            arrays=tuple([read(part, arrays, nothing) for part in sources]),
+            arrays=(args, states),
             outputs=outputs,
             targets=targets,
             lock=self.lock,
@@ -426,6 +453,7 @@ class RecordedPiece(Piece):
         self._known = {}
         self._leaf_values = []
         self._storages = []
+        self._copies = []
 
     def _end(self) -> None:
         self._let_go(Status.USED_UP)
@@ -482,37 +510,44 @@ class RecordedPiece(Piece):
         return trace, self._step(plan, outputs, self._targets(plan), values=values)
 
     def backward(
-        self, heads: Sequence[int], head_grads: Sequence[Any], retain: bool,
-        requested: Mapping[Variable, Any] | None = None,
-    ) -> bool:  # fmt: skip
-        """Defers the gradients of variables for these values to the piece's program, to their
-        arrays or to those of ``requested``; False, with nothing changed, if that cannot be: where
-        gradients go on to earlier pieces, or where it runs already."""
-        heads = tuple(heads)
-        leaves = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
-        entries = [e for e in leaves if isinstance(e, Variable)]
-        if len({*map(id, entries)}) != len(leaves):
-            return False
-        deferral = self._deferral(heads, entries, retain, requested)
-        if deferral is None:
-            return False
+        self, heads: Mapping[int, Any], retain: bool,
+        requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NOTHING,
+    ) -> Callable[[], None] | None:  # fmt: skip
+        """A function that defers the gradients of variables for these values to the piece's
+        program, to their arrays or to those of ``requested``; it may be called twice. They are
+        added to ``sums``, what later pieces have given.
+
+        None, with nothing changed, if that cannot be: where gradients go on to earlier pieces, or
+        where it runs already.
+        """
+        numbers = tuple(heads)
+        entries = self._only_variables(numbers)
+        deferral = entries and self._deferral(numbers, entries, retain, requested)
+        if not deferral:
+            return None
         plan, close = deferral
-        if any(n not in plan.outputs for n in heads):
-            return False
-        cotangents = dict(zip(heads, head_grads, strict=True))
-        grads = [cotangents.get(n) for n in plan.outputs]
+        if any(n not in plan.outputs for n in numbers):
+            return None
+        grads = [heads.get(n) for n in plan.outputs]
 
         def defer() -> None:
             step = close()
             if step.heads is not grads:
+                step.runnable.add_to(sums)
                 step.backward(grads)
             for entry in entries if requested is None else ():
                 entry.is_fresh = True
             if not retain:
-                self.use_up(heads)
+                self.use_up(numbers)
 
-        complete(defer)
-        return True
+        return defer
+
+    def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
+        """The variables that gradients of values reach; none if they go on to earlier pieces, or
+        reach one twice."""
+        leaves = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
+        entries = [e for e in leaves if isinstance(e, Variable)]
+        return entries if len({*map(id, entries)}) == len(leaves) else []
 
     def _deferral(
         self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
@@ -550,38 +585,87 @@ class RecordedPiece(Piece):
         plan = backward_plan(self.trace, tuple(held), heads, chosen)
         if plan is None:
             return None
-        first: RecordedStep | None = None
-        computed: Mapping[int, Any] = _NOTHING
-        if isinstance(plan, Split):
-            first_plan, plan = plan
-            outputs = [Storage(*self.trace.type_of(n)) for n in first_plan.outputs]
-            first = self._step(first_plan, outputs, self._targets(first_plan))
-            values = [output.value for output in outputs]
-            computed = dict(zip(first_plan.outputs, values, strict=True))
-            note_run("backward", "forward", self.trace, first_plan)
-        note_run("backward", "forward and backward", self.trace, plan)
+        first, computed, plan = self._divided(plan)
         targets = self._targets(plan)
         if requested is not None:
             entries = [self.leaf_entries[i] for i in plan.leaves]
             targets = [requested[e] for e in entries if isinstance(e, Variable)]
         outputs = self._output_storages(plan, alive)
-        used = reached(self.trace, heads).values.union(plan.outputs)
         step: RecordedStep | None = None
 
         def close() -> RecordedStep:
             nonlocal step
             if step is None:
                 step = self._step(plan, outputs, targets, computed, requested is None)
-            if first is None:
-                self._end()
-            else:
-                self._store_values(alive, computed)
-                self.step = first
-                self.used.update(used)
-                self._let_go(Status.CLOSED)
+            self._store_values(alive, computed)
+            self._go_on_with(first, heads, plan)
             return step
 
         return _Deferral(plan, close)
+
+    def _divided(
+        self, plan: TracePlan | Split
+    ) -> tuple[RecordedStep | None, Mapping[int, Any], TracePlan]:
+        """The step of what stays differentiable after a backward, which is computed here, if there
+        is such a part; the values that it computes; and the plan of the rest."""
+        first: RecordedStep | None = None
+        computed: Mapping[int, Any] = _NOTHING
+        if isinstance(plan, Split):
+            first_plan, plan = plan
+            outputs = self._output_storages(first_plan, {})
+            first = self._step(first_plan, outputs, self._targets(first_plan))
+            values = [storage.value for (storage,) in outputs]
+            computed = dict(zip(first_plan.outputs, values, strict=True))
+            note_run("backward", "forward", self.trace, first_plan)
+        note_run("backward", "forward and backward", self.trace, plan)
+        return first, computed, plan
+
+    def _go_on_with(
+        self, step: RecordedStep | None, heads: tuple[int, ...], plan: TracePlan
+    ) -> None:
+        """Ends recording: the rest, which the gradients of ``heads`` flow through, is used up."""
+        if step is None:
+            self._end()
+            return
+        self.step = step
+        self.used.update(reached(self.trace, heads).values, plan.outputs)
+        self._let_go(Status.CLOSED)
+
+    def last_gradients(
+        self, heads: Mapping[int, Any]
+    ) -> tuple[Gradients, Callable[[], None]] | None:
+        """:meth:`gradients` of calls that nothing is computed of yet, by one program with forward,
+        and a function that uses up what they flow through. None where forward has to run by
+        itself."""
+        if self.status is not Status.RECORDING:
+            return None
+        if self._runs_call_by_call():
+            self._run_calls("backward")
+            return None
+        numbers = tuple(sorted(heads))
+        alive, held = self._living()
+        divided = backward_plan(self.trace, tuple(held), numbers, None)
+        if divided is None:
+            self._close_whole("backward", numbers)
+            return None
+        first, computed, plan = self._divided(divided)
+        outputs = self._output_storages(plan, {})
+        types = [self.trace.all_leaves[i] for i in plan.leaves]
+        storages = [Storage(kind.shape, kind.dtype) for kind in types]
+        targets = [NDArray.from_storage(s, 0, s.shape, self.context) for s in storages]
+        step = self._step(plan, outputs, targets, computed, accumulates=False, writes=False)
+        step.backward([heads.get(n) for n in plan.outputs])
+        step()
+        indices, aux = step.backward_state_indices, step.runnable.aux_arrays
+        states = [(self._leaf_arrays[plan.state_sources[n]], aux[n].value) for n in indices]
+        values = {n: s.value for n, (s,) in zip(plan.outputs, outputs, strict=True)}
+        grads = [(i, s.value) for i, s in zip(plan.leaves, storages, strict=True)]
+
+        def end() -> None:
+            self._store_values(alive, {**computed, **values})
+            self._go_on_with(first, numbers, plan)
+
+        return Gradients(grads, states), end
 
     def use_up(self, heads: Sequence[int]) -> None:
         if self.status is Status.USED_UP or self.step is None:

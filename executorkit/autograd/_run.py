@@ -16,8 +16,10 @@ from ..errors import MXNetError
 from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
+from ..ndarray.later_calls import calls_wait
 from ..ndarray.protocol import Producer
 from ..ndarray.random_state import next_key, wrap_key
+from ..ndarray.recording import Variable
 from ..ndarray.storage import Storage
 from ..ndarray.values import filled, to_device
 from ..ops import OpDef, Params
@@ -30,28 +32,32 @@ from ._trace_plan import TracePlan
 
 
 class _Output:
-    """A storage that waits for a program's output, as long as anybody else holds it: a pending step
+    """Storages that wait for a program's output, as long as anybody else holds them: a pending step
     and its outputs are no circle, so that those that are never read are freed.
 
-    storage
-        returns the storage; None once it is freed.
+    references
+        each returns a storage; None once it is freed.
     """
 
-    __slots__ = ("storage",)
+    __slots__ = ("references",)
 
-    def __init__(self, storage: Storage) -> None:
-        self.storage = weakref.ref(storage)
+    def __init__(self, storages: Sequence[Storage]) -> None:
+        self.references = [weakref.ref(storage) for storage in storages]
+
+    @property
+    def storages(self) -> list[Storage]:
+        """Those that are not freed."""
+        return [s for reference in self.references if (s := reference()) is not None]
 
     def defer(self, producer: Producer) -> None:
-        """Lets the storage wait for a step."""
-        storage = self.storage()
-        if storage is not None:
+        """Lets the storages wait for a step."""
+        for storage in self.storages:
             storage.defer(producer)
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores contents, if the storage waits for them."""
-        storage = self.storage()
-        return storage is not None and storage.set_result(producer, value)
+        """Stores contents in those that wait for them."""
+        waiting = [storage.set_result(producer, value) for storage in self.storages]
+        return any(waiting)
 
 
 class Run(Runnable[Any]):
@@ -65,7 +71,7 @@ class Run(Runnable[Any]):
         context: Context,
         *,
         arrays: tuple[Sequence[Any], ...],
-        outputs: Sequence[Storage],
+        outputs: Sequence[Sequence[Storage]],
         targets: Sequence[NDArray],
         lock: threading.RLock,
         training: Training,
@@ -85,10 +91,13 @@ class Run(Runnable[Any]):
         self.graph = program.graph
         self.output_names = ()
         self.arg_arrays, self.aux_arrays = list(arrays[0]), list(arrays[1])
-        waiting: Any = tuple([_Output(storage) for storage in outputs])
+        waiting: Any = tuple([_Output(storages) for storages in outputs])
         self.outputs = list(waiting)
         self.gradient_targets = list(targets)
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
+        self._accumulate = self.accumulate
+        #: What gradients are added to that later pieces have given, by the target's position.
+        self._sums: Mapping[int, Any] = {}
         self.duplicate_targets = frozenset()
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
         self.uses_rng = (bool(plan.key_rows),) * 2
@@ -102,10 +111,22 @@ class Run(Runnable[Any]):
         self.buffers = Buffers((), states, grads, waiting)
         self._constants = {}
 
+    def add_to(self, sums: Mapping[Variable, Any]) -> None:
+        """Lets the next gradients of these variables be added to what later pieces have given."""
+        indices = self.target_indices
+        self._sums = {indices[id(v.grad)]: x for v, x in sums.items() if id(v.grad) in indices}
+        self.accumulate = tuple([a or k in self._sums for k, a in enumerate(self._accumulate)])
+
+    def accumulated_gradients(self) -> tuple[Any, ...]:
+        targets = enumerate(zip(self.gradient_targets, self._accumulate, strict=True))
+        return tuple(
+            [self._sums.get(k) if k in self._sums or not a else t.value for k, (t, a) in targets]
+        )
+
     @property
     def deferred_arrays(self) -> tuple[Sequence[Any], ...]:
         variables = [a for a in self.arg_arrays if a is not None]
-        outputs = [s for output in self.outputs if (s := output.storage()) is not None]
+        outputs = [s for output in self.outputs for s in output.storages]
         return self.gradient_targets, outputs, self.aux_arrays, variables
 
     def next_key(self) -> Any:
@@ -118,6 +139,7 @@ class Run(Runnable[Any]):
         return filled(number, array.shape, array.dtype, self.context.device)
 
 
+@calls_wait
 class RecordedStep(PendingStep):
     """The pending step of a run."""
 
@@ -146,6 +168,19 @@ class RecordedStep(PendingStep):
     def outputs(self) -> Sequence[int]:
         """The numbers of the values that it computes."""
         return self.plan.outputs
+
+    def copied(self, storage: Storage) -> Storage | None:
+        """See :class:`CopyingProducer`."""
+        with self.runnable.lock:
+            # Only one that waits, and has not failed, has a value of ``failed`` that is False.
+            if getattr(self.state, "failed", True) or storage.producer is not self:
+                return None
+            for output in self.runnable.outputs:
+                if storage in output.storages:
+                    copy = Storage(storage.shape, storage.dtype, producer=self)
+                    output.references.append(weakref.ref(copy))
+                    return copy
+        return None
 
     def vjp(
         self, heads: Mapping[int, Any]

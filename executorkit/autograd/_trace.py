@@ -18,12 +18,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..lowering import call_results, memoize
-from ..ndarray.resolved_calls import GraphCall, ResolvedCall, call_errors, check_inputs
+from ..lowering import memoize
+from ..ndarray.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..ops import OpDef, Params
-
-#: Shape and dtype.
-ArrayType = tuple[tuple[int, ...], np.dtype]
 
 #: Maximum number of calls of a trace. A longer one is cut.
 MAX_CALLS = 4096
@@ -199,15 +196,15 @@ class CallTrace:
         known, count = self._types, self.n_values
         places = [n if n >= 0 else ~n for n in inputs]
         input_types = tuple([known[n] if n < count else new_types[n - count] for n in places])
-        output_types = _output_types(resolved, op, input_types)
+        types_of_outputs = output_types(resolved, op, input_types)
         with _lock:
             shared = len(self._types) == self.n_values
             types = self._types if shared else self._types[: self.n_values]
-            types += [*new_types, *output_types]
+            types += [*new_types, *types_of_outputs]
         trace = CallTrace(self, types, skeleton)
         trace.resolved, trace.op = resolved, op
         trace.leaves, trace.inputs = tuple(leaves), inputs
-        trace.output_types = output_types
+        trace.output_types = types_of_outputs
         first = self.n_values + len(leaves)
         trace.outputs = range(first, first + resolved.n_visible)
         trace.n_values = trace.outputs.stop
@@ -320,18 +317,6 @@ def _walked(
         trace = trace.after(call, op_trains, tuple(numbers))
         values.update(zip(outputs, trace.outputs, strict=True))
     return GraphTrace(trace, tuple(leaves), tuple([values[n] for n in graph.outputs]))
-
-
-@lru_cache(maxsize=16_384)
-def _output_types(
-    resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
-) -> tuple[ArrayType, ...]:
-    """Shapes and dtypes of a call's visible outputs; MXNetError for inputs that do not fit."""
-    avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
-    check_inputs(op, resolved.params, avals)
-    with call_errors(op, resolved.params, avals):
-        results = call_results(op, resolved.params, input_types)
-    return tuple(results[: resolved.n_visible])
 
 
 class _Tree(NamedTuple):

@@ -12,6 +12,7 @@ NumPy if they are not large, as are arrays of NumPy.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from ..context import Device, current_context
 from ..errors import MetricShapeError, MetricValueError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
+from ..ndarray.later_calls import unwritten, waits
 from ..ndarray.values import to_device
 from ..program import CompiledFunction, cached_code, deferred_errors
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
@@ -34,6 +36,8 @@ MAX_COMPILED_SHAPES = 8
 #: Maximum size of a prediction on a CPU that NumPy measures in any case, and of one that it may
 #: measure, in elements.
 _SMALL_SIZE, _HOST_SIZE = 1 << 14, 1 << 18
+#: Maximum number of pairs that wait for what was recorded.
+_MAX_LATER = 4
 
 
 class Measure(NamedTuple):
@@ -88,6 +92,8 @@ class DeviceMetric(EvalMetric):
         self._device_tallies: dict[tuple[Device, int], Array] = {}
         #: The pair that NumPy is to measure next, with its measurement.
         self._waiting: tuple[Measure, Any, Any] | None = None
+        #: Pairs whose predictions wait for what was recorded, and the lengths of their tallies.
+        self._later: deque[tuple[Measure, Any, Any, int]] = deque()
         self._local_tally = np.zeros(self._tally_size)
         self._global_tally = np.zeros(self._tally_size)
 
@@ -135,7 +141,26 @@ class DeviceMetric(EvalMetric):
         return pairs
 
     def _add(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
-        """Adds a pair to the tally of that length on its device, or to those on the host."""
+        """Adds a pair to the tally of that length on its device, or to those on the host.
+
+        Predictions that wait for what was recorded are measured once they are there: to read them
+        would divide a step of training into several programs.
+        """
+        self._measure_later()
+        if not self._later and not (isinstance(pred, NDArray) and waits(pred)):
+            self._add_now(measure, label, pred, width)
+            return
+        self._later.append((measure, unwritten(label), unwritten(pred), width))
+        self._measure_later()
+
+    def _measure_later(self, n_waiting: int = _MAX_LATER) -> None:
+        """Measures the pairs that are there, in their order, and more if too many wait."""
+        later = self._later
+        while later and (len(later) > n_waiting or not any(map(waits, _arrays(later[0])))):
+            measure, label, pred, width = later.popleft()
+            self._add_now(measure, label, pred, width)
+
+    def _add_now(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
         value, device = value_and_device(pred)
         if self._is_for_host(label, pred, value, device):
             self._measure_waiting()
@@ -182,6 +207,7 @@ class DeviceMetric(EvalMetric):
 
     def _fetch_tallies(self) -> None:
         """Adds the devices' tallies to those on the host, and clears them."""
+        self._measure_later(0)
         self._measure_waiting()
         if self._device_tallies:
             deferred_errors.raise_for(*self._device_tallies.values())
@@ -219,6 +245,10 @@ class DeviceMetric(EvalMetric):
     num_inst = _entry(False, 1, "The count that the sum is divided by.")
     global_sum_metric = _entry(True, 0, "The sum over all batches.")
     global_num_inst = _entry(True, 1, "The count that the sum over all batches is divided by.")
+
+
+def _arrays(pair: tuple[Any, ...]) -> list[NDArray]:
+    return [x for x in pair if isinstance(x, NDArray)]
 
 
 def value_and_device(array: Any) -> tuple[Any, Device]:

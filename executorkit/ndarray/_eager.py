@@ -10,6 +10,7 @@ serves other shapes too, so that ever-new shapes are not traced.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -33,14 +34,17 @@ from ..program import (
 )
 from .handle import Handle
 from .host_calls import are_on_host, host_call, on_host
+from .later_calls import COPYING, later_call
 from .random_state import next_key, next_key_data
 from .recording import modes, recorder
 from .resolved_calls import (
     NEEDS_VALUES_ERRORS,
+    ArrayType,
     ResolvedCall,
     call_errors,
     check_inputs,
     check_targets,
+    output_types,
     resolve,
     split_numbers,
     with_constants,
@@ -93,6 +97,12 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
             return recorder().record(resolved, cls, arrays, None)
         if resolved.op.train_name is not None:
             return invoke(resolved.op, cls, arrays, dict(resolved.texts))
+    for array in arrays:
+        if array.storage.producer.__class__ in COPYING:
+            later = _later(resolved, cls, arrays, partial(run_plain, resolved, cls))
+            if later is not None:
+                return later
+            break
     if resolved.op.host is not None:
         own = _own_results(resolved, arrays)
         if own is not None:
@@ -115,12 +125,37 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
     return [cls.from_jax(value, context, shared=False) for value in visible]
 
 
+def _later(
+    resolved: ResolvedCall,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    run: Callable[[Sequence[Handle]], Any],
+    out: Any = None,
+) -> Any:
+    """The results of a call that waits for what was recorded, as :func:`invoke` returns them;
+    ``run`` computes them. None if it is to be computed now."""
+    context = arrays[0]._context
+    plain = resolved.is_plain and resolved.is_compiled and resolved.op.train_name is None
+    if not plain or resolved.has_effects or any(a._context is not context for a in arrays):
+        return None
+    input_types = tuple([(a._shape, a.storage.dtype) for a in arrays])
+    try:
+        types = output_types(resolved, resolved.op, input_types)
+    except NEEDS_VALUES_ERRORS:
+        return None
+    if out is not None and (out.graph_entry is not None or not _takes(out, types, context)):
+        return None
+    several = len(types) > 1
+    results = later_call(lambda x: run(x) if several else [run(x)], cls, arrays, types, out)
+    return results if results is None or several else results[0]
+
+
 def run_scalar(
     resolved: ResolvedCall, cls: type[Handle], array: Handle, number: float, out: Handle | None
 ) -> Any:
     """:func:`invoke` of a call with an array and a number that is passed as a value; None where
     that has to do it."""
-    if modes.recording:
+    if modes.recording or array.storage.producer.__class__ in COPYING:
         return None
     entry = _functions.get(resolved.key)
     if entry is None or not entry.host_plans:
@@ -205,7 +240,9 @@ def _delivered(
     if out is None and resolved.n_visible == 1 and not deferred_errors.open:
         return on_host(cls, results[0], context)
     visible = results[: resolved.n_visible]
-    if deferred_errors.open or not (out is None or _takes(out, visible, context)):
+    if deferred_errors.open or not (
+        out is None or _takes(out, [(x.shape, x.dtype) for x in visible], context)
+    ):
         device = context.device
         values = [to_device(x, device) for x in visible]
         if deferred_errors.open:
@@ -222,14 +259,13 @@ def _delivered(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _takes(out: Any, results: Sequence[np.ndarray], context: Context) -> bool:
-    """True for an array that a call's only result replaces as it is."""
+def _takes(out: Any, types: Sequence[ArrayType], context: Context) -> bool:
+    """True for an array that a call's only result, of that shape and dtype, replaces as it is."""
     return (
         isinstance(out, Handle)
-        and len(results) == 1
+        and len(types) == 1
         and out.covers_storage
-        and out._shape == results[0].shape
-        and out.storage.dtype == results[0].dtype
+        and (out._shape, out.storage.dtype) == types[0]
         and out._context == context
     )
 
@@ -257,6 +293,12 @@ def invoke(
     resolved = resolve(op, texts, tuple([k for k, _ in dynamic]))
     if dynamic and not resolved.is_compiled:
         resolved, dynamic = with_constants(op, attrs), ()
+    if COPYING and any(a.storage.producer.__class__ in COPYING for a in arrays):
+        plain_out = out is None or isinstance(out, Handle)
+        run = partial(_invoke_later, op, cls, attrs)
+        later = _later(resolved, cls, arrays, run, out) if ctx is None and plain_out else None
+        if later is not None:
+            return later
     computed = _computed_on_host(resolved, arrays, dynamic) if arrays else None
     if computed is not None:
         return _delivered(resolved, cls, arrays, computed, out)
@@ -281,6 +323,12 @@ def invoke(
         return out
     outputs = [cls.from_jax(value, context, shared=False) for value in visible]
     return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _invoke_later(
+    op: OpDef, cls: type[Handle], attrs: Mapping[str, Any], arrays: Sequence[Handle]
+) -> Any:
+    return invoke(op, cls, arrays, attrs)
 
 
 def _recorded(

@@ -11,8 +11,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
+from ..lowering import call_results
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.channels_last import layout_elementwise
@@ -20,6 +22,8 @@ from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
 from .handle import Handle
 
+#: Shape and dtype.
+ArrayType = tuple[tuple[int, ...], np.dtype]
 #: Errors raised when Python code asks for a value that is only traced.
 NEEDS_VALUES_ERRORS = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 #: Attributes that are passed as values to operators on floating arrays.
@@ -178,6 +182,19 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
                 given_by=describe_inputs(op, p, arrays),
             )
         ) from None
+
+
+@lru_cache(maxsize=16_384)
+def output_types(
+    resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
+) -> tuple[ArrayType, ...]:
+    """Shapes and dtypes of a call's visible outputs, ``op`` being the operator in its mode;
+    MXNetError for inputs that do not fit."""
+    avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
+    check_inputs(op, resolved.params, avals)
+    with call_errors(op, resolved.params, avals):
+        results = call_results(op, resolved.params, input_types)
+    return tuple(results[: resolved.n_visible])
 
 
 def check_targets(

@@ -258,7 +258,7 @@ def test_runs_are_explained():
         ("backward", "forward and backward", 2),
         ("backward", "forward and backward", 2),
         ("a value was read", "forward", 1),
-        ("backward", "forward", 1),
+        ("backward", "forward and backward", 1),
         ("backward", "forward and backward", 3),
         ("backward", "forward and backward", 2),
     ]
@@ -288,4 +288,4 @@ def test_a_detached_value_divides_a_trace_and_keeps_its_own_part():
         assert np.abs(generator.grad.asnumpy()).sum() > 0
         np.testing.assert_allclose(of_critic, critic.grad.asnumpy(), rtol=1e-6)
     kinds = [run.kind for run in autograd.explain()]
-    assert kinds == ["forward", "forward and backward", "forward"] * 2
+    assert kinds == ["forward", "forward and backward", "forward and backward"] * 2

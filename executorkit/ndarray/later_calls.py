@@ -1,0 +1,229 @@
+"""Calls on values that were recorded and are not computed yet: such a call waits, too.
+
+``loss.mean()`` behind the block of ``record()`` would have forward run by itself, so that backward
+and update could not be one program with it. So it is not computed before somebody reads it, and
+then from the loss that this program returns. It keeps copies of its inputs, as they are at the
+call: what is written to them later does not matter. Few calls wait at a time, of small inputs, and
+those behind whose inputs nothing waits any more are computed before another one depends on them.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from .handle import Handle
+from .pending import register_pending_owner, unregister_pending_owner
+from .protocol import Producer
+from .storage import MadeContents, Storage
+
+#: Maximum number of calls that wait, and of bytes of their inputs.
+_MAX_CALLS, _MAX_BYTES = 16, 1 << 25
+#: Maximum number of calls that wait for one another.
+_MAX_DEPTH = 8
+
+
+class CopyingProducer(Producer, Protocol):
+    """A producer whose values calls wait for."""
+
+    def copied(self, storage: Storage) -> Storage | None:
+        """A storage that waits for the same contents as one of the producer's, and that nobody
+        writes to; None if that is there, or the producer cannot serve another one."""
+        ...
+
+
+#: Classes of such producers.
+COPYING: set[type] = set()
+_Class = TypeVar("_Class", bound=type)
+
+
+def calls_wait(producer: _Class) -> _Class:
+    """A decorator for classes of producers whose values calls wait for."""
+    COPYING.add(producer)
+    return producer
+
+
+def waits(array: Handle) -> bool:
+    """True if calls on an array wait for its contents."""
+    return array.storage.producer.__class__ in COPYING
+
+
+def waiting_copy(array: Handle) -> Handle | None:
+    """An array that waits for the contents that another one waits for; None if that has contents,
+    or has to be read."""
+    storage = array.storage
+    producer = storage.producer
+    if producer.__class__ not in COPYING:
+        return None
+    copy = producer.copied(storage)  # type: ignore[union-attr]
+    return None if copy is None else _view(array, copy)
+
+
+def unwritten(array: Any) -> Any:
+    """An array as it is now, whatever is written to it later: it waits if that does."""
+    if isinstance(array, np.ndarray):
+        return np.array(array)
+    if not isinstance(array, Handle):
+        return array
+    copy = _copy(array)
+    return array.from_jax(array.jax, array._context) if copy is None else copy
+
+
+def _view(array: Handle, storage: Storage) -> Handle:
+    return array.from_storage(storage, array._offset, array._shape, array._context)
+
+
+def _copy(array: Handle) -> Handle | None:
+    """An array of the same contents, which nobody writes to; None if it has to be read."""
+    copy = waiting_copy(array)
+    if copy is not None:
+        return copy
+    producer = array.storage.producer
+    if isinstance(producer, MadeContents):  # which make the same again
+        storage = Storage(array.storage.shape, array.storage.dtype, producer=producer)
+        return _view(array, storage)
+    return None if waits(array) else array.from_jax(array.jax, array._context)
+
+
+@calls_wait
+class LaterCall:
+    """A call that is computed when somebody reads a result: the producer of these.
+
+    n_bytes
+        the size of its inputs.
+    depth
+        the number of calls that wait for one another, itself included.
+    """
+
+    __slots__ = ("__weakref__", "_failed", "_function", "_inputs", "_results", "depth", "n_bytes")
+
+    def __init__(
+        self,
+        function: Callable[[Sequence[Handle]], Sequence[Handle]],
+        inputs: Sequence[Handle],
+        results: Sequence[Storage],
+    ) -> None:
+        self._function = function
+        self._inputs: Sequence[Handle] = inputs
+        self._results = [[weakref.ref(storage)] for storage in results]
+        self._failed = False
+        producers = [x.storage.producer for x in inputs]
+        self.depth = 1 + max((p.depth for p in producers if isinstance(p, LaterCall)), default=0)
+        self.n_bytes = sum([x.storage.size * x.storage.dtype.itemsize for x in inputs])
+        register_pending_owner(self)
+
+    @property
+    def source(self) -> Producer:
+        """The call itself: it computes."""
+        return self
+
+    @property
+    def is_ready(self) -> bool:
+        """True if nothing that it depends on waits for what was recorded."""
+        producers = [x.storage.producer for x in self._inputs]
+        return all(
+            p.is_ready if isinstance(p, LaterCall) else p.__class__ not in COPYING
+            for p in producers
+        )
+
+    @property
+    def is_waiting(self) -> bool:
+        """True until it is computed."""
+        return len(self._inputs) > 0
+
+    def __call__(self) -> None:
+        """Computes the results. May be interrupted, and called again."""
+        inputs = self._inputs
+        if not inputs:
+            return
+        for array in inputs:
+            if waits(array):
+                array.storage.producer()  # type: ignore[union-attr,operator,misc]
+        try:
+            results = self._function(inputs)
+        except Exception:
+            self._failed = True
+            raise
+        for references, result in zip(self._results, results, strict=True):
+            for reference in references:
+                storage = reference()
+                if storage is not None:
+                    storage.set_result(self, result.value)
+        unregister_pending_owner(self)
+        self._inputs = ()
+
+    def force(self) -> None:
+        """Computes, unless that has failed, and the error was raised."""
+        if not self._failed:
+            self()
+
+    def copied(self, storage: Storage) -> Storage | None:
+        """See :class:`CopyingProducer`."""
+        if self._failed or self.depth >= _MAX_DEPTH:
+            return None
+        if self.is_ready:
+            self()
+            return None
+        copy = Storage(storage.shape, storage.dtype, producer=self)
+        for references in self._results:
+            if any(reference() is storage for reference in references):
+                references.append(weakref.ref(copy))
+                return copy
+        return None
+
+
+_latest: deque[weakref.ref[LaterCall]] = deque()
+
+
+def later_call(
+    function: Callable[[Sequence[Handle]], Sequence[Handle]],
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    types: Sequence[tuple[tuple[int, ...], np.dtype]],
+    out: Handle | None = None,
+) -> list[Handle] | None:
+    """The results, of these shapes and dtypes, of a call that waits; None if it is to be computed
+    now, since nothing that it depends on waits for what was recorded, or cannot wait for it.
+
+    function
+        computes the results of copies of the arrays.
+    out
+        the array that the only result is written to; None for new arrays.
+    """
+    inputs: list[Handle] = []
+    for array in arrays:
+        copy = _copy(array)
+        if copy is None:
+            return None
+        inputs.append(copy)
+    if not any(waits(x) for x in inputs):
+        return None
+    storages = [Storage(*kind) for kind in types] if out is None else [out.storage]
+    call = LaterCall(function, inputs, storages)
+    for storage in storages:
+        storage.defer(call)
+    _latest.append(weakref.ref(call))
+    _compute_some()
+    if out is not None:
+        return [out]
+    context = arrays[0]._context
+    return [cls.from_storage(s, 0, s.shape, context) for s in storages]
+
+
+def _compute_some() -> None:
+    """Computes the oldest calls, so that few wait; the latest may."""
+    calls = [call for reference in list(_latest) if (call := reference()) and call.is_waiting]
+    size = sum([call.n_bytes for call in calls])
+    while len(calls) > 1 and (len(calls) > _MAX_CALLS or size > _MAX_BYTES):
+        call = calls.pop(0)
+        size -= call.n_bytes
+        try:
+            call()
+        except Exception:  # raised where a result is read
+            continue
+    _latest.clear()
+    _latest.extend([weakref.ref(call) for call in calls])
