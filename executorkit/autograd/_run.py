@@ -96,7 +96,7 @@ class Run(Runnable[Any]):
         self.gradient_targets = list(targets)
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self._accumulate = self.accumulate
-        #: What gradients are added to that later pieces have given, by the target's position.
+        #: Gradients that later pieces have given, which others are added to, by the target.
         self._sums: Mapping[int, Any] = {}
         self.duplicate_targets = frozenset()
         self.target_indices = {id(t): k for k, t in enumerate(targets)}

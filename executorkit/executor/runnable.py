@@ -50,6 +50,10 @@ class Runnable(ABC, Generic[Value]):
         whether gradients are stored although an update has consumed them in the same program.
     training
         the training that the arrays belong to; a new one unless they go on with that of others.
+    updates_by_residuals
+        whether an update can become a part of backward where forward has run by itself.
+    is_used_up
+        whether nobody differentiates again, so that weights may be donated with the residuals.
     is_registered
         whether ``waitall`` will force it: since something was deferred, until then.
     lock
@@ -57,9 +61,7 @@ class Runnable(ABC, Generic[Value]):
         share it.
     """
 
-    #: Whether an update can become a part of backward, where forward has run by itself.
     updates_by_residuals = False
-    #: Whether nobody differentiates again, so that weights may be used up with the residuals.
     is_used_up = False
 
     arg_arrays: list[Value]

@@ -104,11 +104,9 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
                 return later
             break
     if resolved.op.host is not None:
-        own = _own_results(resolved, arrays)
-        if own is not None:
-            return _delivered(resolved, cls, arrays, own, None)
-        if not resolved.is_plain:
-            return invoke(resolved.op, cls, arrays, dict(resolved.texts))
+        results = _run_on_host(resolved, cls, arrays)
+        if results is not None:
+            return results
     entry = _functions.get(resolved.key) or function_of(resolved.key)
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
@@ -123,6 +121,14 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
         return cls.from_jax(results[0], context, shared=False)
     visible = results[: resolved.n_visible]
     return [cls.from_jax(value, context, shared=False) for value in visible]
+
+
+def _run_on_host(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
+    """:func:`run_plain` of an operator that the host computes by itself; None where it does not."""
+    own = _own_results(resolved, arrays)
+    if own is not None:
+        return _delivered(resolved, cls, arrays, own, None)
+    return None if resolved.is_plain else invoke(resolved.op, cls, arrays, dict(resolved.texts))
 
 
 def _later(

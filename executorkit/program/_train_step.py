@@ -105,7 +105,9 @@ def make_step(
             full_args, full_aux, key, heads, accumulated, scale
         )
         grads = list(grads)
-        new = _updated(spec, weights, grads, states, update_keys, hyperparams, reduce)
+        new = _updated(
+            spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams, reduce=reduce
+        )
         return (*new, new_aux), outputs, forward_states, _visible(spec, grads)
 
     return step
@@ -135,7 +137,7 @@ def make_backward_step(
             for k, weight in zip(update.targets, group, strict=True):
                 arguments[argnums[k]] = weight
         grads = backward(residuals.with_arguments(arguments), heads, accumulated)
-        new = _updated(spec, weights, grads, states, update_keys, hyperparams)
+        new = _updated(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
         return (*new, ()), _visible(spec, grads)
 
     return step
@@ -149,14 +151,14 @@ def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
 
 
 def _updated(
-    spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any],
-    update_keys: Sequence[Any], hyperparams: Any, reduce: Callable[[Any], Any] | None = None,
+    spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
+    keys: Sequence[Any], hyperparams: Any, reduce: Callable[[Any], Any] | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
     """The weights and the flat states after the updates, a tuple for each. Sums that are to be
     returned replace gradients in ``grads``, a list then."""
     new_weights, new_states, begin = [], [], 0
     for (targets, update, width), group, state, update_key in zip(
-        spec.updates, weights, states, update_keys, strict=True
+        spec.updates, weights, states, keys, strict=True
     ):
         update_grads = tuple(grads[k] for k in targets)
         if reduce is not None:

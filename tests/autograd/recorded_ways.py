@@ -110,6 +110,29 @@ class Read(RecordedTraining):
         return self.record, self.backward, self.read, self.update
 
 
+class Averaged(RecordedTraining):
+    """The loss is added to a sum before backward, and its square before the update."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sum = mx.nd.zeros((1,))
+
+    def add(self, number: int) -> None:
+        """Adds the loss to the sum."""
+        self.sum += self.loss
+
+    def add_square(self, number: int) -> None:
+        """Adds its square to the sum."""
+        self.sum = self.sum + self.loss**2
+
+    @property
+    def parts(self) -> Sequence[Callable[[int], None]]:
+        return self.record, self.add, self.backward, self.add_square, self.update
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {"sum": self.sum.asnumpy()}
+
+
 class ReadInside(RecordedTraining):
     """A value is read while others are recorded."""
 
@@ -232,6 +255,7 @@ class WithFunction(RecordedTraining):
 WAYS: dict[str, Callable[[], RecordedTraining]] = {
     "update": RecordedTraining,
     "read": Read,
+    "averaged": Averaged,
     "read inside": ReadInside,
     "retained": Retained,
     "added": Added,
