@@ -212,6 +212,7 @@ class RecordedStep(PendingStep):
         return self.args, self.aux, self.key
 
 
+@calls_wait
 class PartedStep(RecordedStep):
     """A step among whose inputs are entries of stacked arrays, made when the step computes: it may
     become a part of a step of all contexts, which takes the stacked arrays.

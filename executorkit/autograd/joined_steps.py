@@ -32,18 +32,18 @@ class _Spread:
     else holds them.
 
     storages
-        for each context a reference to its storage; None where nothing waits.
+        for each context references to the storages that wait.
     """
 
     __slots__ = ("replicas", "storages")
 
-    def __init__(self, storages: Sequence[Storage | None], replicas: Replicas) -> None:
-        self.storages = [None if s is None else weakref.ref(s) for s in storages]
+    def __init__(self, storages: Sequence[Sequence[Storage]], replicas: Replicas) -> None:
+        self.storages = [[weakref.ref(s) for s in waiting] for waiting in storages]
         self.replicas = replicas
 
     def living(self) -> list[tuple[int, Storage]]:
         """The storages that are left, with their positions."""
-        found = [(k, r()) for k, r in enumerate(self.storages) if r is not None]
+        found = [(k, r()) for k, references in enumerate(self.storages) for r in references]
         return [(k, storage) for k, storage in found if storage is not None]
 
     def defer(self, producer: Producer) -> None:
@@ -233,7 +233,7 @@ class _Rows:
             row = [column[leaf] for column in columns]
             if not self._waits(row):
                 return None
-            targets.append(replicated(row) or _Spread([t.storage for t in row], self.replicas))
+            targets.append(replicated(row) or _Spread([[t.storage] for t in row], self.replicas))
         return targets
 
     def _waits(self, row: Sequence[NDArray]) -> bool:
@@ -264,7 +264,7 @@ class _Rows:
             dict(zip(s.plan.sources, s.runnable.arg_arrays, strict=True)) for s in self._steps
         ]
         contents = [dict(zip(s.plan.sources, s.raw_args, strict=True)) for s in self._steps]
-        nothing: list[None] = [None] * len(self._steps)
+        nothing: list[list[Storage]] = [[] for _ in self._steps]
         arrays: list[Any] = []
         values: list[Any] = []
         for source in self._plan.sources:
@@ -325,10 +325,9 @@ class _Rows:
         return self.replicas.assemble(made(row))
 
 
-def _waiting(output: Any, step: PartedStep) -> Storage | None:
-    """The storage of a step's output, if there is one and it waits for the step."""
-    storage = None if output is None else output.storage()
-    return storage if storage is not None and storage.producer is step else None
+def _waiting(output: Any, step: PartedStep) -> list[Storage]:
+    """The storages of a step's output, if there is one, that wait for the step."""
+    return [] if output is None else [s for s in output.storages if s.producer is step]
 
 
 #: Head gradients of devices, and the stacked arrays of them, by the identities of the former.
