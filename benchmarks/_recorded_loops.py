@@ -25,6 +25,8 @@ import numpy as np
 
 #: Iterations after which nothing but compilations in the background is waited for.
 SETTLED = 120
+#: The same of loops whose iterations take a large part of a second, and are compiled at once.
+_SETTLED_LARGE = 12
 #: Length of a pause in seconds, and the processor time that a process uses in it if nothing runs.
 _PAUSE, _IDLE = 0.25, 0.02
 
@@ -36,16 +38,26 @@ class Loop(NamedTuple):
     """A loop of one line of the table.
 
     make
-        ``make(mx)`` returns an iteration.
+        ``make(mx)`` returns an iteration; None for those that are written in Gluon alone.
     calls
         calls of operators of an iteration that a time is divided by.
     gluon
         ``gluon(mx, form)``, the same network in Gluon.
+    settled
+        number of iterations before steady times are taken.
     """
 
-    make: Callable[[Any], Iteration]
+    make: Callable[[Any], Iteration] | None
     calls: int = 1
     gluon: Callable[[Any, str], Iteration] | None = None
+    settled: int = SETTLED
+
+    def iteration(self, mx: Any, form: str) -> Iteration:
+        """An iteration of a form."""
+        if form == "plain" and self.make is not None:
+            return self.make(mx)
+        assert self.gluon is not None
+        return self.gluon(mx, "gluon" if form == "plain" else form)
 
 
 def _trained(mx: Any, params: Sequence[Any], rows: int) -> Callable[[], None]:
@@ -236,6 +248,58 @@ def _adversaries(mx: Any, form: str) -> Iteration:
     return step
 
 
+def _language_model(has_cells: bool) -> Callable[[Any, str], Iteration]:
+    """A step of truncated backpropagation of a language model of 1,000 words: two LSTM layers of
+    650 units, 35 steps, 32 rows, as one layer or as cells that are unrolled."""
+    words, units, steps, rows = 1000, 650, 35, 32
+
+    def make(mx: Any, form: str) -> Iteration:
+        nn, rnn = mx.gluon.nn, mx.gluon.rnn
+
+        class Model(mx.gluon.HybridBlock):
+            def __init__(self) -> None:
+                super().__init__()
+                with self.name_scope():
+                    self.words = nn.Embedding(words, units)
+                    self.rnn = rnn.LSTM(units, 2, input_size=units)
+                    self.out = nn.Dense(words, flatten=False, in_units=units)
+                    self.cells = self.rnn._unfuse() if has_cells else None
+
+            def hybrid_forward(self, F: Any, x: Any, states: Any) -> Any:  # noqa: N803
+                x = self.words(x)
+                if self.cells is None:
+                    x, states = self.rnn(x, states)
+                else:
+                    x, states = self.cells.unroll(steps, x, states, "TNC", merge_outputs=True)
+                return self.out(x), states
+
+        net, loss_of = Model(), mx.gluon.loss.SoftmaxCrossEntropyLoss()
+        net.initialize()
+        random = np.random.RandomState(0)
+        for parameter in net.collect_params().values():
+            parameter.set_data(mx.nd.array(0.05 * random.randn(*parameter.shape)))
+        static = form == "static"
+        for block in (net, loss_of) if form != "gluon" else ():
+            block.hybridize(static_alloc=static, static_shape=static)
+        trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+        x, y = (mx.nd.array(random.randint(0, words, (steps, rows))) for _ in range(2))
+        states = (net.rnn if net.cells is None else net.cells).begin_state(batch_size=rows)
+
+        def step() -> Any:
+            nonlocal states
+            states = [state.detach() for state in states]
+            with mx.autograd.record():
+                outputs, states = net(x, states)
+                loss = loss_of(outputs, y)
+            loss.backward()
+            trainer.step(steps * rows)
+            return loss
+
+        return step
+
+    return make
+
+
 def _product(
     calls: int, backward: bool, read: bool, recorded: bool = True
 ) -> Callable[[Any], Iteration]:
@@ -328,6 +392,12 @@ LOOPS: dict[str, Loop] = {
     "generator 100-128-784 against 784-128-2, 64 rows, Adam": Loop(
         lambda mx: _adversaries(mx, "gluon"), gluon=_adversaries
     ),
+    **{
+        f"LSTM of 2 x 650 units, 35 steps, 32 rows, {name}": Loop(
+            None, gluon=_language_model(has_cells), settled=_SETTLED_LARGE
+        )
+        for name, has_cells in (("a layer", False), ("unrolled cells", True))
+    },
     "five calls, backward, gradient read": Loop(_product(5, backward=True, read=True)),
     "one call, backward, gradient read": Loop(_product(1, backward=True, read=True)),
     "a recorded call, of 50": Loop(_product(50, backward=False, read=False), calls=50),
@@ -354,11 +424,11 @@ def package(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def _settle(wait: Callable[[], Any], iteration: Iteration) -> float:
+def _settle(wait: Callable[[], Any], iteration: Iteration, settled: int) -> float:
     """Iterates until a pause uses no processor time: nothing is compiled in the background. Returns
     the seconds that took."""
     start = time.perf_counter()
-    for count in (SETTLED, SETTLED // 4):
+    for count in (settled, settled // 4):
         for _ in range(count):
             iteration()
         wait()
@@ -375,15 +445,12 @@ def main(name: str, title: str, form: str) -> None:
     mx = package(name)
     mx.nd.ones(1).asnumpy()  # starts the library
     loop = LOOPS[title]
-    iteration = loop.make(mx)
-    if form != "plain":
-        assert loop.gluon is not None
-        iteration = loop.gluon(mx, form)
+    iteration = loop.iteration(mx, form)
     mx.nd.waitall()
-    serve(iteration, mx.nd.waitall)
+    serve(iteration, mx.nd.waitall, loop.settled)
 
 
-def serve(iteration: Iteration, wait: Callable[[], Any]) -> None:
+def serve(iteration: Iteration, wait: Callable[[], Any], settled: int = SETTLED) -> None:
     """Prints the first times, and answers the lines of stdin.
 
     ``wait`` returns once all that iterations have started is computed."""
@@ -407,8 +474,8 @@ def serve(iteration: Iteration, wait: Callable[[], Any]) -> None:
     first = {"first": curve[1], "10th": curve[10], "30th": curve[30], "result": result}
     print(json.dumps(first), flush=True)
     for line in sys.stdin:
-        seconds_of = _settle(wait, iteration) if line.strip() == "settle" else seconds(int(line))
-        print(seconds_of, flush=True)
+        settles = line.strip() == "settle"
+        print(_settle(wait, iteration, settled) if settles else seconds(int(line)), flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,8 @@ _MODULE = "benchmarks._recorded_loops"
 def sides(title: str, loop: Loop, base: Path | None) -> dict[str, tuple[str, ...]]:
     """The sides of a line, ours first: a Python, and the arguments of its worker."""
     ours = {"ours": (sys.executable, _MODULE, "executorkit", title, "plain")}
-    for form in ("gluon", "hybridized") if loop.gluon else ():
+    forms = ("gluon", "hybridized") if loop.make else ("hybridized",)
+    for form in forms if loop.gluon else ():
         ours[f"ours, {form}"] = (sys.executable, _MODULE, "executorkit", title, form)
     if title.startswith("eager") and base is not None:
         ours["base"] = (sys.executable, _MODULE, str(base.resolve()), title, "plain")

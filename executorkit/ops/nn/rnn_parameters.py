@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, TypeAlias
 
-from jax import Array
+from jax import Array, lax
 
 from ...errors import AttributeValueError, ParameterShapeError
 from ..schema.inference import Params
@@ -74,10 +74,11 @@ class PackedSizes:
     def unpack(self, vector: Array, features: int) -> list[dict[str, Array]]:
         """The weights and biases of every cell, by name."""
         cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
-        start = 0
-        for cell, name, shape in self.layout(features):
-            cells[cell][name] = vector[start : start + math.prod(shape)].reshape(shape)
-            start += math.prod(shape)
+        layout = list(self.layout(features))
+        # The gradient of a slice is an array as large as the vector; that of this, one for all.
+        parts = lax.split(vector, [math.prod(shape) for *_, shape in layout])
+        for part, (cell, name, shape) in zip(parts, layout, strict=True):
+            cells[cell][name] = part.reshape(shape)
         return cells
 
     def count(self, features: int) -> int:
