@@ -9,8 +9,9 @@ group.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -43,6 +44,8 @@ def main() -> None:
                 [f"{name}, {batch} rows", devices, *_cells(_networks(net, name, devices, pairs))]
             )
     _table("network", rows)
+    print("\nA loop over contexts in Gluon: record, backward, Trainer.step; 64 rows per device")
+    _table("network", [["mlp, hybridized", n, *_cells(_gluon(n, pairs))] for n in (2, 4)])
     print("\nA chain of small layers, on 4 devices")
     _table("parameters", [[n, 4, *_cells(_chain(n, 4, pairs))] for n in (10, 50, 100, 200, 500)])
     print("\nA chain of 100 parameters")
@@ -126,6 +129,65 @@ def _networks(net: Network, name: str, devices: int, pairs: int) -> PairedTimes:
     gradients = theirs()[1]
     for n, arrays in zip(group.param_names, group.grad_arrays, strict=True):
         np.testing.assert_allclose(arrays.value, gradients[n], rtol=1e-2, atol=1e-3)
+    return time_in_pairs(ours, theirs, pairs)
+
+
+def _gluon(devices: int, pairs: int) -> PairedTimes:
+    """A multilayer perceptron, by SGD with momentum, beside the same step with donated parameters
+    and a sum over devices written by hand."""
+    rows, sizes = 64 * devices, (784, 128, 64, 10)
+    random = np.random.RandomState(0)
+    data, label = random.randn(rows, 784).astype("float32"), random.randint(0, 10, rows)
+    contexts = [mx.cpu(k) for k in range(devices)]
+    net = mx.gluon.nn.HybridSequential()
+    for before, after in itertools.pairwise(sizes):
+        activation = None if after == 10 else "relu"
+        net.add(mx.gluon.nn.Dense(after, in_units=before, activation=activation))
+    net.initialize(mx.init.Xavier(), ctx=contexts)
+    net.hybridize()
+    options = {"learning_rate": 0.01, "momentum": 0.9}
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", options)
+    losses_of, load = mx.gluon.loss.SoftmaxCrossEntropyLoss(), mx.gluon.utils.split_and_load
+
+    def ours() -> Any:
+        parts = zip(load(data, contexts), load(label, contexts), strict=True)
+        with mx.autograd.record():
+            losses = [losses_of(net(x), y) for x, y in parts]
+        mx.autograd.backward(losses)
+        trainer.step(rows)
+        return [loss.asnumpy() for loss in losses]
+
+    def losses(weights: Sequence[Any], x: Any, y: Any) -> Any:
+        for k in range(0, len(weights), 2):
+            x = x @ weights[k].T + weights[k + 1]
+            x = jax.nn.relu(x) if k < len(weights) - 2 else jax.nn.log_softmax(x)
+        values = -jnp.take_along_axis(x, y[:, None], 1)[:, 0]
+        return values.sum(), values
+
+    def by_hand(state: Any, x: Any, y: Any) -> Any:
+        weights, momenta = state
+        (_, values), grads = jax.value_and_grad(losses, has_aux=True)(weights, x, y)
+        grads = [jax.lax.psum(g, "i") / rows for g in grads]
+        momenta = [0.9 * m - 0.01 * g for m, g in zip(momenta, grads, strict=True)]
+        return ([w + m for w, m in zip(weights, momenta, strict=True)], momenta), values
+
+    cpus = jax.devices("cpu")[:devices]
+    sharding = NamedSharding(Mesh(np.array(cpus), ("i",)), PartitionSpec("i"))
+    mapped = jax.pmap(by_hand, axis_name="i", devices=cpus, donate_argnums=0)
+
+    def placed(x: np.ndarray) -> jax.Array:
+        return jax.device_put(x.reshape(devices, len(x) // devices, *x.shape[1:]), sharding)
+
+    held = net.collect_params().values()
+    first = [np.concatenate([p.data(contexts[0]).asnumpy()] * devices) for p in held]
+    state = [placed(w) for w in first], [placed(np.zeros_like(w)) for w in first]
+
+    def theirs() -> Any:
+        nonlocal state
+        state, values = mapped(state, placed(data), placed(label))
+        return np.asarray(values)
+
+    np.testing.assert_allclose(np.concatenate(ours()), theirs().reshape(-1), rtol=1e-3, atol=1e-4)
     return time_in_pairs(ours, theirs, pairs)
 
 

@@ -167,7 +167,7 @@ class RecordedPiece(Piece):
         storage = array.storage
         part: Any = None
         if array.covers_storage and array.context == self.context:
-            if storage.__class__ is MemberStorage:
+            if isinstance(storage, MemberStorage):
                 part = storage.snapshot()
             elif storage.producer.__class__ is StackedPart:
                 part = storage.producer

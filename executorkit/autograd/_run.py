@@ -304,7 +304,7 @@ class PartedStep(RecordedStep):
 
     def _states_written(self, indices: Sequence[int]) -> bool:
         buffers, values = self.runnable.buffers.aux, self.raw_aux
-        if all(b.__class__ is MemberStorage and b.shows(values[n]) for n, b in enumerate(buffers)):
+        if all(isinstance(b, MemberStorage) and b.shows(values[n]) for n, b in enumerate(buffers)):
             return False
         return super()._states_written(indices)
 

@@ -270,11 +270,9 @@ class _Rows:
         for source in self._plan.sources:
             array = replicated([column[source] for column in columns])
             row = [column[source] for column in contents]
-            shown = array is not None and all(
-                x.storage.shows(v) for x, v in zip(array, row, strict=True)
-            )
             arrays.append(array or _Spread(nothing, self.replicas))
-            values.append(array.value if shown else self._stacked(row))
+            shown = array is not None and array.shows(row)
+            values.append(array.value if array and shown else self._stacked(row))
         return arrays, values
 
     def outputs(self) -> list[_Spread]:

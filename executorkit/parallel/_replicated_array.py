@@ -206,6 +206,11 @@ class ReplicatedArray(Sequence[NDArray]):
         value = self._stacked.value
         return StackedPart(value, self.replicas, k)
 
+    def shows(self, contents: Sequence[Any]) -> bool:
+        """True if the contents of the members are those of snapshots."""
+        storages: Any = [member.storage for member in self]
+        return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
+
     def follow(self, array: NDArray) -> None:
         """Lets an array, on the device of the first member, show the stacked array's first part,
         until somebody writes to it: what scripts write to the members does not change it."""
