@@ -189,5 +189,7 @@ create_sparse_array = _refused("create_sparse_array", *_SPARSE)
 create_sparse_array_zd = _refused("create_sparse_array_zd", *_SPARSE)
 shuffle_csr_column_indices = _refused("shuffle_csr_column_indices", *_SPARSE)
 check_gluon_hybridize_consistency = _refused(
-    "check_gluon_hybridize_consistency", "Gluon is not served", "check_consistency of the symbol"
+    "check_gluon_hybridize_consistency",
+    "arrays of mx.np, which it takes, are not served",
+    "mx.test_utils.assert_almost_equal of net(x) before and after net.hybridize()",
 )
