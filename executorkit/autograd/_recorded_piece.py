@@ -165,15 +165,14 @@ class RecordedPiece(Piece):
         """An array's contents on the piece's device: as an entry of a stacked array where they are
         one."""
         storage = array.storage
-        producer = storage.producer
-        if producer.__class__ is StackedPart or storage.__class__ is MemberStorage:
-            if array.covers_storage and array.context == self.context:
-                part: Any = producer
-                if isinstance(storage, MemberStorage):
-                    part = storage.snapshot()
-                if part.__class__ is StackedPart:
-                    self._has_parts = True
-                    return part
+        part: Any = storage.producer
+        is_member = isinstance(storage, MemberStorage)
+        if (is_member or part.__class__ is StackedPart) and array.covers_storage:
+            if is_member and array.context == self.context:
+                part = storage.snapshot()
+            if part.__class__ is StackedPart and array.context == self.context:
+                self._has_parts = True
+                return part
         value, device = array.value, self.context.device
         if array.context is not self.context and value.devices() != {device}:
             value = jax.device_put(value, device)
