@@ -125,10 +125,14 @@ def _gluon_step(
     net.initialize()
     for parameter, value in zip(net.collect_params().values(), params):  # noqa: B905
         parameter.set_data(mx.nd.array(value))
+    return _trained_network(mx, form, net, x, y)
+
+
+def _trained_network(mx: Any, form: str, net: Any, x: Any, y: Any) -> Iteration:
+    """A step of a network of Gluon with its loss and a trainer."""
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
-    static = form == "static"
-    for block in (net, loss_of) if form != "gluon" else ():
-        block.hybridize(static_alloc=static, static_shape=static)
+    for block in (net, loss_of):
+        _hybridize(block, form)
     rule = {"learning_rate": 0.01, "momentum": 0.9}
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", rule)
 
@@ -140,6 +144,12 @@ def _gluon_step(
         return loss
 
     return step
+
+
+def _hybridize(block: Any, form: str) -> None:
+    static = form == "static"
+    if form != "gluon":
+        block.hybridize(static_alloc=static, static_shape=static)
 
 
 def _gluon_dense(sizes: Sequence[int], rows: int) -> Callable[[Any, str], Iteration]:
@@ -300,6 +310,40 @@ def _language_model(has_cells: bool) -> Callable[[Any, str], Iteration]:
     return make
 
 
+def _resnet(mx: Any, rows: int) -> tuple[Any, Any, Any]:
+    """ResNet-50 of the model zoo with the same parameters on both sides, and a batch."""
+    net = mx.gluon.model_zoo.vision.resnet50_v1()
+    x, y = batch(mx, (rows, 3, 224, 224), 1000)
+    net.infer_shape(x)
+    net.initialize()
+    random = np.random.RandomState(0)
+    for parameter in net.collect_params().values():
+        if len(parameter.shape) > 1:
+            scale = np.sqrt(2 / np.prod(parameter.shape[1:]))
+            parameter.set_data(mx.nd.array(scale * random.standard_normal(parameter.shape)))
+    return net, x, y
+
+
+def _trained_resnet(mx: Any, form: str) -> Iteration:
+    return _trained_network(mx, form, *_resnet(mx, 4))
+
+
+def _inferred_resnet(mx: Any, form: str) -> Iteration:
+    net, x, _ = _resnet(mx, 1)
+    _hybridize(net, form)
+    return lambda: net(x)
+
+
+def _bound_resnet(mx: Any) -> Iteration:
+    """Inference by an executor of the network's symbol."""
+    net, x, _ = _resnet(mx, 1)
+    graph = net(mx.sym.Variable("data"))
+    executor = graph.simple_bind(mx.cpu(), grad_req="null", data=x.shape)
+    parameters = {n: p.data() for n, p in net.collect_params().items()}
+    executor.copy_params_from(parameters, parameters, allow_extra_params=True)
+    return lambda: executor.forward(is_train=False, data=x)[0]
+
+
 def _product(
     calls: int, backward: bool, read: bool, recorded: bool = True
 ) -> Callable[[Any], Iteration]:
@@ -398,6 +442,10 @@ LOOPS: dict[str, Loop] = {
         )
         for name, has_cells in (("a layer", False), ("unrolled cells", True))
     },
+    "ResNet-50, 4 pictures": Loop(None, gluon=_trained_resnet, settled=6),
+    "ResNet-50, inference of a picture; plain: an executor": Loop(
+        _bound_resnet, gluon=_inferred_resnet, settled=20
+    ),
     "five calls, backward, gradient read": Loop(_product(5, backward=True, read=True)),
     "one call, backward, gradient read": Loop(_product(1, backward=True, read=True)),
     "a recorded call, of 50": Loop(_product(50, backward=False, read=False), calls=50),

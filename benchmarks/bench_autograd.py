@@ -2,7 +2,8 @@
 
 python -m benchmarks.bench_autograd [--only TEXT] [--pairs N] [--starts N] [--base FOLDER]
 
-The loops are plain Python over arrays. Where there is a network, both have it in Gluon as well:
+The loops are plain Python over arrays; ResNet-50 is that of the model zoo, in inference beside an
+executor. Where there is a network, both have it in Gluon as well:
 ours plain and hybridized, MXNet's hybridized, and with ``static_alloc`` and ``static_shape``; dense
 layers also in ``flax.linen`` with optax under ``jax.jit``, where flax is installed.
 Processes alternate; a steady time is taken once a process compiles nothing in the background, and a

@@ -27,7 +27,14 @@ from ..ndarray.resolved_calls import (
 from ..ndarray.values import to_device
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
-from ..program import FedArguments, Program, State, program_for
+from ..program import (
+    FedArguments,
+    Program,
+    State,
+    can_split_temp_buffers,
+    program_for,
+    retain_freed_memory,
+)
 from ..symbol import Symbol
 from ..symbol.node import is_annotation
 from ._monitor_callback import operator_input_names
@@ -87,9 +94,10 @@ class CachedOp:
         #: True if all operators have functions of NumPy arrays, so that images of any size are
         #: computed without a program.
         self._has_host_calls = all(s.op.host for s in self._graph.steps)
-        self._program: Program | None = None
-        #: Shapes and dtypes of arrays that fit.
-        self._checked: set[Any] = set()
+        #: Programs, by whether their working memory may be taken in pieces.
+        self._programs: dict[bool, Program] = {}
+        #: That, by the shapes and dtypes of arrays that fit.
+        self._checked: dict[Any, bool] = {}
         self._calls: dict[Any, ResolvedCall] = {}
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
         self._graph_calls: dict[Any, GraphCall] = {}
@@ -107,8 +115,7 @@ class CachedOp:
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results_on_host(args, targets) if self._has_host_calls else None
         if results is None:
-            self._check_types(args)
-            results = self._results(args, targets)
+            results = self._results(args, targets, self._check_types(args))
         if targets is not None:
             check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
@@ -143,13 +150,20 @@ class CachedOp:
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{context})")
 
-    def _check_types(self, arrays: Sequence[NDArray]) -> None:
-        """MXNetError for shapes and dtypes that do not fit."""
+    def _check_types(self, arrays: Sequence[NDArray]) -> bool:
+        """True if working memory may be taken in pieces, as by executors. MXNetError for shapes and
+        dtypes that do not fit."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
-        if types not in self._checked:
+        splits = self._checked.get(types)
+        if splits is None:
+            splits = False
             if not self._needs_values:
-                check_arrays(self._graph, *self._sorted(arrays), None)
-            self._checked.add(types)
+                inferred = check_arrays(self._graph, *self._sorted(arrays), None)
+                splits = can_split_temp_buffers(self._graph, inferred)
+                if splits:
+                    retain_freed_memory(self._graph, inferred)
+            self._checked[types] = splits
+        return splits
 
     def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Arrays in the order of the graph's arguments, and in that of its auxiliary states."""
@@ -175,15 +189,16 @@ class CachedOp:
                 values[number] = result
         return [on_host(NDArray, values[n], context) for n in call.outputs]
 
-    def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
+    def _results(self, arrays: Sequence[NDArray], targets: Any, splits: bool) -> list[NDArray]:
         if modes.recording and recorder().takes(arrays, targets):
             return self._recorded(arrays)
         if self._needs_values or self._hook is not None:
             return [x.detach() for x in self._recorded(arrays)]
         context, train = arrays[0].context, modes.training
-        if self._program is None:
-            self._program = program_for(graph_of(optimized(self._graph.head_entries)))
-        program = self._program
+        program = self._programs.get(splits)
+        if program is None:
+            graph = graph_of(optimized(self._graph.head_entries))
+            program = self._programs[splits] = program_for(graph, split_temp_buffers=splits)
         args, aux = self._sorted(arrays)
         values = [tuple([x.value for x in part]) for part in (args, aux)]
         key = self._random_key(program, context, train)

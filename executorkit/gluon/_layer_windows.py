@@ -78,7 +78,12 @@ def check_layout(where: str, axes: int, layout: str, channels_last: bool = True)
 def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> tuple[int, ...]:
     """The shape of a convolution's weight; 0 where it depends on channels that are unknown (0)."""
     groups = attributes["num_group"]
-    if in_channels or not isinstance(groups, int) or groups < 2 or attributes["num_filter"] % groups:
+    if (
+        in_channels
+        or not isinstance(groups, int)
+        or groups < 2
+        or attributes["num_filter"] % groups
+    ):
         return _inferred_weight_shape(op_name, in_channels, attributes)
     # Of channels that groups divide everything is known by rules; unknown ones would be traced.
     one, two = (_inferred_weight_shape(op_name, n * groups, attributes) for n in (1, 2))
