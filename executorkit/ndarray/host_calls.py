@@ -35,10 +35,13 @@ def host_call(
 ) -> np.ndarray | None:
     """The result of an operator's function of NumPy arrays; None for what it leaves to the
     operator's own, errors among it. It is called where ``np.errstate(all="ignore")`` holds."""
-    assert resolved.op.host is not None
-    draw = {} if key_data is None else {resolved.op.key_name: tuple(key_data.tolist())}
+    op = resolved.op
+    assert op.host is not None
+    attrs = dict(resolved.params)
+    if key_data is not None and op.key_name is not None:
+        attrs[op.key_name] = tuple(key_data.tolist())
     try:
-        result = resolved.op.host(*arrays, **resolved.params, **draw)
+        result = op.host(*arrays, **attrs)
     except MXNetError:
         return None
     if result is None:

@@ -183,7 +183,7 @@ class TestNewer:
         changed = [bool((apply(photo()).asnumpy() != PIXELS).any()) for _ in range(30)]
         assert 5 < sum(changed) < 25
         with pytest.raises(ValueError, match="is no HybridBlock"):
-            transforms.HybridRandomApply(transforms.CenterCrop(2))
+            transforms.HybridRandomApply(transforms.CenterCrop(2))  # type: ignore[arg-type]
 
     def test_hybrid_compose(self):
         both = transforms.HybridCompose([transforms.ToTensor(), transforms.Cast("float64")])

@@ -34,7 +34,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 _PART_PIXELS = 8192
 
 
-def _apply_in_float(change: Callable[..., Array], data: Array, *arguments: Array) -> Array:
+def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: Any) -> Any:
     """``change`` of an image in float32 or float64, converted back to the image's dtype.
 
     Images are JAX's or NumPy's, here and below.
@@ -91,7 +91,7 @@ def _plus_per_channel(x: Any, part: Any) -> Any:
     return x
 
 
-def _hue(x: Array, alpha: Array) -> Array:
+def _hue(x: Any, alpha: Any) -> Any:
     """Rotates the hue by ``alpha`` of the full circle and preserves lightness and chroma."""
     if x.shape[-1] != 3:
         return x
@@ -104,7 +104,7 @@ def _hue(x: Array, alpha: Array) -> Array:
             for i in range(3):
                 out[start : start + rows, :, i] = colours[i]
         return out
-    return jnp.stack(_turned(jnp, jnp.moveaxis(x, -1, 0), alpha), -1)
+    return jnp.stack(_turned(jnp, [x[..., i] for i in range(3)], alpha), -1)
 
 
 def _turned(xp: Any, planes: Any, alpha: Any) -> list[Any]:

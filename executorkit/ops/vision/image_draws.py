@@ -4,7 +4,6 @@
 are the same to the last bit, but for the rounding of a normal distribution.
 """
 
-from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -41,7 +40,7 @@ def normals(key: Any, count: int) -> Any:
     return np.array([_NORMAL.inv_cdf(part) for part in parts], np.float32)
 
 
-def split(key: Any, count: int) -> Sequence[Any]:
+def split(key: Any, count: int) -> Any:
     """Further keys, ``count`` of them."""
     if isinstance(key, tuple):
         return [hash_words(key, i) for i in range(count)]

@@ -21,7 +21,7 @@ from ..tensor.binary_arithmetic import through_float
 from .image_draws import Words, coin
 
 
-def check_image(data: Array, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
+def check_image(data: Any, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
     """Raises a :class:`ShapeError` unless data is an image or a batch of images.
 
     They have 1 or 3 channels, or any number.
@@ -71,7 +71,7 @@ def to_tensor(data: Array):
     return image.astype("float32") / 255
 
 
-def _normalize_on_host(data: np.ndarray, **attrs: Floats) -> np.ndarray | None:
+def _normalize_on_host(data: Any, **attrs: Floats) -> Any:
     return normalize(data, **attrs) if data.dtype in (np.float32, np.float64) else None
 
 
