@@ -23,6 +23,7 @@ from ..errors import (
 from ..ndarray import NDArray, add_n, array, zeros
 from ..ndarray.recording import REQUESTS, modes, new_variable
 from ..ndarray.rollback import Rollback, complete
+from ..ndarray.values import HOST_TYPES
 from ..ops.schema.calls import numpy_dtype_name
 from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
@@ -375,6 +376,10 @@ class Parameter:
             for x in arrays:
                 if x.context == ctx:
                     return x
+            if ctx.device_typeid in HOST_TYPES:  # cpu_shared(0) is another name of cpu(0)
+                for x in arrays:
+                    if x.context == Context("cpu", ctx.device_id):
+                        return x
             contexts = [x.context for x in arrays]
             problem = f"it is not on context {ctx}, but on {contexts}"
             raise MXNetError(f"parameter {self.name!r}", problem)

@@ -28,8 +28,8 @@ from ...errors import MXNetError, explain
 from ...ndarray.forking import ForkedArrays, can_fork, ready_to_fork
 from ._shared_memory import MappedSegments, arena
 
-#: Seconds in which a process has to answer once it is forked, and number of attempts.
-_START_SECONDS, _ATTEMPTS = 20.0, 3
+#: Seconds in which a process has to answer once it is forked, at each attempt.
+_START_SECONDS = (4.0, 8.0, 16.0, 32.0)
 
 Work = Callable[[Any], Any]
 
@@ -110,19 +110,30 @@ class ThreadWorkers:
         return self._end.alive and os.getpid() == self._owner
 
     def request(self, number: int, samples: Any) -> Any:
-        return self._pool.apply_async(self._work, (samples,))
+        return self._pool.apply_async(_outcome, (self._work, samples))
 
     def result(self, ticket: Any, timeout: float) -> Any:
         ticket.wait(timeout)
         if not ticket.ready():
             raise timed_out(timeout, "a larger timeout")
-        return ticket.get()
+        batch, error = ticket.get()
+        if error is not None:
+            raise error
+        return batch
 
     def cancel(self, ticket: Any) -> None:
         pass
 
     def close(self) -> None:
         self._end()
+
+
+def _outcome(work: Work, samples: Any) -> tuple[Any, BaseException | None]:
+    """The batch, and None; or None, and an exception, SystemExit included, which ends no thread."""
+    try:
+        return work(samples), None
+    except BaseException as error:
+        return None, error
 
 
 class _Process:
@@ -227,10 +238,10 @@ class ProcessWorkers:
 
     def _await(self, work: Work, number: int) -> None:
         """Waits until a process computes; one that a lock holds up is replaced."""
-        for _ in range(_ATTEMPTS):
+        for seconds in _START_SECONDS:
             process = self._processes[number]
             with contextlib.suppress(MXNetError):
-                if process.receive(_START_SECONDS, ()):
+                if process.receive(seconds, ()):
                     return
             _end([process], self._owner)
             with ready_to_fork() as arrays:
