@@ -71,7 +71,7 @@ class Dataset:
         lazy
             whether ``fn`` is called whenever a sample is read; otherwise once for all of them, now.
         """
-        transformed = _LazyTransformDataset(self, fn)
+        transformed: Any = _LazyTransformDataset(self, fn)
         return transformed if lazy else SimpleDataset(list(transformed))
 
     def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> "Dataset":

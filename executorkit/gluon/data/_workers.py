@@ -19,7 +19,10 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing import connection
-from multiprocessing.pool import RemoteTraceback, ThreadPool
+from multiprocessing.pool import (
+    RemoteTraceback,  # pyright: ignore[reportAttributeAccessIssue]
+    ThreadPool,
+)
 from typing import Any, NoReturn, Protocol
 
 from ..._support.shape_semantics import numpy_shapes, set_numpy_shapes
@@ -171,7 +174,7 @@ class _Process:
         """Takes one message; False if none comes in time. MXNetError if the process, or one of the
         others, has ended."""
         sentinels = {p.process.sentinel: p for p in (self, *others)}
-        ready = connection.wait([self.connection, *sentinels], timeout)
+        ready: list[Any] = connection.wait([self.connection, *sentinels], timeout)
         if not ready:
             return False
         if self.connection not in ready and not self.connection.poll():
