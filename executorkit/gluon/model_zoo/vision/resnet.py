@@ -165,7 +165,8 @@ class _ResNet(FeatureNetwork):
             else:
                 yield from (*convolved(channels[0], 7, 2, 3), MaxPool2D(3, 2, 1))
             for stage, count in enumerate(layers):
-                blocks = _stage(block, count, *channels[stage : stage + 2], 2 if stage else 1)
+                before, after = channels[stage : stage + 2]
+                blocks = _stage(block, count, before, after, 2 if stage else 1)
                 yield sequence(blocks, prefix=f"stage{stage + 1}_")
             yield from self._behind()
 

@@ -45,7 +45,7 @@ class VGG(FeatureNetwork):
         if len(layers) != len(filters):
             problem = f"there are {len(layers)} stages of layers, and filters of {len(filters)}"
             raise ArgumentValueError("VGG", problem)
-        dense = {"weight_initializer": "normal", "bias_initializer": "zeros"}
+        dense: dict[str, Any] = {"weight_initializer": "normal", "bias_initializer": "zeros"}
         with self.name_scope():
             self.features = sequence(_stages(layers, filters, batch_norm))
             self.features.add(*hidden_layers(**dense))
