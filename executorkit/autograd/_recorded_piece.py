@@ -107,7 +107,7 @@ class RecordedPiece(Piece):
         self.n_scopes = 0
         self.step: RecordedStep | CallRun | None = None
         self._draws: list[np.ndarray] = []
-        #: Whether contents of leaves are entries of stacked arrays.
+        #: A flag: contents of some leaves are entries of stacked arrays.
         self._has_parts = False
         self._leaf_arrays: list[Any] = []
         self._leaf_values: list[Any] = []

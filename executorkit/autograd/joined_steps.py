@@ -43,8 +43,8 @@ class _Spread:
 
     def living(self) -> list[tuple[int, Storage]]:
         """The storages that are left, with their positions."""
-        found = [(k, r()) for k, references in enumerate(self.storages) for r in references]
-        return [(k, storage) for k, storage in found if storage is not None]
+        held = [(k, r()) for k, references in enumerate(self.storages) for r in references]
+        return [(k, storage) for k, storage in held if storage is not None]
 
     def defer(self, producer: Producer) -> None:
         """Lets the storages wait for a step."""
@@ -53,7 +53,7 @@ class _Spread:
 
     @property
     def pending(self) -> Producer | None:
-        """What the storages wait for."""
+        """The step that the storages wait for."""
         return next((p for _, s in self.living() if (p := s.pending) is not None), None)
 
     current = None
@@ -147,7 +147,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
 
 
 class _Joined(NamedTuple):
-    """What a joined step is made of.
+    """The parts of a joined step.
 
     values
         the contents of arguments and of auxiliary states.
@@ -216,7 +216,7 @@ def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
 
 
 class _Rows:
-    """What each of several steps has of the arrays of one plan, put together."""
+    """The arrays of one plan that several steps have, put together."""
 
     def __init__(self, plan: TracePlan, steps: Sequence[PartedStep]) -> None:
         self._plan = plan
@@ -292,10 +292,10 @@ class _Rows:
         heads: list[Any] = []
         for n in self._plan.outputs:
             row = [column.get(n) for column in columns]
-            given = [h is not None for h in row]
-            if any(given) and not all(given):
+            present = [h is not None for h in row]
+            if any(present) and not all(present):
                 return None
-            heads.append(self._stacked_head(row) if all(given) else None)
+            heads.append(self._stacked_head(row) if all(present) else None)
         return heads
 
     def _stacked_head(self, row: Sequence[Any]) -> Any:

@@ -67,7 +67,7 @@ class Runnable(ABC, Generic[Value]):
     arg_arrays: list[Value]
     aux_arrays: list[Value]
     outputs: list[Value]
-    #: Whether gradients that an update consumes are stored as sums over the devices.
+    #: A flag: gradients that an update consumes are stored as sums over the devices.
     sums_gradients: bool = False
 
     def __init__(

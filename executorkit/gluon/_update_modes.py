@@ -112,9 +112,9 @@ def _replicated(
     weights: Sequence[Sequence[NDArray]], grads: Sequence[Sequence[NDArray]]
 ) -> ReplicatedParameters | None:
     """The replicated arrays that parameters are members of; None if there are others."""
-    found = [[x for row in rows if (x := replicated(row))] for rows in (weights, grads)]
-    complete = weights and all(len(arrays) == len(weights) for arrays in found)
-    return ReplicatedParameters(*found) if complete else None
+    arrays_of = [[x for row in rows if (x := replicated(row))] for rows in (weights, grads)]
+    complete = weights and all(len(arrays) == len(weights) for arrays in arrays_of)
+    return ReplicatedParameters(*arrays_of) if complete else None
 
 
 _NOTHING = Column([], [], [])

@@ -1,4 +1,4 @@
-"""Which devices share one array: the choice between a replicated array and one for each."""
+"""Devices that share one array: the choice between a replicated array and one for each."""
 
 from collections.abc import Mapping, Sequence
 

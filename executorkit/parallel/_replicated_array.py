@@ -328,11 +328,11 @@ def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) ->
 
 def replicated(arrays: Sequence[NDArray]) -> ReplicatedArray | None:
     """The replicated array whose members these are, all of them in their order, or None."""
-    found = getattr(arrays[0].storage, "array", None)
-    if not isinstance(found, ReplicatedArray) or len(found) != len(arrays):
+    array = getattr(arrays[0].storage, "array", None)
+    if not isinstance(array, ReplicatedArray) or len(array) != len(arrays):
         return None
-    same = all(x is member for x, member in zip(arrays, found, strict=True))
-    return found if same else None
+    same = all(x is member for x, member in zip(arrays, array, strict=True))
+    return array if same else None
 
 
 #: The per-device arrays of one parameter: replicated, or each by itself.
