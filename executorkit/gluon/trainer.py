@@ -259,7 +259,9 @@ class Trainer:
             self._update(ignore_stale_grad)
             return
         arrays = self._current_arrays()
-        if mode.update_together(arrays, ignore_stale_grad):
+        # A scaler has to see the sums before the step is taken.
+        unchecked = self._amp_loss_scaler is None
+        if unchecked and mode.update_together(arrays, ignore_stale_grad):
             return
         before = mode.n_updates
         with Rollback(lambda: mode.n_updates != before) as rollback:

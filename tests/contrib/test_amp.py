@@ -164,6 +164,38 @@ def test_other_optimizers_skip_steps(optimizer):
     assert not np.array_equal(next(iter(parameters)).data().asnumpy(), before[0])
 
 
+def test_steps_of_several_contexts_are_skipped_on_all():
+    """Later steps too, which without a scaler are one program for all contexts."""
+    amp.init("bfloat16")
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    net = gluon.nn.Dense(3, in_units=6)
+    net.initialize(mx.init.One(), ctx=contexts)
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", update_on_kvstore=False)
+    amp.init_trainer(trainer)
+    loss = gluon.loss.L2Loss()
+
+    def step(factor: float) -> Any:
+        with autograd.record():
+            losses = [
+                loss(net(nd.ones((4, 6), ctx=c)), nd.zeros((4, 3), ctx=c))
+                * nd.array([factor], ctx=c)
+                for c in contexts
+            ]
+            with amp.scale_loss(losses, trainer) as scaled:
+                autograd.backward(scaled)
+        trainer.step(8)
+        return [net.weight.data(c).asnumpy() for c in contexts]
+
+    for _ in range(3):
+        before = step(1.0)
+    _assert_equal(step(np.inf), before)
+    assert trainer.optimizer.num_update == 3
+    after = step(1.0)
+    assert np.isfinite(after[0]).all()
+    assert not np.array_equal(after[0], before[0])
+
+
 def test_states_of_a_trainer_are_those_of_steps_that_were_taken(tmp_path):
     amp.init("bfloat16")
     training = Training("adam")
