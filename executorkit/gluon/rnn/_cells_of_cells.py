@@ -11,20 +11,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
 from ... import symbol
 from ...errors import ArgumentValueError, NotSupportedError
 from ..parameter import tensor_types
-from ._recurrent_cell import HybridRecurrentCell, RecurrentCell, is_merged
-from ._sequences import (
+from ._recurrent_cell import HybridRecurrentCell, RecurrentCell
+from .sequences import (
     Layout,
     check_inputs,
     first_states,
     first_step,
+    is_merged,
     masked,
     merge_or_split,
     namespace_of,
@@ -241,7 +241,7 @@ class ModifierCell(HybridRecurrentCell):
             problem = f"{base_cell.name} is inside a modifier cell already"
             raise ArgumentValueError(type(self).__name__, problem, hint="modify the modifier cell")
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
-        base_cell._modified = True
+        base_cell._hand_to_modifier()
         self.base_cell = base_cell
 
     @property
@@ -258,17 +258,8 @@ class ModifierCell(HybridRecurrentCell):
     def begin_state(self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:
         """States of the base cell; as in MXNet, symbols unless ``func`` makes arrays."""
         self._check_not_modified()
-        with self._base_as_unmodified():
+        with self.base_cell._as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)
-
-    @contextlib.contextmanager
-    def _base_as_unmodified(self) -> Iterator[None]:
-        """Lets this cell call the base cell in a ``with`` block."""
-        self.base_cell._modified = False
-        try:
-            yield
-        finally:
-            self.base_cell._modified = True
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}: hybrid_forward")
@@ -344,7 +335,7 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None, valid_length: Any = None,
     ) -> tuple[Any, Any]:  # fmt: skip
         self.reset()
-        with self._base_as_unmodified():
+        with self.base_cell._as_unmodified():
             outputs, states = self.base_cell.unroll(
                 length, inputs=inputs, begin_state=begin_state, layout=layout,
                 merge_outputs=merge_outputs, valid_length=valid_length,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ... import ndarray
@@ -10,8 +11,7 @@ from ...errors import ArgumentValueError
 from .._block import Block
 from .._hybrid_block import HybridBlock
 from ..nn import LeakyReLU
-from ..parameter import tensor_types
-from ._sequences import Layout, check_inputs, first_states, last_valid, masked, merge_or_split
+from .sequences import Layout, check_inputs, first_states, last_valid, masked, merge_or_split
 
 
 class RecurrentCell(Block):
@@ -58,6 +58,19 @@ class RecurrentCell(Block):
             name = f"{self._prefix}begin_state_{self._init_counter}"
             states.append(func(name=name, **{**(info or {}), **kwargs}))
         return states
+
+    def _hand_to_modifier(self) -> None:
+        """Makes a modifier cell the only caller of this cell."""
+        self._modified = True
+
+    @contextlib.contextmanager
+    def _as_unmodified(self) -> Iterator[None]:
+        """Lets the modifier cell call ``begin_state`` and ``unroll`` in a ``with`` block."""
+        self._modified = False
+        try:
+            yield
+        finally:
+            self._modified = True
 
     def _check_not_modified(self) -> None:
         if self._modified:
@@ -134,8 +147,3 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     def _step_prefix(self) -> str:
         """Beginning of the names of this step's nodes; the scope adds the cell's prefix."""
         return f"t{self._counter}_"
-
-
-def is_merged(outputs: Any, merge_outputs: bool | None) -> bool:
-    """True if outputs are to be merged, as it was asked for or as they are."""
-    return isinstance(outputs, tensor_types) if merge_outputs is None else merge_outputs

@@ -9,7 +9,12 @@ from ._cells_of_cells import (
     SequentialRNNCell as SequentialRNNCell,
     ZoneoutCell as ZoneoutCell,
 )
-from ._gated_cells import GRUCell as GRUCell, LSTMCell as LSTMCell, RNNCell as RNNCell
+from ._gated_cells import (
+    DenseCell as DenseCell,
+    GRUCell as GRUCell,
+    LSTMCell as LSTMCell,
+    RNNCell as RNNCell,
+)
 from ._recurrent_cell import (
     HybridRecurrentCell as HybridRecurrentCell,
     RecurrentCell as RecurrentCell,

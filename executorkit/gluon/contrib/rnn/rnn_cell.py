@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ....errors import ArgumentValueError
-from ...rnn._cells_of_cells import BidirectionalCell, ModifierCell, SequentialRNNCell
-from ...rnn._gated_cells import DenseCell
-from ...rnn._recurrent_cell import is_merged
-from ...rnn._sequences import (
+from ...rnn.rnn_cell import BidirectionalCell, DenseCell, ModifierCell, SequentialRNNCell
+from ...rnn.sequences import (
     Layout,
     check_inputs,
     first_states,
+    is_merged,
     masked,
     merge_or_split,
     namespace_of,

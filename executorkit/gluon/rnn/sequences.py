@@ -136,3 +136,8 @@ def reversed_steps(length: int, steps: Sequence[Any], valid_length: Any) -> list
         stacked, sequence_length=valid_length, use_sequence_length=True
     )
     return split(length, outputs, 0, True)
+
+
+def is_merged(outputs: Any, merge_outputs: bool | None) -> bool:
+    """True if outputs are to be merged, as it was asked for or as they are."""
+    return isinstance(outputs, tensor_types) if merge_outputs is None else merge_outputs
