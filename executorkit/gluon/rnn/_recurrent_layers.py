@@ -12,7 +12,6 @@
 LSTM(5 -> 3, TNC, num_layers=2)
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -155,8 +154,8 @@ class _RNNLayer(HybridBlock):
         prefix = prefix + "." if prefix else ""
 
         def in_file(name: str) -> str:
-            direction, layer, parameter = re.fullmatch(r"([lr])(\d+)_(.*)", name).groups()
-            inside = f"{direction}_cell." if self._dir == 2 else ""
+            layer, _, parameter = name[1:].partition("_")
+            inside = f"{name[0]}_cell." if self._dir == 2 else ""
             return f"{prefix}_unfused.{layer}.{inside}{parameter}"
 
         parameters = {in_file(name): value for name, value in self._reg_params.items()}
