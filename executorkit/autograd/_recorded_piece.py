@@ -43,6 +43,7 @@ from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Any] = {}
+_NO_SUMS: Mapping[Variable, Any] = {}
 #: Stands for the number, the version and the entry of an array that was not read.
 _UNREAD = 0, -1, None
 
@@ -510,7 +511,7 @@ class RecordedPiece(Piece):
 
     def backward(
         self, heads: Mapping[int, Any], retain: bool,
-        requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NOTHING,
+        requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
         """A function that defers the gradients of variables for these values to the piece's
         program, to their arrays or to those of ``requested``; it may be called twice. They are
@@ -521,8 +522,8 @@ class RecordedPiece(Piece):
         """
         numbers = tuple(heads)
         entries = self._only_variables(numbers)
-        deferral = entries and self._deferral(numbers, entries, retain, requested)
-        if not deferral:
+        deferral = self._deferral(numbers, entries, retain, requested) if entries else None
+        if deferral is None:
             return None
         plan, close = deferral
         if any(n not in plan.outputs for n in numbers):
