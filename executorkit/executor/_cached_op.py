@@ -148,7 +148,9 @@ class CachedOp:
         context = arrays[0].context
         if any(x.context != context for x in arrays):
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
-            raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{context})")
+            contexts = dict.fromkeys(x.context for x in arrays)
+            kept = next((c for c in contexts if c.device_type != "cpu_shared"), context)
+            raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
     def _check_types(self, arrays: Sequence[NDArray]) -> bool:
         """True if working memory may be taken in pieces, as by executors. MXNetError for shapes and
