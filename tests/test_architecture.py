@@ -30,6 +30,8 @@ FILE_NAMES = frozenset(
         "optimizer.py",
         "random.py",
         "rnn.py",
+        "rnn_cell.py",
+        "rnn_layer.py",
         "sampler.py",
         "sparse.py",
         "symbol.py",
@@ -38,7 +40,9 @@ FILE_NAMES = frozenset(
 )
 #: MXNet's own pairs of names.
 CLASS_NAMES = frozenset({
-    "Block", "Constant", "DataParallelExecutorGroup", "FactorScheduler", "Loss", "Vocabulary",
+    "BidirectionalCell", "Block", "Constant", "DataParallelExecutorGroup", "DropoutCell",
+    "FactorScheduler", "GRUCell", "LSTMCell", "Loss", "ModifierCell", "RNNCell", "ResidualCell",
+    "SequentialRNNCell", "Vocabulary", "ZoneoutCell",
 })  # fmt: skip
 #: Classes of MXNet with one subclass of MXNet's.
 PUBLIC_BASES = frozenset({

@@ -20,7 +20,7 @@ LATE = (
     "optax", "scipy", "onnx", "cv2", "matplotlib", "pandas", "IPython", "jax.extend",
     *(f"executorkit.{name}" for name in (
         "autograd", "callback", "contrib", "export", "gluon", "image", "initializer",
-        "inspection", "io", "kvstore", "metric", "model", "module", "notebook", "onnx", "opencv",
+        "inspection", "io", "kvstore", "metric", "model", "module", "notebook", "onnx",
         "optimizer", "parallel", "rnn", "test_utils", "training", "visualization",
     )),
 )  # fmt: skip

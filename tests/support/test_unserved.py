@@ -55,11 +55,6 @@ def test_no_hint_for_private_names():
         ("from executorkit import rtc", "rtc", KERNELS),
         ("from executorkit import nd, np", "np", "numpy, jax.numpy or mx.nd"),
         ("import executorkit.numpy_extension as npx", "numpy_extension", "jax.nn or mx.nd"),
-        (
-            "from executorkit.contrib.amp import init",
-            "contrib.amp",
-            "compute_dtype='bfloat16' of Module and simple_bind",
-        ),
         ("from executorkit.ndarray import numpy", "ndarray.numpy", "numpy, jax.numpy or mx.nd"),
     ],
 )

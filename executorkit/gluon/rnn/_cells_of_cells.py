@@ -111,6 +111,7 @@ class SequentialRNNCell(_CellStack):
     """
 
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Raises NotImplementedError: a stack is called as a block, not traced."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""What the networks share: layers by tables, features with an output, trained parameters.
+"""Parts that the networks share: layers by tables, features with an output, trained parameters.
 
 A table is a list of layers in the order of the network. :func:`sequence` takes generators, whose
 layers are created within the name scope of their container.
