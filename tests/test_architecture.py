@@ -57,14 +57,14 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1126, "_files": 454, "_support": 597, "autograd": 3221, "callback": 292,
-    "contrib": 1639, "data": 54, "debugging": 671, "display": 2009, "executor": 3196,
-    "executorkit": 3709, "export": 773, "gluon": 5655, "image": 2200, "initializer": 689,
-    "inspection": 725, "io": 3169, "jaxpr_interpreter": 2434, "jaxprs": 494, "kvstore": 784,
-    "lowering": 4779, "metric": 1365, "model": 1042, "module": 3192, "ndarray": 5066,
-    "notebook": 321, "onnx": 4713, "ops": 16332, "optimizer": 3340, "parallel": 2250,
-    "profiler": 907, "program": 6514, "rnn": 1352, "symbol": 3015, "test_utils": 1480,
-    "training": 954, "visualization": 479,
+    "_cli": 1126, "_files": 454, "_support": 700, "autograd": 3911, "callback": 201,
+    "contrib": 2302, "data": 54, "debugging": 671, "display": 2133, "executor": 3326,
+    "executorkit": 3739, "export": 773, "gluon": 12321, "image": 2213, "initializer": 689,
+    "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 494, "kvstore": 800,
+    "lowering": 4779, "metric": 1395, "model": 1042, "module": 3192, "ndarray": 5670,
+    "notebook": 321, "onnx": 4702, "ops": 16795, "optimizer": 3477, "parallel": 2454,
+    "profiler": 907, "program": 6645, "rnn": 1352, "symbol": 3044, "test_utils": 1482,
+    "training": 952, "visualization": 479,
 }  # fmt: skip
 ARGUMENTS = {
     "private_imports_of_tests": (NO_MIRROR,),
