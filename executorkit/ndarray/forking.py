@@ -50,11 +50,12 @@ class ForkedArrays:
     :func:`ready_to_fork`."""
 
     def __init__(self) -> None:
-        objects = gc.get_objects()
+        #: Everything, so that the child frees nothing of what JAX forgets: to free millions of
+        #: objects takes seconds.
+        self._objects = objects = gc.get_objects()
         self._storages = [x for x in objects if type(x) is Storage]
         self._functions = [x for x in objects if isinstance(x, CompiledFunction)]
         self._caches = [x for x in objects if isinstance(x, functools._lru_cache_wrapper)]
-        del objects
         for storage in self._storages:
             if storage.current is None and not isinstance(storage.producer, MadeContents):
                 with contextlib.suppress(Exception):  # its error is raised where it is read

@@ -16,12 +16,14 @@ from ._compiler_threads import compiler_threads
 
 #: Maximum number of compilations at a time; XLA itself uses several threads for a large one.
 MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
+#: Seconds after which a call looks whether a compilation that it waits for was interrupted.
+_PATIENCE = 0.1
 
 
 class CompileTask:
     """One compilation, done once: by a background thread, or by the first call that needs it."""
 
-    __slots__ = ("_done", "_work", "error", "seconds")
+    __slots__ = ("_done", "_thread", "_work", "error", "seconds")
 
     def __init__(self, work: Callable[[], Any]) -> None:
         context, precision = copy_context(), _matmul_precision()
@@ -33,7 +35,9 @@ class CompileTask:
             with jax.default_matmul_precision(precision):
                 context.run(work)
 
-        self._work: Callable[[], Any] | None = run
+        self._work = run
+        #: The thread that has begun the work.
+        self._thread: int | None = None
         self._done = threading.Event()
         self.error: BaseException | None = None
         self.seconds = 0.0
@@ -44,18 +48,31 @@ class CompileTask:
         return self._done.is_set()
 
     def run(self) -> None:
-        """Does the work in this thread, unless it has begun elsewhere."""
-        with _lock:
-            work, self._work = self._work, None
-        if work is None:
-            return
+        """Does the work in this thread, unless it has begun elsewhere.
+
+        After an interrupt the work has not begun: the next call that needs it does it.
+        """
+        thread = threading.get_ident()
+        try:
+            with _lock:
+                if self._done.is_set() or self._thread not in (None, thread):
+                    return
+                self._thread = thread
+            self._do()
+            self._done.set()
+        except BaseException:
+            if self._thread == thread:
+                self._thread = None
+            raise
+        self._work = _nothing
+
+    def _do(self) -> None:
         start = time.perf_counter()
         try:
-            work()
-        except BaseException as error:  # raised where the task is waited for
+            self._work()
+        except Exception as error:  # raised where the task is waited for
             self.error = error
         self.seconds = time.perf_counter() - start
-        self._done.set()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits until the work is done; False if that takes longer."""
@@ -64,15 +81,21 @@ class CompileTask:
     def finish(self) -> None:
         """Does the work in this thread if it has not begun, else waits for its end."""
         with compiler_threads.awaited():
-            self.run()
-            self.wait()
+            while not self.done:
+                self.run()
+                self.wait(_PATIENCE)
 
     def cancel(self) -> None:
         """Drops work that has not begun."""
         with _lock:
-            begun, self._work = self._work is None, None
-        if not begun:
-            self._done.set()
+            if self._thread is None:
+                self._thread = threading.get_ident()
+                self._work = _nothing
+                self._done.set()
+
+
+def _nothing() -> None:
+    """Work that is done."""
 
 
 class Precompilation:
