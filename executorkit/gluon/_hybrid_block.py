@@ -327,8 +327,9 @@ class HybridBlock(Block):
 
 def traced_output(block: Any) -> Symbol | None:
     """The output of a hybridized block's graph; None if it has none (yet)."""
-    is_traced = isinstance(block, HybridBlock) and block._active and block._traced is not None
-    return block._traced.output if is_traced else None
+    if not isinstance(block, HybridBlock) or not block._active or block._traced is None:
+        return None
+    return block._traced.output
 
 
 def _first_input(x: Any, args: Sequence[Any]) -> Any:

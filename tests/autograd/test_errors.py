@@ -23,7 +23,7 @@ def test_wrong_shapes_are_refused_at_the_call_each_time():
             with pytest.raises(mx.MXNetError):
                 mx.nd.dot(y, wrong)
             with pytest.raises(mx.MXNetError):
-                y + wrong
+                _ = y + wrong
         z = (y * x).sum()
     z.backward()
     assert x.grad.asnumpy().tolist() == [[4, 8], [12, 16]]

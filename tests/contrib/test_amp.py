@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import optax
@@ -121,7 +121,7 @@ def test_a_skipped_step_is_as_if_it_had_not_been(optimizer, arguments):
     _assert_equal(training.state(), before)
     assert training.trainer.optimizer.num_update == 2
     assert training.trainer.learning_rate == other.trainer.learning_rate
-    other.trainer._amp_loss_scaler._next = 2.0**15
+    cast(Any, other.trainer._amp_loss_scaler)._next = 2.0**15
     for _ in range(2):
         training.step()
         other.step()
@@ -159,7 +159,7 @@ def test_other_optimizers_skip_steps(optimizer):
     before = [p.data().asnumpy() for p in parameters]
     training.step(np.inf)
     _assert_equal([p.data().asnumpy() for p in parameters], before)
-    assert training.trainer._amp_loss_scaler._next_loss_scale == 2.0**15
+    assert cast(Any, training.trainer._amp_loss_scaler)._next_loss_scale == 2.0**15
     training.step()
     assert not np.array_equal(next(iter(parameters)).data().asnumpy(), before[0])
 

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,11 @@ from executorkit import autograd, gluon, nd
 from executorkit.gluon.data import ArrayDataset, DataLoader
 from executorkit.gluon.data.vision import transforms
 
-WORKERS = ({}, {"num_workers": 2}, {"num_workers": 2, "thread_pool": True})
+WORKERS: tuple[dict[str, Any], ...] = (
+    {},
+    {"num_workers": 2},
+    {"num_workers": 2, "thread_pool": True},
+)
 
 
 class Samples:

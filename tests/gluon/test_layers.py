@@ -291,11 +291,11 @@ def test_sparse_embeddings_are_dense_ones():
             "Conv2D: kernel_size must be an integer or 2 of them, not (3,)",
         ),
         (
-            lambda: nn.MaxPool1D(2.5),
+            lambda: nn.MaxPool1D(cast(Any, 2.5)),
             "MaxPool1D: pool_size must be an integer or 1 of them, not (2.5,)",
         ),
         (
-            lambda: nn.Conv3DTranspose(8, 3, output_padding="1"),
+            lambda: nn.Conv3DTranspose(8, 3, output_padding=cast(Any, "1")),
             "Conv3DTranspose: output_padding must be an integer or 3 of them, not '1'",
         ),
         (
@@ -336,9 +336,9 @@ def test_a_layer_that_cannot_be_made_says_why(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: nn.Conv2D(8), "missing 1 required positional argument: 'kernel_size'"),
-        (lambda: nn.Conv2D(8, 3, size=2), "unexpected keyword argument 'size'"),
-        (lambda: nn.MaxPool2D(size=2), "unexpected keyword argument 'size'"),
+        (lambda: cast(Any, nn.Conv2D)(8), "missing 1 required positional argument: 'kernel_size'"),
+        (lambda: cast(Any, nn.Conv2D)(8, 3, size=2), "unexpected keyword argument 'size'"),
+        (lambda: cast(Any, nn.MaxPool2D)(size=2), "unexpected keyword argument 'size'"),
     ],
 )
 def test_wrong_arguments_are_type_errors(make, message):

@@ -40,6 +40,7 @@ _RULES: dict[str, Any] = {
     "constant_inputs": lambda p: {"gamma": 1.0} if p.fix_gamma else {},
     "traits": (MOVING_STATISTICS,),
 }
+_SYNC_RULES: dict[str, Any] = {**_RULES, "traits": (MOVING_STATISTICS, SPANS_DEVICES)}
 
 
 def _batch_norm(
@@ -154,7 +155,7 @@ def batch_norm_v1(
     )  # fmt: skip
 
 
-@register("_contrib_SyncBatchNorm", **_RULES | {"traits": (MOVING_STATISTICS, SPANS_DEVICES)})
+@register("_contrib_SyncBatchNorm", **_SYNC_RULES)
 def sync_batch_norm(
     data: Array,
     gamma: Array,
