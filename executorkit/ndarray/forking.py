@@ -53,9 +53,16 @@ class ForkedArrays:
         #: Everything, so that the child frees nothing of what JAX forgets: to free millions of
         #: objects takes seconds.
         self._objects = objects = gc.get_objects()
-        self._storages = [x for x in objects if type(x) is Storage]
-        self._functions = [x for x in objects if isinstance(x, CompiledFunction)]
-        self._caches = [x for x in objects if isinstance(x, functools._lru_cache_wrapper)]
+        kinds: dict[type, list[Any]] = {
+            kind: [] for kind in (Storage, functools._lru_cache_wrapper, *_functions())
+        }
+        for x in objects:
+            kind = type(x)
+            if kind in kinds:
+                kinds[kind].append(x)
+        self._storages: list[Storage] = kinds.pop(Storage)
+        self._caches = kinds.pop(functools._lru_cache_wrapper)
+        self._functions: list[CompiledFunction] = [f for fs in kinds.values() for f in fs]
         for storage in self._storages:
             if storage.current is None and not isinstance(storage.producer, MadeContents):
                 with contextlib.suppress(Exception):  # its error is raised where it is read
@@ -91,6 +98,15 @@ class ForkedArrays:
             _separate_streams(stream)
         gc.freeze()
         np.asarray(to_device(np.zeros(1), Context("cpu").device))  # if JAX waits, then here
+
+
+def _functions() -> Iterator[type]:
+    """The classes of compiled functions."""
+    classes = [CompiledFunction]
+    while classes:
+        kind = classes.pop()
+        classes += kind.__subclasses__()
+        yield kind
 
 
 @contextlib.contextmanager

@@ -41,6 +41,7 @@ from ._first_calls import (
     ByAge,
     FirstCalls,
     HostKey,
+    HostPlans,
     InterpretedFunction,
     Policy,
     settings_allow,
@@ -82,6 +83,19 @@ class TraceRecord:
     avals: tuple[Any, ...]
     seconds: float
     loaded: bool = False
+
+
+class _AtNextUse:
+    """A part of a function that has to begin anew: it does when somebody uses the part."""
+
+    def __init__(self, function: Any, part: str) -> None:
+        self._function = function
+        self._part = part
+
+    def __getattr__(self, name: str) -> Any:
+        if getattr(self._function, self._part) is self:
+            self._function._start()
+        return getattr(getattr(self._function, self._part), name)
 
 
 class CompiledFunction:
@@ -216,11 +230,15 @@ class CompiledFunction:
             dispatcher.clear()
 
     def restart(self) -> Any:
-        """Begins without any executable, in a forked process. Returns what holds the former ones,
-        which belong to a client that is not to be called any more, not even to free them."""
-        former = self._dispatcher, self._jitted
+        """Begins without any executable at the next call, in a forked process. Returns what holds
+        the former ones, which belong to a client that is not to be called any more, not even to
+        free them."""
+        former = self._dispatcher, self._jitted, self._first_calls
         self._tasks.clear()
-        self._start()
+        self._dispatcher: Any = _AtNextUse(self, "_dispatcher")
+        self._jitted: Any = _AtNextUse(self, "_jitted")
+        self._first_calls: Any = _AtNextUse(self, "_first_calls")
+        self.host_plans = HostPlans()
         return former
 
     def _start(self) -> None:
