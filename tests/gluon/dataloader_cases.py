@@ -19,6 +19,7 @@ import executorkit as mx
 from executorkit import autograd, gluon, nd
 from executorkit.gluon.data import ArrayDataset, DataLoader
 from executorkit.gluon.data.vision import transforms
+from tests.gluon.test_facts import FORKING, check_script
 
 WORKERS: tuple[dict[str, Any], ...] = (
     {},
@@ -349,3 +350,8 @@ def test_a_network_learns_from_pictures_that_workers_prepare():
         accuracy.update(y, net(x.as_in_context(mx.cpu())))
     assert accuracy.get()[1] == 1.0
     assert accuracy.num_inst == 32
+
+
+@pytest.mark.parametrize("name", sorted(FORKING))
+def test_script_sees_the_same_as_under_mxnet(name):
+    check_script(name)

@@ -139,6 +139,7 @@ def test_a_step_of_all_contexts_is_one_program_and_copies_nothing(n, optimizer, 
         loop.net.hybridize()
         loop.step()
         assert programs_of(loop.step) == (1, 0)
+        mx.nd.waitall()
         assert programs_of(lambda: [x.asnumpy() for x in loop.step()])[0] == 1 + n
 
 

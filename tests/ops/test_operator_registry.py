@@ -20,6 +20,7 @@ TRAITS = {
         "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
     },
     traits.SHARED_PRODUCT: {"FullyConnected", "dot"},
+    traits.SPANS_DEVICES: {"_contrib_SyncBatchNorm"},
     traits.TRANSPOSED_WEIGHT: {"FullyConnected"},
     traits.CONVOLUTION: {"Convolution", "Convolution_v1", "Deconvolution"},
     traits.FILTERS_FIRST: {"Convolution", "Convolution_v1", "FullyConnected"},
