@@ -63,7 +63,7 @@ def test_an_interrupt_changes_all_contexts_or_none(name):
     raised, at = 0, 1
     while True:
         parameter = _parameter()
-        interrupter = Interrupter(at)
+        interrupter = Interrupter(at, only="executorkit")
         if not interrupter.run(lambda: change(parameter)):  # noqa: B023
             break
         raised, at = raised + 1, at + 1 + at // 12
