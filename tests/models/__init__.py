@@ -93,14 +93,16 @@ _STATES = {f"l{i}_init_{s}": uniform(4, 32, low=-1.0) for i in range(2) for s in
 MODELS: dict[str, Model] = {
     "mlp": Model(mlp, _images(8, 1, 28, 28)),
     "lenet": Model(lenet, _images(4, 1, 28, 28)),
-    "resnet50": Model(resnet50, _images(2, 3, 64, 64), dtype="float64"),
+    "resnet50": Model(partial(resnet50, width=0.25), _images(2, 3, 64, 64), dtype="float64"),
     "resnet50_inference": Model(
         resnet50, _images(2, 3, 64, 64), train=False, scales={"fc1_weight": 0.002}
     ),
-    "inception_v3": Model(inception_v3, _images(2, 3, 139, 139), dtype="float64"),
+    "inception_v3": Model(
+        partial(inception_v3, width=0.25), _images(2, 3, 139, 139), dtype="float64"
+    ),
     "vgg16": Model(partial(vgg16, width=0.25), _images(2, 3, 64, 64)),
     "mobilenet": Model(mobilenet, _images(2, 3, 64, 64), dtype="float64"),
-    "densenet121": Model(densenet121, _images(2, 3, 64, 64), dtype="float64"),
+    "densenet121": Model(partial(densenet121, growth=8), _images(2, 3, 64, 64), dtype="float64"),
     "lstm": Model(
         lstm,
         {"data": integers(4, 35, high=50), "softmax_label": integers(4, 35, high=50), **_STATES},

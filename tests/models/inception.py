@@ -10,8 +10,8 @@ Size = tuple[int, int]
 class _Net:
     """Building blocks that share ``mx`` and number their layers within a block."""
 
-    def __init__(self, mx: Any) -> None:
-        self.mx = mx
+    def __init__(self, mx: Any, width: float) -> None:
+        self.mx, self.width = mx, width
 
     def conv(
         self,
@@ -26,7 +26,7 @@ class _Net:
         sym = self.mx.sym
         x = sym.Convolution(
             x,
-            num_filter=filters,
+            num_filter=int(filters * self.width),
             kernel=kernel,
             stride=stride,
             pad=pad,
@@ -94,9 +94,9 @@ class _Net:
         return self.conv(x, filters, (3, 3), name, stride=(2, 2), same=False)
 
 
-def inception_v3(mx: Any, classes: int = 10) -> Any:
-    """Inception-v3 for images of at least 75x75 (made for 299x299)."""
-    net = _Net(mx)
+def inception_v3(mx: Any, classes: int = 10, width: float = 1.0) -> Any:
+    """Inception-v3 for images of at least 75x75; ``width`` scales the number of filters."""
+    net = _Net(mx, width)
     x = net.shrink(mx.sym.Variable("data"), 32, "stem1")
     x = net.conv(x, 32, (3, 3), "stem2", same=False)
     x = net.pool(net.conv(x, 64, (3, 3), "stem3"), "max", "stem3", shrink=True)

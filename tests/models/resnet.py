@@ -32,16 +32,18 @@ def _bottleneck(mx: Any, x: Any, filters: int, stride: int, widen: bool, name: s
     return y + short
 
 
-def resnet50(mx: Any, classes: int = 10, units: tuple[int, ...] = (3, 4, 6, 3)) -> Any:
-    """ResNet-50 for images of at least 64x64."""
+def resnet50(
+    mx: Any, classes: int = 10, units: tuple[int, ...] = (3, 4, 6, 3), width: float = 1.0
+) -> Any:
+    """ResNet-50 for images of at least 64x64; ``width`` scales the number of filters."""
     x = mx.sym.BatchNorm(mx.sym.Variable("data"), fix_gamma=True, eps=2e-5, name="bn_data")
-    x = _bn_relu(mx, _conv(mx, x, 64, 7, 2, "conv0"), "bn0")
+    x = _bn_relu(mx, _conv(mx, x, int(64 * width), 7, 2, "conv0"), "bn0")
     x = mx.sym.Pooling(x, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
     for stage, count in enumerate(units, start=1):
         for unit in range(1, count + 1):
             stride = 2 if stage > 1 and unit == 1 else 1
             name = f"stage{stage}_unit{unit}"
-            x = _bottleneck(mx, x, 128 << stage, stride, unit == 1, name)
+            x = _bottleneck(mx, x, int((128 << stage) * width), stride, unit == 1, name)
     x = _bn_relu(mx, x, "bn1")
     x = mx.sym.Pooling(x, global_pool=True, kernel=(7, 7), pool_type="avg", name="pool1")
     x = mx.sym.FullyConnected(mx.sym.Flatten(x), num_hidden=classes, name="fc1")
