@@ -135,39 +135,48 @@ def requantize(
 
 #: Probability given to empty bins, taken from the others, before distributions are compared.
 _EPSILON = 1e-4
+#: Bins that are compared at once.
+_CHUNK = 512
 
 
-def _smoothed_distribution(p: Array, inside: Array) -> tuple[Array, Array]:
-    """The distribution without zeros, of sum 1, and False if too few of its bins are nonzero."""
-    zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
-    share = _EPSILON * zeros / jnp.maximum(others, 1)
-    smooth = jnp.where(inside, jnp.where(p == 0, _EPSILON, p - share), 0)
-    return smooth / jnp.sum(smooth), (others > 0) & (share < 1)
-
-
-def _divergence(hist: Array, sums: Array, nonzeros: Array, half: Array, bins: int) -> Array:
+def _divergence(
+    hist: Array, sums: Array, ranks: Array, filled: Array, half: Array, bins: int
+) -> Array:
     """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping.
 
-    ``sums`` and ``nonzeros`` are the totals and the numbers of nonzero bins before every bin.
+    ``sums`` and ``ranks`` are the totals and the numbers of nonzero bins before every bin,
+    ``filled`` the nonzero bins, and ``_CHUNK`` more. Empty bins all add the same, so nonzero ones
+    alone are looked at one by one.
     """
-    bin_index = lax.iota("int32", hist.shape[0])
-    first, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
-    inside = (bin_index >= first) & (bin_index < stop)
-    p = jnp.where(inside, hist, 0)
-    p = jnp.where(bin_index == first, sums[first + 1], p)
-    p = jnp.where(bin_index == stop - 1, p + sums[-1] - sums[stop], p)
+    first, last = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half
+    size, total = 2 * half + 1, sums[-1]
+    group_size = size // bins
+    edges = (first + group_size * lax.iota("int32", bins + 1)).at[-1].set(last + 1)
+    edges = edges.at[0].set(first + 1)  # the outermost bin below counts in its end alone
+    means = jnp.diff(sums[edges]) / jnp.maximum(jnp.diff(ranks[edges]), 1)
+    ends = jnp.stack([sums[first + 1], hist[last] + total - sums[last + 1]])
+    end_means = jnp.where(ends != 0, means[jnp.array([0, bins - 1])], 0)
 
-    group_size = (2 * half + 1) // bins
-    edges = first + group_size * lax.iota("int32", bins + 1)
-    edges = edges.at[-1].set(stop)
-    edges = edges.at[0].set(first + 1)  # the outermost bin below counts in p alone
-    means = jnp.diff(sums[edges]) / jnp.maximum(jnp.diff(nonzeros[edges]), 1)
-    group = jnp.clip((bin_index - first) // group_size, 0, bins - 1)
-    q = jnp.where(inside & (p != 0), means[group], 0)
+    inner = jnp.diff(ranks[edges.at[-1].set(last)])
+    nonzeros = jnp.sum(inner) + jnp.array([jnp.sum(x != 0) for x in (ends, end_means)])
+    share, mean_share = _EPSILON * (size - nonzeros) / jnp.maximum(nonzeros, 1)
+    scale = (jnp.sum(means * inner) + jnp.sum(end_means)) / total
 
-    (p, _), (q, usable) = _smoothed_distribution(p, inside), _smoothed_distribution(q, inside)
-    terms = jnp.where(inside, p * jnp.log(jnp.where(inside, p / q, 1)), 0)
-    return jnp.where(usable, jnp.sum(terms), jnp.inf)
+    def add_chunk(chunk: Array, terms: Array) -> Array:
+        start = ranks[first + 1] + chunk * _CHUNK
+        at = lax.dynamic_slice(filled, (start,), (_CHUNK,))
+        group = jnp.clip((at - first) // group_size, 0, bins - 1)
+        p, q = hist[at] - share, means[group] - mean_share
+        inside = start + lax.iota("int32", _CHUNK) < ranks[last]
+        return terms + jnp.sum(jnp.where(inside, p * jnp.log(p / q), 0))
+
+    p = ends - share
+    q = jnp.where(end_means != 0, end_means - mean_share, _EPSILON)
+    terms = jnp.sum(jnp.where(ends != 0, p * jnp.log(p / q), 0))
+    chunks = jnp.maximum(ranks[last] - ranks[first + 1] + _CHUNK - 1, 0) // _CHUNK
+    terms = lax.fori_loop(jnp.int32(0), chunks, add_chunk, terms)
+    usable = (nonzeros[1] > 0) & (mean_share < 1)
+    return jnp.where(usable, terms / total + jnp.log(scale), jnp.inf)
 
 
 def _infer_calibration_shape(s: ShapeFacts, p: Params) -> None:
@@ -194,12 +203,13 @@ def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
     counts = int8.widest(lax.stop_gradient(hist))
     half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
-    sums, nonzeros = (
-        jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x)])
-        for x in (counts, 1.0 * (counts != 0))
+    sums, ranks = (
+        jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x, dtype=x.dtype)])
+        for x in (counts, (counts != 0).astype("int32"))
     )
+    filled = jnp.nonzero(counts, size=counts.shape[0] + _CHUNK, fill_value=0)[0].astype("int32")
     divergences = lax.map(
-        lambda i: _divergence(counts, sums, nonzeros, i, num_quantized_bins), half_widths
+        lambda i: _divergence(counts, sums, ranks, filled, i, num_quantized_bins), half_widths
     )
     best = jnp.argmin(divergences)
     edge = hist_edges[hist.shape[0] // 2 + half_widths[best] + 1]
