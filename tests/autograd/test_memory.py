@@ -20,7 +20,6 @@ def _no_collection() -> Iterator[None]:
     gc.disable()
     gc.freeze()  # objects of earlier tests are not looked at any more
     yield
-    gc.unfreeze()
     gc.enable()
 
 
