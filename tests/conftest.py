@@ -44,14 +44,15 @@ def _seeded_numpy() -> None:
     np.random.seed(20)
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _old_objects_are_frozen() -> None:
-    """Collections look through the objects of one file's tests, not of all tests before them.
+    """Collections look through the objects of the last tests, not of all tests before.
 
     Traces that JAX keeps are millions of objects in the end, seconds for each collection.
     """
-    gc.collect()
-    gc.freeze()
+    if gc.get_count()[2] > 5:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture
