@@ -125,11 +125,16 @@ class Context(metaclass=_ContextType):
         _entered.contexts.pop()
 
 
+#: Functions that name a device return the same object each time: ``is`` tells most arrays' contexts
+#: to be equal.
+_known_context = lru_cache(maxsize=256, typed=True)(Context)
+
+
 class _ContextStack(threading.local):
     """The contexts entered by this thread; the first is the default."""
 
     def __init__(self) -> None:
-        self.contexts = [Context("cpu", 0)]
+        self.contexts = [_known_context("cpu", 0)]
 
 
 _entered = _ContextStack()
@@ -203,23 +208,23 @@ def cpu(device_id: int = 0) -> Context:
     >>> cpu(), cpu(1) == Context("cpu", 1)
     (cpu(0), True)
     """
-    return Context("cpu", device_id)
+    return _known_context("cpu", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
     """The context of GPU ``device_id``. Using it raises MXNetError if there is no such GPU."""
-    return Context("gpu", device_id)
+    return _known_context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
     """The context of TPU ``device_id`` (MXNet had none). Using it raises MXNetError if there is
     none."""
-    return Context("tpu", device_id)
+    return _known_context("tpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
     """MXNet's page-locked host memory; here the CPU under another name."""
-    return Context("cpu_pinned", device_id)
+    return _known_context("cpu_pinned", device_id)
 
 
 def current_context() -> Context:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import jax
@@ -41,6 +42,7 @@ from ._trace import (
 )
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
+_ENTRY = attrgetter("graph_entry")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Any] = {}
 _NO_SUMS: Mapping[Variable, Any] = {}
@@ -67,13 +69,28 @@ class NewLeaf:
     __slots__ = ("array", "entry", "kind", "value", "version")
 
     def __init__(
-        self, array: Handle, entry: LeafEntry, kind: LeafKind, value: Any, version: int
+        self, array: Handle, entry: LeafEntry, kind: Any, value: Any, version: int
     ) -> None:
         self.array = array
         self.entry = entry
         self.kind = kind
         self.value = value
         self.version = version
+
+
+class References(NamedTuple):
+    """What arrays are for a piece, each by its position.
+
+    numbers
+        numbers of values as of :meth:`RecordedPiece.reference`, and kinds of new leaves.
+    values, versions, links
+        of new leaves the contents, the version of the storage, and the entry.
+    """
+
+    numbers: list[Any]
+    values: list[Any]
+    versions: list[int]
+    links: list[LeafEntry]
 
 
 @calls_wait
@@ -145,6 +162,36 @@ class RecordedPiece(Piece):
         new.append(leaf)
         return leaf
 
+    def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
+        """:meth:`reference` of different arrays; ``states`` are the positions of auxiliary states."""
+        numbers, values, versions, links = References([], [], [], [])
+        known, context = self._known, self.context
+        for k, array in enumerate(arrays):
+            entry, storage = array.graph_entry, array.storage
+            if (
+                entry.__class__ is Variable
+                and entry.kind is not None
+                and storage.__class__ is Storage
+                and (value := storage.current) is not None
+                and array.context is context
+                and array.covers_storage
+                and id(array) not in known
+                and k not in states
+            ):
+                numbers.append(entry.kind)
+                values.append(value)
+                versions.append(storage.version)
+                links.append(entry)
+                continue
+            leaf = self.reference(array, [], k in states)
+            if isinstance(leaf, int):
+                leaf = NewLeaf(array, None, leaf, None, -1)
+            numbers.append(leaf.kind)
+            values.append(leaf.value)
+            versions.append(leaf.version)
+            links.append(leaf.entry)
+        return References(numbers, values, versions, links)
+
     def _number_of(self, storage: Storage) -> int:
         for number in range(len(self._storages) - 1, -1, -1):
             if self._storages[number]() is storage:
@@ -156,7 +203,11 @@ class RecordedPiece(Piece):
         if is_state:
             role = Role.STATE
         elif entry.__class__ is Variable:
-            role, link = ROLE_OF_REQUEST[entry.request], entry
+            kind = entry.kind
+            if kind is None:
+                kind = leaf_kind(value.shape, value.dtype, ROLE_OF_REQUEST[entry.request])
+                entry.kind = kind
+            return NewLeaf(array, entry, kind, value, array.storage.version)
         elif entry is not None and entry.piece.leads_to_variables(entry):
             role, link = Role.EARLIER, entry
         kind = leaf_kind(value.shape, value.dtype, role)
@@ -174,9 +225,9 @@ class RecordedPiece(Piece):
             if part.__class__ is StackedPart and array.context == self.context:
                 self._has_parts = True
                 return part
-        value, device = array.value, self.context.device
-        if array.context is not self.context and value.devices() != {device}:
-            value = jax.device_put(value, device)
+        value = array.value
+        if array.context is not self.context and value.devices() != {self.context.device}:
+            value = jax.device_put(value, self.context.device)
         return value
 
     def add(
@@ -225,24 +276,26 @@ class RecordedPiece(Piece):
         return outputs
 
     def add_graph(
-        self, call: GraphCall, train: bool, references: Sequence[int | NewLeaf]
+        self,
+        call: GraphCall,
+        train: bool,
+        arrays: Sequence[Handle],
+        references: References,
+        check: Callable[[], object],
     ) -> list[RecordedValue]:
-        """:meth:`add` of the calls of a graph, by one look-up. Values that it does not return have
-        no storage."""
+        """:meth:`add` of the calls of a graph on ``arrays``, by one look-up; ``check`` is called for
+        arrays of kinds that are new here. Values that it does not return have no storage."""
         before = self.trace
-        key = tuple([r if isinstance(r, int) else r.kind for r in references])
-        graph = before.after_graph(call, train, key)
+        graph = before.after_graph(call, train, tuple(references.numbers), check)
         trace = graph.trace
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
         storages.extend([_dead] * (trace.n_values - before.n_values))
-        leaves = [references[k] for k, _ in graph.leaves]
-        for leaf in leaves:
-            assert isinstance(leaf, NewLeaf)
-            self._leaf_arrays.append(leaf.array)
-            self._leaf_values.append(leaf.value)
-            self.leaf_entries.append(leaf.entry)
+        leaves = [arrays[k] for k in graph.leaves]
+        self._leaf_arrays += leaves
+        self._leaf_values += [references.values[k] for k in graph.leaves]
+        self.leaf_entries += [references.links[k] for k in graph.leaves]
         new_storages: dict[int, Storage] = {}
         for number in graph.outputs:
             if number not in new_storages:
@@ -250,9 +303,9 @@ class RecordedPiece(Piece):
                 storages[number] = weakref.ref(new_storages[number])
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
-        for leaf, (_, number) in zip(leaves, graph.leaves, strict=True):
-            assert isinstance(leaf, NewLeaf)
-            self._known[id(leaf.array)] = number, leaf.version, leaf.array.graph_entry
+        versions = [references.versions[k] for k in graph.leaves]
+        facts = zip(graph.leaf_numbers, versions, map(_ENTRY, leaves), strict=True)
+        self._known.update(zip(map(id, leaves), facts, strict=True))
         self.trace = trace
         return [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -192,7 +192,9 @@ def _add(
         # Somebody has read one of its values meanwhile.
 
 
-def record_graph(call: GraphCall, cls: type[Handle], arrays: Sequence[Handle]) -> list[Any]:
+def record_graph(
+    call: GraphCall, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
+) -> list[Any]:
     """Records the calls of a graph by one look-up; see :meth:`Recorder.record_graph`."""
     context, train = arrays[0].context, modes.training
     for position, number in call.constants:
@@ -201,11 +203,10 @@ def record_graph(call: GraphCall, cls: type[Handle], arrays: Sequence[Handle]) -
     with StreamPositions() if call.draws else nullcontext():
         while True:
             piece = tape.piece(context)
-            new: list[NewLeaf] = []
-            references = [piece.reference(a, new, k in states) for k, a in enumerate(arrays)]
+            references = piece.references(arrays, states)
             with piece.lock:
                 if piece.status is Status.RECORDING:
-                    outputs = piece.add_graph(call, train, references)
+                    outputs = piece.add_graph(call, train, arrays, references, check)
                     if piece.trace.n_calls >= MAX_CALLS:
                         piece.close(f"{MAX_CALLS} calls were recorded")
                     break

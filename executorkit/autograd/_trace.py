@@ -69,15 +69,15 @@ leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
 class GraphTrace(NamedTuple):
     """The trace after the calls of a graph.
 
-    leaves
-        for each new leaf, in the order of their numbers, the position of the input that it is, and
-        its number.
+    leaves, leaf_numbers
+        the positions of the inputs that are new leaves, and their numbers, in the order of these.
     outputs
         the numbers of the graph's outputs.
     """
 
     trace: CallTrace
-    leaves: tuple[tuple[int, int], ...]
+    leaves: tuple[int, ...]
+    leaf_numbers: tuple[int, ...]
     outputs: tuple[int, ...]
 
 
@@ -290,12 +290,20 @@ class CallTrace:
         return trace
 
     def after_graph(
-        self, graph: GraphCall, train: bool, references: tuple[int | LeafKind, ...]
+        self,
+        graph: GraphCall,
+        train: bool,
+        references: tuple[int | LeafKind, ...],
+        check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
-        """The trace with the calls of a graph, whose inputs are ``references``."""
-        return self.known(
-            (graph, train, *references), lambda: _walked(self, graph, train, references)
-        )
+        """The trace with the calls of a graph, whose inputs are ``references``; ``check`` is called
+        first, where these are new."""
+
+        def find() -> GraphTrace:
+            check()
+            return _walked(self, graph, train, references)
+
+        return self.known((graph, train, *references), find)
 
 
 def _walked(
@@ -303,20 +311,23 @@ def _walked(
 ) -> GraphTrace:
     values: dict[int, Any] = dict(zip(graph.inputs, references, strict=True))
     positions = {number: k for k, number in enumerate(graph.inputs)}
-    leaves: list[tuple[int, int]] = []
+    leaves: list[int] = []
+    leaf_numbers: list[int] = []
     for call, inputs, outputs in graph.calls:
         numbers: list[Any] = []
         fresh = trace.n_values
         for n in inputs:
             numbers.append(values[n])
             if isinstance(values[n], LeafKind):
-                leaves.append((positions[n], fresh))
+                leaves.append(positions[n])
+                leaf_numbers.append(fresh)
                 values[n] = fresh
                 fresh += 1
         op_trains = train or call.op.train_name is None
         trace = trace.after(call, op_trains, tuple(numbers))
         values.update(zip(outputs, trace.outputs, strict=True))
-    return GraphTrace(trace, tuple(leaves), tuple([values[n] for n in graph.outputs]))
+    outputs = tuple([values[n] for n in graph.outputs])
+    return GraphTrace(trace, tuple(leaves), tuple(leaf_numbers), outputs)
 
 
 class _Tree(NamedTuple):

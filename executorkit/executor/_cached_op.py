@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -115,7 +116,7 @@ class CachedOp:
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results_on_host(args, targets) if self._has_host_calls else None
         if results is None:
-            results = self._results(args, targets, self._check_types(args))
+            results = self._results(args, targets)
         if targets is not None:
             check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
@@ -138,15 +139,19 @@ class CachedOp:
 
     def _check(self, arrays: Sequence[Any]) -> None:
         """MXNetError for another number of arrays, or arrays of several contexts."""
-        names = [node.name for node in self._variables]
-        for name, x in zip(names, arrays, strict=False):
+        variables = self._variables
+        for node, x in zip(variables, arrays, strict=False):
             if not isinstance(x, NDArray):
-                raise InputTypeError(f"CachedOp: {name!r}", f"{type(x).__name__} is no NDArray")
-        if len(arrays) != len(names) or not names:
-            problem = f"it is given {len(arrays)} arrays, expected {len(names) or 'one or more'}"
-            raise BindError("CachedOp", problem, because=f"its inputs are {', '.join(names)}")
+                problem = f"{type(x).__name__} is no NDArray"
+                raise InputTypeError(f"CachedOp: {node.name!r}", problem)
+        if len(arrays) != len(variables) or not variables:
+            names = ", ".join([node.name for node in variables])
+            problem = (
+                f"it is given {len(arrays)} arrays, expected {len(variables) or 'one or more'}"
+            )
+            raise BindError("CachedOp", problem, because=f"its inputs are {names}")
         context = arrays[0].context
-        if any(x.context != context for x in arrays):
+        if any([x.context is not context and x.context != context for x in arrays]):
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
             contexts = dict.fromkeys(x.context for x in arrays)
             kept = next((c for c in contexts if c.device_type != "cpu_shared"), context)
@@ -191,9 +196,10 @@ class CachedOp:
                 values[number] = result
         return [on_host(NDArray, values[n], context) for n in call.outputs]
 
-    def _results(self, arrays: Sequence[NDArray], targets: Any, splits: bool) -> list[NDArray]:
+    def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
         if modes.recording and recorder().takes(arrays, targets):
             return self._recorded(arrays)
+        splits = self._check_types(arrays)
         if self._needs_values or self._hook is not None:
             return [x.detach() for x in self._recorded(arrays)]
         context, train = arrays[0].context, modes.training
@@ -246,13 +252,17 @@ class CachedOp:
 
     def _recorded(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """The outputs, each of the graph's operators recorded."""
+        if self._graph.has_open_shapes:
+            self._check_types(arrays)
         graph_call = self._graph_call(arrays)
         distinct = len({*map(id, arrays)}) == len(arrays)
         if graph_call.is_simple and distinct and self._hook is None:
+            check = partial(self._check_types, arrays)
             try:
-                return recorder().record_graph(graph_call, NDArray, arrays)
+                return recorder().record_graph(graph_call, NDArray, arrays, check)
             except NEEDS_VALUES_ERRORS:
                 graph_call.is_simple = False
+        self._check_types(arrays)
         context = arrays[0].context
         values = dict(zip(graph_call.inputs, arrays, strict=True))
         for i, (call, numbers, results) in enumerate(graph_call.calls):

@@ -29,7 +29,7 @@ from ..optimizer import (
 from ..parallel import ReplicatedArray, attach_replicated, attach_to_each, replicated
 from ._parameter import Parameter
 
-_DATA, _GRADS = attrgetter("_data"), attrgetter("_grad")
+_DATA, _GRADS, _ENTRY = attrgetter("_data"), attrgetter("_grad"), attrgetter("graph_entry")
 
 
 class Column(NamedTuple):
@@ -89,7 +89,7 @@ class ParameterArrays:
             raise _stale(self.repeated, self.columns[0].weights[0])
         fresh = []
         for column in self.columns:
-            flags = [_is_fresh(w) for w in column.weights]
+            flags = _are_fresh(column.weights)
             if all(flags):
                 fresh.append(column)
                 continue
@@ -120,9 +120,10 @@ def _replicated(
 _NOTHING = Column([], [], [])
 
 
-def _is_fresh(weight: NDArray) -> bool:
-    entry = weight.graph_entry
-    return entry.__class__ is Variable and entry.is_fresh
+def _are_fresh(weights: Sequence[NDArray]) -> list[bool]:
+    """For each weight whether a backward has written its gradient since the last step."""
+    entries: list[Any] = list(map(_ENTRY, weights))
+    return [entry.__class__ is Variable and entry.is_fresh for entry in entries]
 
 
 def _use_up(columns: Sequence[Column]) -> None:
@@ -288,7 +289,7 @@ class DeviceUpdates:
         """
         updater, column = self.updaters[0], arrays.columns[0]
         alone = len(self.updaters) == 1 and isinstance(updater, Updater) and arrays.indices
-        if not alone or arrays.repeated is not None or not all(map(_is_fresh, column.weights)):
+        if not alone or arrays.repeated is not None or not all(_are_fresh(column.weights)):
             return False
         used = [column] if self._uses_up else []
         finite, before = ones((1,), ctx=column.weights[0].context), updater.n_updates

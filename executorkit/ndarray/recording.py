@@ -61,11 +61,11 @@ class Variable:
         whether a backward has reached it since somebody has set that to False.
     training
         the training that it belongs to, by which first steps are interpreted.
-    history
-        what the recorder notes about that training.
+    history, kind
+        what the recorder notes about that training, and about the array.
     """
 
-    __slots__ = ("__weakref__", "grad", "history", "is_fresh", "request", "training")
+    __slots__ = ("__weakref__", "grad", "history", "is_fresh", "kind", "request", "training")
 
     #: A variable belongs to graphs for good, a value of a recorded call until its graph is used up.
     is_live = True
@@ -76,6 +76,7 @@ class Variable:
         self.is_fresh = False
         self.training = Training()
         self.history: Any = None
+        self.kind: Any = None
 
 
 #: Ways in which gradients are stored.
@@ -120,8 +121,11 @@ class Recorder(Protocol):
         ``resolved`` is the call with numbers as values."""
         ...
 
-    def record_graph(self, call: Any, cls: type[Handle], arrays: Sequence[Handle]) -> list[Any]:
-        """Records the calls of a graph, and returns its outputs, whose contents are pending."""
+    def record_graph(
+        self, call: Any, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
+    ) -> list[Any]:
+        """Records the calls of a graph, and returns its outputs, whose contents are pending. Calls
+        ``check`` first for arrays of shapes and dtypes that may be new."""
         ...
 
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:

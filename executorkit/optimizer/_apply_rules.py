@@ -8,6 +8,7 @@ else may hold these, into copies. Weights that a step holds for another backward
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import jax
@@ -48,14 +49,16 @@ def apply_cache_info() -> CacheInfo:
     return _updates.info(_counts.traces)
 
 
-def same_shape_and_dtype(weight: Any, grad: Any) -> bool:
-    """True for two NDArrays of one shape and dtype."""
-    return (
-        isinstance(weight, NDArray)
-        and isinstance(grad, NDArray)
-        and weight.shape == grad.shape
-        and weight.storage.dtype == grad.storage.dtype
-    )
+def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
+    """The positions of the pairs that are no NDArrays of one shape and dtype."""
+    return [
+        i
+        for i, (weight, grad) in enumerate(zip(weights, grads, strict=True))
+        if not isinstance(weight, NDArray)
+        or not isinstance(grad, NDArray)
+        or weight.shape != grad.shape
+        or weight.storage.dtype != grad.storage.dtype
+    ]
 
 
 def check_arrays(where: str, weight: Any, grad: Any) -> None:
@@ -226,6 +229,10 @@ class CombinedUpdate:
     rules: tuple[Rule, ...]
     widths: tuple[int, ...]
 
+    def __hash__(self) -> int:
+        # Parameters mostly have the same rule.
+        return hash((self.rules[0], self.widths))
+
     def __call__(
         self,
         weights: Sequence[Any],
@@ -265,8 +272,8 @@ def plan_update(
     Each random rule draws a key from the context's stream, as one call of a random operator does.
     """
     update = CombinedUpdate(tuple(rules), tuple(map(len, hyperparams)))
-    numbers = [x for each in hyperparams for x in each]
-    random = sum(rule.uses_rng for rule in update.rules)
+    numbers = list(chain.from_iterable(hyperparams))
+    random = sum([rule.uses_rng for rule in rules])
     if not random:
         return UpdateCall(update, state, numbers, None, undo, age)
     keys = StreamPositions()

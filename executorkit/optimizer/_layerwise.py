@@ -77,6 +77,7 @@ class LARS(Optimizer):
         self.cur_lr: float | None = None
 
     create_state = momentum_state
+    _rules_by_index = True
 
     def _decays(self, name: str) -> bool:
         return name.endswith("_weight")

@@ -66,6 +66,8 @@ class Optimizer(CheckedKeywords):
     #: True if ``update_multi_precision`` does not call ``update``, so that a subclass's ``update``
     #: has no effect: so in MXNet's SGD, NAG, LARS and LAMB.
     _skips_update: ClassVar[bool] = False
+    #: True if rules differ from parameter to parameter, and not by dtype alone.
+    _rules_by_index: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -235,10 +237,11 @@ class Optimizer(CheckedKeywords):
 
     def _update_count(self, index: Any) -> None:
         """Counts an update of one parameter, or of each in a list."""
+        counts, begin, largest = self._index_update_count, self.begin_num_update, self.num_update
         for i in index if isinstance(index, list | tuple) else (index,):
-            count = self._index_update_count.get(i, self.begin_num_update) + 1
-            self._index_update_count[i] = count
-            self.num_update = max(count, self.num_update)
+            counts[i] = count = counts.get(i, begin) + 1
+            if count > largest:
+                self.num_update = largest = count
 
     def age_of(self, indices: Sequence[Any]) -> int:
         """The number of updates that have been counted of those of these parameters that had most.
@@ -316,9 +319,11 @@ class Optimizer(CheckedKeywords):
         """:meth:`_pure_rule` of several parameters; None if it is None for one of them."""
         if not self._is_pure:
             return None
-        rules = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
-        defined = [rule for rule in rules if rule is not None]
-        return defined if len(defined) == len(rules) else None
+        kinds = list(indices) if self._rules_by_index else [w.dtype for w in weights]
+        examples = dict(zip(kinds, zip(indices, weights, strict=True), strict=True))
+        rules = {kind: self._select_rule(i, w) for kind, (i, w) in examples.items()}
+        defined = [rule for kind in kinds if (rule := rules[kind]) is not None]
+        return defined if len(defined) == len(kinds) else None
 
     def _select_rule(self, index: Any, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
@@ -374,19 +379,41 @@ class Optimizer(CheckedKeywords):
     def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
 
-        ``together`` parameters at a time are counted before their rates are computed.
+        ``together`` parameters at a time are counted before their rates are computed; all, where
+        nothing but a parameter's own count matters.
         """
         hyperparams: list[Hyperparams] = []
+        if self._counts_matter_alone and len({*indices}) == len(indices):
+            together = max(len(indices), 1)
         for start in range(0, len(indices), together):
             group = indices[start : start + together]
             self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
-            rates = zip(group, self._counted_lrs(group), self._counted_wds(group), strict=True)
-            for i, lr, wd in rates:
-                count, shared = self._index_update_count[i], self.shared_state
-                numbers, self.shared_state = self._hyperparams(lr, wd, count, shared)
+            counts = [self._index_update_count[i] for i in group]
+            columns = self._counted_lrs(group), self._counted_wds(group), counts
+            if self.shared_state is None and all(c.count(c[0]) == len(c) for c in columns):
+                lr, wd, count = next(zip(*columns, strict=True))
+                numbers, _ = self._hyperparams(lr, wd, count, None)
+                hyperparams += [numbers] * len(group)
+                continue
+            for lr, wd, count in zip(*columns, strict=True):
+                numbers, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
                 hyperparams.append(numbers)
         return hyperparams
+
+    @property
+    def _counts_matter_alone(self) -> bool:
+        """True if hyperparameters of a parameter depend on no count but its own: rates come from no
+        scheduler and no method of a subclass."""
+        if self.lr_scheduler is not None:
+            return False
+        own = type(self)
+        return (
+            own.learning_rate is Optimizer.learning_rate
+            and own._get_lr is Optimizer._get_lr
+            and own._get_wd is Optimizer._get_wd
+            and own._begin_step is Optimizer._begin_step
+        )
 
     # Updates
 

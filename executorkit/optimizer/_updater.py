@@ -10,13 +10,7 @@ from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback, complete
 from ..ndarray.update_call import UpdateCall
 from ..program import Training
-from ._apply_rules import (
-    apply_rules,
-    attach_update,
-    check_arrays,
-    plan_update,
-    same_shape_and_dtype,
-)
+from ._apply_rules import apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import State
 from ._state_pickle import dump_states, load_states
@@ -142,10 +136,10 @@ class Updater:
             for update in self._calls(indices, weights, grads, states):
                 optimizer.update_multi_precision(*update)
             return
-        for i, w, g in zip(indices, weights, grads, strict=True):
-            if not same_shape_and_dtype(w, g):
-                name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
-                check_arrays(name, w, g)
+        for k in misfits(weights, grads):
+            i = indices[k]
+            name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
+            check_arrays(name, weights[k], grads[k])
         together, age = optimizer.aggregate_num or 1, self._age(indices)
 
         def count() -> list[Any]:
