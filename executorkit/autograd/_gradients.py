@@ -145,10 +145,9 @@ def _deferred(
         if not all(isinstance(e, Variable) for e in entries):
             return False
         _check_reached(requested, entries)
-    for entry in entries if requested is None else ():
-        if isinstance(entry, Variable) and entry.request == "add":
-            # Another thread may compute it, and wait for this piece: without the lock.
-            resolve_pending([entry.grad])
+    else:
+        # Another thread may compute them, and wait for this piece: without the lock.
+        resolve_pending(_accumulated(entries))
     with piece.lock:
         _reached(piece, numbers)
         heads = {value.number: head for value, head in values}
@@ -175,7 +174,7 @@ def _deferral(
     if any(v.request == "add" or _fitted(x, v.grad) is not x for v, x in taken.items()):
         return None
     # Without the lock, as in _deferred.
-    resolve_pending([v.grad for v in variables if v.request == "add"])
+    resolve_pending(_accumulated(variables))
     with piece.lock:
         _reached(piece, sorted(heads))
         defer = piece.backward(heads, retain, sums=taken)
@@ -189,6 +188,11 @@ def _deferral(
             defer()
 
     return locked
+
+
+def _accumulated(entries: Iterable[Any]) -> list[Any]:
+    """The arrays that gradients of variables are added to."""
+    return [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
 
 
 def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:

@@ -33,7 +33,6 @@ from ._run import PartedStep, RecordedStep, Run, made, recorded_inputs
 from ._trace import (
     ROLE_OF_REQUEST,
     CallTrace,
-    LeafKind,
     NumberUses,
     Role,
     empty_trace,
@@ -133,8 +132,8 @@ class RecordedPiece(Piece):
         self._storages: list[weakref.ref[Storage]] = []
         #: Storages that hold values beside these: numbers, and references.
         self._copies: list[tuple[int, weakref.ref[Storage]]] = []
-        #: By the identity of an array its number, its version and its entry.
-        self._known: dict[int, tuple[int, int, Any]] = {}
+        #: By the array its number, its version and its entry.
+        self._known: dict[Handle, tuple[int, int, Any]] = {}
         register_pending_owner(self)
 
     # -- recording -------------------------------------------------------------------------------
@@ -149,7 +148,7 @@ class RecordedPiece(Piece):
                 with self.lock:
                     self.close("an array was written to", (entry.number,))
             return entry.number
-        number, version, of = self._known.get(id(array), _UNREAD)
+        number, version, of = self._known.get(array, _UNREAD)
         # Of an interrupted call there may be larger numbers.
         if version == storage.version and of is entry and number < self.trace.n_values:
             return number
@@ -175,7 +174,7 @@ class RecordedPiece(Piece):
                 and (value := storage.current) is not None
                 and array.context is context
                 and array.covers_storage
-                and id(array) not in known
+                and array not in known
                 and k not in states
             ):
                 numbers.append(entry.kind)
@@ -269,7 +268,7 @@ class RecordedPiece(Piece):
         if trace.draws:
             self._draws.append(next_key_data(self.context))
         for i, leaf in enumerate(new):
-            self._known[id(leaf.array)] = before.n_values + i, leaf.version, leaf.array.graph_entry
+            self._known[leaf.array] = before.n_values + i, leaf.version, leaf.array.graph_entry
         self.trace = trace
         if targets:
             complete(lambda: [target.storage.defer(self) for target in targets])
@@ -305,14 +304,14 @@ class RecordedPiece(Piece):
             self._draws.append(next_key_data(self.context))
         versions = [references.versions[k] for k in graph.leaves]
         facts = zip(graph.leaf_numbers, versions, map(_ENTRY, leaves), strict=True)
-        self._known.update(zip(map(id, leaves), facts, strict=True))
+        self._known.update(zip(leaves, facts, strict=True))
         self.trace = trace
         return [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
 
     def _drop_interrupted(self) -> None:
         trace = self.trace
         known = self._known.items()
-        self._known = {i: fact for i, fact in known if fact[0] < trace.n_values}
+        self._known = {x: fact for x, fact in known if fact[0] < trace.n_values}
         del self._draws[trace.n_draws :]
         for leaves in (self._leaf_arrays, self._leaf_values, self.leaf_entries):
             del leaves[trace.n_leaves :]
@@ -411,14 +410,15 @@ class RecordedPiece(Piece):
         """True if the trace is not worth a program; to be asked once."""
         if not can_run_by_calls(self.trace):
             return False
-        variables = [e for e in self.leaf_entries if isinstance(e, Variable)]
+        variables = [e for e in self.leaf_entries if e.__class__ is Variable]
         if not variables:
             return False
-        history = next((v.history for v in variables if v.history is not None), None)
-        history = history or TraceHistory()
-        for variable in variables:  # the next trace may begin with any of them
-            if variable.history is None:
-                variable.history = history
+        histories = [v.history for v in variables]
+        history = next(filter(None, histories), None) or TraceHistory()
+        if None in histories:  # the next trace may begin with any of them
+            for variable in variables:
+                if variable.history is None:
+                    variable.history = history
         return not history.runs_whole(self.trace)
 
     def _run_calls(self, cut: str) -> None:
@@ -451,8 +451,8 @@ class RecordedPiece(Piece):
 
     def _targets(self, plan: TracePlan) -> list[Any]:
         """The arrays that gradients go to: placeholders for values of earlier pieces."""
-        entries = [self.leaf_entries[i] for i in plan.leaves]
-        return [e.grad if isinstance(e, Variable) else _NOWHERE for e in entries]
+        entries = self.leaf_entries
+        return [getattr(entries[i], "grad", _NOWHERE) for i in plan.leaves]
 
     def _step(
         self,
@@ -598,22 +598,24 @@ class RecordedPiece(Piece):
     def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
         """The variables that gradients of values reach; none if they go on to earlier pieces, or
         reach one twice."""
-        leaves = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
-        entries = [e for e in leaves if isinstance(e, Variable)]
-        return entries if len({*map(id, entries)}) == len(leaves) else []
+        entries = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
+        only_variables = {*map(type, entries)} == {Variable}
+        return entries if only_variables and len({*entries}) == len(entries) else []
 
     def _deferral(
         self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
     ) -> _Deferral | None:
         """The step that gradients for the variables ``entries`` can be deferred to, if there is
         one."""
-        if requested is None and len({id(e.grad.storage) for e in entries}) != len(entries):
+        if requested is None and len({e.grad.storage for e in entries}) != len(entries):
             return None
         if self.status is Status.RECORDING and self._runs_call_by_call():
             self._run_calls("backward")
             return None
-        pairs = zip(reached(self.trace, heads).leaves, entries, strict=True)
-        chosen = tuple([i for i, e in pairs if requested is None or e in requested])
+        chosen = reached(self.trace, heads).leaves
+        if requested is not None:
+            pairs = zip(chosen, entries, strict=True)
+            chosen = tuple([i for i, e in pairs if e in requested])
         if not retain and self.status is Status.RECORDING:
             return self._closing_deferral(heads, chosen, requested)
         if requested is not None:

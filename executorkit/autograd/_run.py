@@ -107,7 +107,7 @@ class Run(Runnable[Any]):
         self.is_registered = False
         self.lock = lock
         states = tuple([buffer_of(a) for a in self.aux_arrays])
-        grads = tuple([buffer_of(t) for t in targets])
+        grads = tuple([t.storage if t.covers_storage else t for t in targets])
         self.buffers = Buffers((), states, grads, waiting)
         self._constants = {}
 

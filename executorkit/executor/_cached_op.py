@@ -151,7 +151,7 @@ class CachedOp:
             )
             raise BindError("CachedOp", problem, because=f"its inputs are {names}")
         context = arrays[0].context
-        if any([x.context is not context and x.context != context for x in arrays]):
+        if any(x.context is not context and x.context != context for x in arrays):
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
             contexts = dict.fromkeys(x.context for x in arrays)
             kept = next((c for c in contexts if c.device_type != "cpu_shared"), context)
@@ -255,7 +255,7 @@ class CachedOp:
         if self._graph.has_open_shapes:
             self._check_types(arrays)
         graph_call = self._graph_call(arrays)
-        distinct = len({*map(id, arrays)}) == len(arrays)
+        distinct = len({*arrays}) == len(arrays)
         if graph_call.is_simple and distinct and self._hook is None:
             check = partial(self._check_types, arrays)
             try:

@@ -24,8 +24,10 @@ the runnable.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any, NamedTuple
 
+from ..ndarray.handle import buffer_of
 from ..ndarray.protocol import PendingValue, Producer
 from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE
@@ -480,11 +482,13 @@ class PendingStep(UpdatableStep):
         targets = tuple([indices.get(id(g), -1) for g in grads])
         if -1 in targets or len(set(targets)) != len(targets):
             return None
-        for k, weight in zip(targets, weights, strict=True):
-            if weight is not runnable.arg_arrays[argnums[k]]:
-                return None
-            if weight.value is not self.args[argnums[k]]:
-                return None
+        places = [argnums[k] for k in targets]
+        arrays, args = runnable.arg_arrays, self.args
+        if not all(map(is_, weights, [arrays[i] for i in places])):
+            return None
+        values = read_buffers([buffer_of(weight) for weight in weights])
+        if not all(map(is_, values, [args[i] for i in places])):
+            return None
         # Reading a weight may have computed this very step.
         return targets if self.state is state else None
 

@@ -1,12 +1,14 @@
 """Updates that are a part of a pending step: attached, run with it, stored, or withdrawn."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 
 from ..errors import GradientConsumedError
+from ..ndarray.handle import buffer_of
 from ..ndarray.protocol import PendingValue, Producer
 from ..ndarray.update_call import UpdateCall
 from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
@@ -108,9 +110,10 @@ class PendingUpdate:
         self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
+        cells = list(map(buffer_of, cells))
         state = jax.tree.unflatten(tree, read_buffers(cells))
-        weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
-        cells = [*weights, *cells]
+        argnums, arrays = runnable.program.argnums, runnable.arg_arrays
+        cells = [*[buffer_of(arrays[argnums[k]]) for k in targets], *cells]
         spec = UpdateSpec(targets, call.update, len(call.hyperparams))
         self._updates.append(_AttachedUpdate(spec, call, cells, state))
         call.attached = True
@@ -182,7 +185,7 @@ class PendingUpdate:
 
     def _numbers(self) -> tuple[Any, Any]:
         """The key data and the hyperparameters of all updates, as the program takes them."""
-        hyperparams = [x for u in self._updates for x in u.call.hyperparams]
+        hyperparams = list(chain.from_iterable([u.call.hyperparams for u in self._updates]))
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)
 

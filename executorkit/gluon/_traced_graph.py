@@ -107,7 +107,14 @@ class CompiledGraph:
         if not (self._takes_one and len(args) == 1 and isinstance(args[0], NDArray)):
             args = self._flat(args)
         context = args[0].context
-        arrays = [args[s] if s.__class__ is int else s.data(context) for s in self._sources]
+        arrays: list[Any] = []
+        for source in self._sources:
+            if source.__class__ is int:
+                arrays.append(args[source])
+                continue
+            data = source._data
+            alone = data is not None and len(data) == 1 and data[0].context is context
+            arrays.append(data[0] if alone else source.data(context))
         results = self.op(*arrays)
         if self._returns_one:
             return results

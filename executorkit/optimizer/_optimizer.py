@@ -319,11 +319,13 @@ class Optimizer(CheckedKeywords):
         """:meth:`_pure_rule` of several parameters; None if it is None for one of them."""
         if not self._is_pure:
             return None
-        kinds = list(indices) if self._rules_by_index else [w.dtype for w in weights]
-        examples = dict(zip(kinds, zip(indices, weights, strict=True), strict=True))
-        rules = {kind: self._select_rule(i, w) for kind, (i, w) in examples.items()}
-        defined = [rule for kind in kinds if (rule := rules[kind]) is not None]
-        return defined if len(defined) == len(kinds) else None
+        dtypes = [w.dtype for w in weights]
+        if dtypes.count(dtypes[0]) == len(dtypes) and not self._rules_by_index:
+            rule = self._select_rule(indices[0], weights[0])
+            return None if rule is None else [rule] * len(dtypes)
+        rules = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        defined = [rule for rule in rules if rule is not None]
+        return defined if len(defined) == len(rules) else None
 
     def _select_rule(self, index: Any, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
@@ -391,7 +393,7 @@ class Optimizer(CheckedKeywords):
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
             counts = [self._index_update_count[i] for i in group]
             columns = self._counted_lrs(group), self._counted_wds(group), counts
-            if self.shared_state is None and all(c.count(c[0]) == len(c) for c in columns):
+            if self.shared_state is None and all([c.count(c[0]) == len(c) for c in columns]):
                 lr, wd, count = next(zip(*columns, strict=True))
                 numbers, _ = self._hyperparams(lr, wd, count, None)
                 hyperparams += [numbers] * len(group)
