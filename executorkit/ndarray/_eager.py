@@ -98,7 +98,8 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
         if resolved.op.train_name is not None:
             return invoke(resolved.op, cls, arrays, dict(resolved.texts))
     for array in arrays:
-        if array.storage.producer.__class__ in COPYING:
+        producer = array.storage.producer
+        if producer is not None and producer.__class__ in COPYING:
             later = _later(resolved, cls, arrays, partial(run_plain, resolved, cls))
             if later is not None:
                 return later
@@ -224,9 +225,11 @@ def _host_results(
     plan = host_plan(entry, resolved, tuple([(a._shape, a.storage.dtype) for a in arrays]))
     if plan is None:
         return None
-    operands: list[Any] = [np.float64(n) for n in numbers if n.__class__ is float]
-    if len(operands) != len(numbers):
-        return None
+    operands: list[Any] = []
+    for number in numbers:
+        if number.__class__ is not float:
+            return None
+        operands.append(np.float64(number))
     for array in arrays:
         if array._context.device_typeid not in HOST_TYPES:
             return None
