@@ -28,6 +28,9 @@ class Status(Enum):
     USED_UP = "nothing can be differentiated any more"
 
 
+_USED_UP = Status.USED_UP
+
+
 class RecordedValue:
     """The entry of an array that a recorded call computes.
 
@@ -52,7 +55,8 @@ class RecordedValue:
     @property
     def is_live(self) -> bool:
         """True until the graph is used up."""
-        return self.piece.can_differentiate(self.number)
+        piece = self.piece
+        return piece.status is not _USED_UP and self.number not in piece.used
 
     def is_shown_by(self, storage: Storage) -> bool:
         """True if the elements that an array of a piece being recorded shows are those that were
@@ -111,7 +115,7 @@ class Piece(ABC):
 
     def can_differentiate(self, number: int) -> bool:
         """True if gradients can still flow from a value."""
-        return self.status is not Status.USED_UP and number not in self.used
+        return self.status is not _USED_UP and number not in self.used
 
     def leads_to_variables(self, entry: RecordedValue) -> bool:
         """True if gradients of what is computed from a value now go on to a variable."""

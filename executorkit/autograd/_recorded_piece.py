@@ -162,24 +162,18 @@ class RecordedPiece(Piece):
         return leaf
 
     def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
-        """:meth:`reference` of different arrays; ``states`` are the positions of auxiliary states."""
+        """:meth:`reference` of arrays, all different; ``states`` are the positions of states."""
         numbers, values, versions, links = References([], [], [], [])
         known, context = self._known, self.context
         for k, array in enumerate(arrays):
-            entry, storage = array.graph_entry, array.storage
-            if (
-                entry.__class__ is Variable
-                and entry.kind is not None
-                and storage.__class__ is Storage
-                and (value := storage.current) is not None
-                and array.context is context
-                and array.covers_storage
-                and array not in known
-                and k not in states
-            ):
+            entry = array.graph_entry
+            value = None
+            if k not in states and array not in known:
+                value = _value_at_hand(array, entry, context)
+            if value is not None:
                 numbers.append(entry.kind)
                 values.append(value)
-                versions.append(storage.version)
+                versions.append(array.storage.version)
                 links.append(entry)
                 continue
             leaf = self.reference(array, [], k in states)
@@ -198,18 +192,19 @@ class RecordedPiece(Piece):
         raise AssertionError("a recorded value has no number")
 
     def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
+        value = None if is_state else _value_at_hand(array, entry, self.context)
+        if value is not None:
+            return NewLeaf(array, entry, entry.kind, value, array.storage.version)
         role, link, value = Role.CONSTANT, None, self._contents(array)
         if is_state:
             role = Role.STATE
         elif entry.__class__ is Variable:
-            kind = entry.kind
-            if kind is None:
-                kind = leaf_kind(value.shape, value.dtype, ROLE_OF_REQUEST[entry.request])
-                entry.kind = kind
-            return NewLeaf(array, entry, kind, value, array.storage.version)
+            role, link = ROLE_OF_REQUEST[entry.request], entry
         elif entry is not None and entry.piece.leads_to_variables(entry):
             role, link = Role.EARLIER, entry
         kind = leaf_kind(value.shape, value.dtype, role)
+        if isinstance(link, Variable):
+            link.kind = kind
         return NewLeaf(array, link, kind, value, array.storage.version)
 
     def _contents(self, array: Handle) -> Any:
@@ -245,7 +240,9 @@ class RecordedPiece(Piece):
         dropped first.
         """
         before = self.trace
-        key = tuple([r if isinstance(r, int) else r.kind for r in references])
+        key: Any = references
+        if new:
+            key = [r if r.__class__ is int else r.kind for r in references]
         trace = before.after(resolved, train, key, uses)
         if targets:
             check_targets(f"operator {resolved.op.name}", targets, trace.output_types)
@@ -282,7 +279,7 @@ class RecordedPiece(Piece):
         references: References,
         check: Callable[[], object],
     ) -> list[RecordedValue]:
-        """:meth:`add` of the calls of a graph on ``arrays``, by one look-up; ``check`` is called for
+        """:meth:`add` of the calls of a graph on arrays, by one look-up; ``check`` is called for
         arrays of kinds that are new here. Values that it does not return have no storage."""
         before = self.trace
         graph = before.after_graph(call, train, tuple(references.numbers), check)
@@ -729,6 +726,21 @@ class RecordedPiece(Piece):
         self.used = used
         if used.issuperset(self.step.outputs):
             self._end()
+
+
+def _value_at_hand(array: Handle, entry: Any, context: Context) -> Any:
+    """The contents of a variable that was read before, if nothing has to be done to read them on a
+    context; None else."""
+    storage = array.storage
+    if (
+        entry.__class__ is Variable
+        and entry.kind is not None
+        and storage.__class__ is Storage
+        and array.context is context
+        and array.covers_storage
+    ):
+        return storage.current
+    return None
 
 
 _NOWHERE: Any = NDArray.from_storage(

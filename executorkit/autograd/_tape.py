@@ -39,6 +39,7 @@ from ._trace import MAX_CALLS, NumberUses, with_number_inputs
 
 #: Maximum number of scopes in which calls are added to a piece.
 _MAX_SCOPES = 4
+_RECORDING = Status.RECORDING
 
 
 class _Tape(threading.local):
@@ -47,19 +48,24 @@ class _Tape(threading.local):
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.pieces: dict[Context, RecordedPiece] = {}
+        self._latest: RecordedPiece | None = None
 
     def piece(self, context: Context) -> RecordedPiece:
         """The piece that calls on a context are added to."""
-        piece = self.pieces.get(context)
-        if piece is None or piece.status is not Status.RECORDING:
-            piece = self.pieces[context] = RecordedPiece(context, self.lock)
+        piece = self._latest
+        if piece is None or piece.context is not context or piece.status is not _RECORDING:
+            piece = self.pieces.get(context)
+            if piece is None or piece.status is not _RECORDING:
+                piece = self.pieces[context] = RecordedPiece(context, self.lock)
+            self._latest = piece
         return piece
 
     def begin(self) -> None:
         """Begins to record: anew where no array waits for what was recorded, and where the same
         piece was open in several scopes before, as in a loop that only looks at results."""
+        self._latest = None
         for context, piece in list(self.pieces.items()):
-            if piece.status is not Status.RECORDING or not piece.has_living_values:
+            if piece.status is not _RECORDING or not piece.has_living_values:
                 del self.pieces[context]
                 continue
             piece.n_scopes += 1
@@ -95,7 +101,7 @@ def record(
 
     MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
     """
-    targets = _targets(resolved, arrays, out)
+    targets = [] if out is None else _targets(resolved, arrays, out)
     if not resolved.is_compiled or resolved.has_effects:
         with rewound_on_error(resolved.op.key_name is not None):
             results = _compute_at_once(resolved, cls, arrays)
@@ -113,8 +119,6 @@ def record(
 
 def _targets(resolved: ResolvedCall, arrays: Sequence[Handle], out: Any) -> list[Handle]:
     """The arrays that results are written to; MXNetError if one belongs to a graph."""
-    if out is None:
-        return []
     targets = [out] if isinstance(out, Handle) else list(out)
     for target in targets:
         check_unrecorded(target)
@@ -145,8 +149,8 @@ def _record(
         if array.context is not context and is_recorded(array):
             arrays = [_moved(a, context) for a in arrays]
             break
-    covered = [t for t in targets if t.covers_storage and t.context == context]
-    if len(covered) < len(targets):
+    covered = targets
+    if targets and not all(t.covers_storage and t.context == context for t in targets):
         covered = []
     if resolved.op.key_name is None:
         outputs = _add(resolved, arrays, context, covered, uses)
@@ -162,7 +166,8 @@ def _record(
         array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
         array.graph_entry = entry
         results.append(array)
-    _assign(resolved, targets, results)
+    if targets:
+        _assign(resolved, targets, results)
     return results
 
 
@@ -184,7 +189,7 @@ def _add(
         new: list[NewLeaf] = []
         references = [piece.reference(a, new, k in states) for k, a in enumerate(arrays)]
         with piece.lock:
-            if piece.status is Status.RECORDING:
+            if piece.status is _RECORDING:
                 outputs = piece.add(resolved, train, references, new, targets, uses)
                 if piece.trace.n_calls >= MAX_CALLS:
                     piece.close(f"{MAX_CALLS} calls were recorded")
@@ -205,7 +210,7 @@ def record_graph(
             piece = tape.piece(context)
             references = piece.references(arrays, states)
             with piece.lock:
-                if piece.status is Status.RECORDING:
+                if piece.status is _RECORDING:
                     outputs = piece.add_graph(call, train, arrays, references, check)
                     if piece.trace.n_calls >= MAX_CALLS:
                         piece.close(f"{MAX_CALLS} calls were recorded")

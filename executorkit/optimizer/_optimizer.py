@@ -393,7 +393,7 @@ class Optimizer(CheckedKeywords):
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
             counts = [self._index_update_count[i] for i in group]
             columns = self._counted_lrs(group), self._counted_wds(group), counts
-            if self.shared_state is None and all([c.count(c[0]) == len(c) for c in columns]):
+            if self.shared_state is None and all(c.count(c[0]) == len(c) for c in columns):
                 lr, wd, count = next(zip(*columns, strict=True))
                 numbers, _ = self._hyperparams(lr, wd, count, None)
                 hyperparams += [numbers] * len(group)
