@@ -78,7 +78,7 @@ class NewLeaf:
 
 
 class References(NamedTuple):
-    """What arrays are for a piece, each by its position.
+    """The arrays of a call as a piece knows them, each by its position.
 
     numbers
         numbers of values as of :meth:`RecordedPiece.reference`, and kinds of new leaves.

@@ -392,7 +392,7 @@ class Optimizer(CheckedKeywords):
             self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
             counts = [self._index_update_count[i] for i in group]
-            columns = self._counted_lrs(group), self._counted_wds(group), counts
+            columns: Any = (self._counted_lrs(group), self._counted_wds(group), counts)
             if self.shared_state is None and all(c.count(c[0]) == len(c) for c in columns):
                 lr, wd, count = next(zip(*columns, strict=True))
                 numbers, _ = self._hyperparams(lr, wd, count, None)
