@@ -409,13 +409,9 @@ class Optimizer(CheckedKeywords):
         scheduler and no method of a subclass."""
         if self.lr_scheduler is not None:
             return False
+        names = "learning_rate", "_get_lr", "_get_lrs", "_get_wd", "_get_wds", "_begin_step"
         own = type(self)
-        return (
-            own.learning_rate is Optimizer.learning_rate
-            and own._get_lr is Optimizer._get_lr
-            and own._get_wd is Optimizer._get_wd
-            and own._begin_step is Optimizer._begin_step
-        )
+        return all(getattr(own, name) is getattr(Optimizer, name) for name in names)
 
     # Updates
 
