@@ -63,7 +63,7 @@ LINE_BUDGETS = {
     "executorkit": 3744, "export": 773, "gluon": 12330, "image": 2213, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 494, "kvstore": 800,
     "lowering": 4779, "metric": 1395, "model": 1042, "module": 3192, "ndarray": 5696,
-    "notebook": 321, "onnx": 4702, "ops": 16796, "optimizer": 3508, "parallel": 2454,
+    "notebook": 321, "onnx": 4702, "ops": 16796, "optimizer": 3504, "parallel": 2454,
     "profiler": 907, "program": 6686, "rnn": 1352, "symbol": 3044, "test_utils": 1482,
     "training": 952, "visualization": 479,
 }  # fmt: skip
