@@ -8,7 +8,7 @@ else may hold these, into copies. Weights that a step holds for another backward
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import jax
@@ -36,6 +36,7 @@ from ..program import (
 )
 from ._finite_updates import finite_call
 from ._rule import Rule, State
+from ._shared_rows import Sharing
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
 _ARRAY_BYTES = 30_000
@@ -143,6 +144,7 @@ def apply_rules(
     undo: Callable[[], object],
     age: int | None,
     finite: NDArray | None = None,
+    sharing: Sharing | None = None,
 ) -> None:
     """As :func:`apply_update`, each weight by its rule; arrays have been checked.
 
@@ -153,13 +155,16 @@ def apply_rules(
     finite
         if it is given, the update changes nothing where a gradient is not finite, and writes 0 in
         this array, else 1.
+    sharing
+        see :func:`plan_update`.
     """
     if not weights:
         return
 
     def prepare(rollback: Rollback) -> UpdateCall:
         rollback.add(undo)
-        call = plan_update(rules, count(), tuple(states), weights[0].context, undo, age)
+        rows, context = count(), weights[0].context
+        call = plan_update(rules, rows, tuple(states), context, undo, age, sharing)
         return call if finite is None else finite_call(call, finite)
 
     apply_update(weights, grads, prepare)
@@ -221,17 +226,19 @@ def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
 
 @dataclass(frozen=True)
 class CombinedUpdate:
-    """Rules for several parameters as one update; ``widths`` are their numbers of hyperparameters.
+    """Rules for several parameters as one update; ``places`` are those where the hyperparameters of
+    each begin, ``widths`` their numbers.
 
     A ``program.UpdateFunction``.
     """
 
     rules: tuple[Rule, ...]
+    places: tuple[int, ...]
     widths: tuple[int, ...]
 
     def __hash__(self) -> int:
         # Parameters mostly have the same rule.
-        return hash((self.rules[0], self.widths))
+        return hash((self.rules[0], self.places))
 
     def __call__(
         self,
@@ -243,15 +250,14 @@ class CombinedUpdate:
     ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
         """The new weights and states; ``key_data`` has a row for the key of each random rule."""
         keys = iter(() if key_data is None else key_data)
-        new_weights, new_states, begin = [], [], 0
-        rules = zip(self.rules, self.widths, weights, grads, state, strict=True)
-        for rule, width, weight, grad, rule_state in rules:
+        new_weights, new_states = [], []
+        rules = zip(self.rules, self.places, self.widths, weights, grads, state, strict=True)
+        for rule, begin, width, weight, grad, rule_state in rules:
             rule_key = wrap_key(next(keys)) if rule.uses_rng else None
             rule_hyperparams = hyperparams[begin : begin + width]
             weight, rule_state = rule(weight, grad, rule_state, rule_hyperparams, rule_key)
             new_weights.append(weight)
             new_states.append(rule_state)
-            begin += width
         return tuple(new_weights), tuple(new_states)
 
 
@@ -266,13 +272,19 @@ def plan_update(
     context: Context,
     undo: Callable[[], object],
     age: int | None,
+    sharing: Sharing | None = None,
 ) -> UpdateCall:
     """One step for several parameters by a rule for each, with its hyperparameters and its state.
 
-    Each random rule draws a key from the context's stream, as one call of a random operator does.
+    ``sharing`` is that of the training, where there is one. Each random rule draws a key from the
+    context's stream, as one call of a random operator does.
     """
-    update = CombinedUpdate(tuple(rules), tuple(map(len, hyperparams)))
-    numbers = list(chain.from_iterable(hyperparams))
+    sharing = Sharing() if sharing is None else sharing
+    rows = sharing.distinct(hyperparams)
+    begins = list(accumulate(map(len, rows), initial=0))
+    places = tuple([begins[k] for k in sharing.places])
+    update = CombinedUpdate(tuple(rules), places, tuple(map(len, hyperparams)))
+    numbers = list(chain.from_iterable(rows))
     random = sum([rule.uses_rng for rule in rules])
     if not random:
         return UpdateCall(update, state, numbers, None, undo, age)
@@ -288,11 +300,12 @@ def plan_update(
 
 def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
     """The updates of a call for several parameters, one by one."""
-    begin = key = 0
-    for rule, width, state in zip(call.update.rules, call.update.widths, call.state, strict=True):
+    key, plan = 0, call.update
+    for rule, begin, width, state in zip(
+        plan.rules, plan.places, plan.widths, call.state, strict=True
+    ):
         hyperparams = call.hyperparams[begin : begin + width]
-        begin += width
-        update = CombinedUpdate((rule,), (width,))
+        update = CombinedUpdate((rule,), (0,), (width,))
         key_data = call.key_data[key : key + 1] if rule.uses_rng else None
         key += rule.uses_rng
         yield UpdateCall(update, (state,), hyperparams, key_data, age=call.age)

@@ -13,6 +13,7 @@ from ..program import Training
 from ._apply_rules import apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import State
+from ._shared_rows import Sharing
 from ._state_pickle import dump_states, load_states
 
 
@@ -39,6 +40,7 @@ class Updater:
         self.n_updates = 0
         self.training = Training()
         self.replicated_states: dict[Any, Any] = {}
+        self._sharing = Sharing()
 
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
@@ -147,7 +149,10 @@ class Updater:
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
         undo = self._count_undo(indices)
-        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age, finite=finite)
+        apply_rules(
+            rules, weights, grads, states, count=count, undo=undo, age=age, finite=finite,
+            sharing=self._sharing,
+        )  # fmt: skip
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples
@@ -219,7 +224,7 @@ class Updater:
                 undo()
                 return None
             states = tuple(map(state_of, indices))
-            return plan_update(rules, hyperparams, states, context, undo, age)
+            return plan_update(rules, hyperparams, states, context, undo, age, self._sharing)
 
         return attach_update(weights, grads, prepare)
 
