@@ -1,0 +1,47 @@
+"""Hyperparameters of several parameters: equal ones are given to a program once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.optimizer import apply_cache_info
+from executorkit.optimizer._shared_rows import Sharing
+
+
+def test_parameters_that_have_differed_stay_apart():
+    sharing = Sharing()
+    assert sharing.distinct([(1.0,), (1.0,), (1.0,)]) == [(1.0,)]
+    assert sharing.distinct([(1.0,), (2.0,), (1.0,)]) == [(1.0,), (2.0,)]
+    assert sharing.places == (0, 1, 0)
+    assert sharing.distinct([(3.0,), (3.0,), (3.0,)]) == [(3.0,), (3.0,)]
+    assert sharing.distinct([(3.0,), (3.0,), (4.0,)]) == [(3.0,), (3.0,), (4.0,)]
+    assert sharing.distinct([(5.0, 1.0)]) == [(5.0, 1.0)]
+
+
+def _steps(multipliers: list[dict[int, float]]) -> list[np.ndarray]:
+    """Weights after steps with these multipliers of the rate, by one updater for all."""
+    optimizer = mx.optimizer.Adam(learning_rate=0.1, wd=0.01)
+    updater = mx.optimizer.get_updater(optimizer)
+    weights = [mx.nd.ones((2, k)) for k in (1, 2, 3)]
+    for multiplier in multipliers:
+        optimizer.set_lr_mult(multiplier)
+        updater([0, 1, 2], [mx.nd.full(w.shape, 0.5) for w in weights], weights)
+    return [w.asnumpy() for w in weights]
+
+
+@pytest.mark.usefixtures("fresh_programs")
+def test_multipliers_that_change_make_one_more_program():
+    multipliers = [{}, {1: 0.5}, {}, {1: 0.25}, {0: 0.0, 1: 0.0, 2: 0.0}]
+    before = apply_cache_info().misses
+    together = _steps(multipliers)
+    assert apply_cache_info().misses == before + 2
+    for k, weight in enumerate(together):
+        optimizer = mx.optimizer.Adam(learning_rate=0.1, wd=0.01)
+        updater = mx.optimizer.get_updater(optimizer)
+        alone = mx.nd.ones(weight.shape)
+        for multiplier in multipliers:
+            optimizer.set_lr_mult(multiplier)
+            updater(k, mx.nd.full(alone.shape, 0.5), alone)
+        np.testing.assert_array_equal(weight, alone.asnumpy())
