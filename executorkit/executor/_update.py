@@ -146,12 +146,18 @@ class PendingUpdate:
             self._restore_donated(step)
             args, aux, donated = self._operands(step)
             specs = tuple([u.spec for u in self._updates])
-            spec = StepSpec(specs, self._keep_gradients, step.runnable.sums_gradients)
-            function = step.runnable.program.step_function(step.train, spec)
+            runnable = step.runnable
+            spec = StepSpec(
+                specs, self._keep_gradients, runnable.sums_gradients, runnable.joins_processes
+            )
+            function = runnable.program.step_function(step.train, spec)
             self._donated = donated
             others = (args, aux, step.key, heads, accumulated, *self._numbers())
             function.call_into(self.results, donated, others, self._age(step))
-        (_, _, states), *others = self.results[0]
+            if runnable.joins_processes:
+                undo = [u.call.undo for u in reversed(self._updates)]
+                runnable.note_step(self.results[0][-1], undo)
+        (_, _, states), *others = self.results[0][:4]
         return states, *others
 
     def run_backward(

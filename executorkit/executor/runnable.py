@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -69,6 +69,8 @@ class Runnable(ABC, Generic[Value]):
     outputs: list[Value]
     #: A flag: gradients that an update consumes are stored as sums over the devices.
     sums_gradients: bool = False
+    #: A flag: updates are by the gradients of all processes of a job, which take steps together.
+    joins_processes: bool = False
 
     def __init__(
         self,
@@ -127,6 +129,9 @@ class Runnable(ABC, Generic[Value]):
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
         """New contents for an array: one number everywhere."""
+
+    def note_step(self, sums_of_flags: Any, undo: Sequence[Callable[[], object]]) -> None:
+        """Takes note of a step of all processes; ``undo`` takes back what was counted for it."""
 
     @property
     def can_fuse_updates(self) -> bool:

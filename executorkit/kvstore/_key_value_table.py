@@ -12,16 +12,8 @@ from ..errors import InputTypeError, KVStoreError, ShapeError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
-from ._sums import (
-    quantize_two_bit,
-    sum_each,
-    sum_on,
-    sum_over_devices,
-    sums_over_processes,
-    value_of_first_process,
-    write_to_devices,
-)
+from ..parallel import PerDevice, ReplicatedArray, all_reduce, first_of_job, sum_arrays_over_job
+from ._sums import quantize_two_bit, sum_each, sum_on, sum_over_devices, write_to_devices
 
 Key = int | str
 ArraysByKey = dict[Key, PerDevice]
@@ -115,14 +107,16 @@ class KeyValueTable:
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
                 raise KVStoreError("init", f"the key {key!r} is there already")
-        for key, arrays in new_arrays.items():
-            for array in arrays:
-                stored = array if shared else array.copy()
-                if self._spans_processes:
-                    value = value_of_first_process(array.value, array.context)
-                    stored = NDArray.from_jax(value, array.context, shared=False)
-                number = len(self._entries)
-                self._entries[key] = StoredArray(stored, number, shared or not self.on_first_device)
+        pairs = [(key, array) for key, arrays in new_arrays.items() for array in arrays]
+        stored = [array if shared else array.copy() for _, array in pairs]
+        if self._spans_processes and stored:
+            device = stored[0].context.device
+            received = first_of_job(device, [x.asnumpy() for x in stored])
+            for x, values in zip(stored, received, strict=True):
+                x[:] = values
+        for (key, _), x in zip(pairs, stored, strict=True):
+            number = len(self._entries)
+            self._entries[key] = StoredArray(x, number, shared or not self.on_first_device)
 
     def follow(self, keys: Sequence[Key], arrays: Sequence[ReplicatedArray]) -> bool:
         """Lets the arrays of keys follow replicated ones; False if one is on another device."""
@@ -179,14 +173,13 @@ class KeyValueTable:
                 reduced[key] = value, out
         for replicas in {value.replicas for value, _ in reduced.values()}:
             keys = [k for k, (value, _) in reduced.items() if value.replicas is replicas]
-            totals = reduce_replicated(replicas, tuple(reduced[k][0].value for k in keys))
+            totals = all_reduce([reduced[k][0] for k in keys])
             for key, total in zip(keys, totals, strict=True):
                 value, out = reduced[key]
                 self._move_to_sum_device(self._entries[key], value)
                 context = self._entries[key].array.context
-                first = jax.device_put(replicas.split(total, 0), context.device)
-                self._entries[key].array = NDArray.from_jax(first, context, shared=False)
-                out.assign(total)
+                self._entries[key].array = total[0].copyto(context)
+                out.assign(total.value)
         pushed, pulled = ({k: v for k, v in d.items() if k not in reduced} for d in (values, outs))
         return pushed, pulled
 
@@ -233,13 +226,11 @@ class KeyValueTable:
         return sent
 
     def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:
-        contexts = {k: self._entries[k].array.context for k in sums}
-        totals = dict(sums)
-        for context in dict.fromkeys(contexts.values()):
-            keys = [k for k in sums if contexts[k] == context]
-            process_sums = sums_over_processes([sums[k] for k in keys], context)
-            totals.update(zip(keys, process_sums, strict=True))
-        return totals
+        contexts = [self._entries[k].array.context for k in sums]
+        pairs = zip(sums.values(), contexts, strict=True)
+        arrays = [NDArray.from_jax(value, context, shared=False) for value, context in pairs]
+        totals = [x.value for x in sum_arrays_over_job(arrays)]
+        return dict(zip(sums, totals, strict=True))
 
     def _check(self, arrays_by_key: ArraysByKey, where: str) -> None:
         for key, arrays in arrays_by_key.items():

@@ -1,4 +1,4 @@
-"""Sums over devices and over processes, and two-bit quantisation of gradients."""
+"""Sums over devices, and two-bit quantisation of gradients."""
 
 import operator
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from ..context import Context
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..ndarray.values import fit
-from ..parallel import PerDevice, Replicas, ReplicatedArray, reduce_replicated
+from ..parallel import PerDevice, ReplicatedArray
 from ..program import small_jit
 
 
@@ -63,21 +63,6 @@ def write_to_devices(array: NDArray, targets: PerDevice) -> None:
     replicas, dtype = targets.replicas, targets.dtype
     value = fit(array, targets.shape, dtype, replicas.devices[0], "pull").value
     targets.assign(replicas.broadcast(value))
-
-
-def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[jax.Array]:
-    """The sums over all processes of arrays on one device of each; one program sums them all."""
-    if jax.process_count() == 1:
-        return list(values)
-    replicas = Replicas.on([context.device])
-    sums = reduce_replicated(replicas, tuple(replicas.assemble([v]) for v in values))
-    return [replicas.split(s, 0) for s in sums]
-
-
-def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
-    """The first process's array, in all processes."""
-    summand = value if jax.process_index() == 0 else in_x64(jnp.zeros_like)(value)
-    return sums_over_processes([summand], context)[0]
 
 
 @small_jit

@@ -54,9 +54,17 @@ def _initialize_kvstore(
         for each of ``param_names`` the arrays of all devices; if the store updates parameters,
         they are given the stored values.
     """
-    for name, arrays in zip(param_names, param_arrays, strict=False):
+    rows = list(zip(param_names, param_arrays, strict=False))
+    if isinstance(kvstore, kvs.KVStore) and rows:
+        names, values = [n for n, _ in rows], [arg_params[n] for n, _ in rows]
         if update_on_kvstore:
-            kvstore.broadcast(name, arg_params[name], out=_arrays_for(kvstore, arrays))
+            kvstore.broadcast(names, values, out=[arrays for _, arrays in rows])
+        else:
+            kvstore.init(names, values)
+        return
+    for name, arrays in rows:
+        if update_on_kvstore:
+            kvstore.broadcast(name, arg_params[name], out=list(arrays))
         else:
             kvstore.init(name, arg_params[name])
 
@@ -71,14 +79,7 @@ def _update_params_on_kvstore(
 
     A parameter whose gradients are None is left out.
     """
-    for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
-        if grads is not None and not _without_gradients(grads):
-            kvstore.pushpull(
-                param_names[index],
-                _arrays_for(kvstore, grads),
-                out=_arrays_for(kvstore, params),
-                priority=-index,
-            )
+    _push_and_pull(kvstore, param_names, _with_gradients(param_arrays, grad_arrays))
 
 
 #: MXNet pushes several keys at once to its NCCL store.
@@ -104,13 +105,12 @@ def _update_params(
     Without a store every device follows its own gradients. A parameter whose gradients are None is
     left out.
     """
+    rows = _with_gradients(param_arrays, grad_arrays)
+    if kvstore:
+        assert param_names is not None
+        _push_and_pull(kvstore, param_names, [(i, grads, grads) for i, grads, _ in rows])
     updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
-    for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
-        if grads is None or _without_gradients(grads):
-            continue
-        if kvstore:
-            assert param_names is not None
-            kvstore.pushpull(param_names[index], _arrays_for(kvstore, grads), priority=-index)
+    for index, grads, params in rows:
         for k, (param, grad) in enumerate(zip(params, grads, strict=True)):
             updates[k].append((index * num_device + k, grad, param))
     for update in updates:
@@ -118,9 +118,29 @@ def _update_params(
             updater(*zip(*update, strict=True))
 
 
-def _arrays_for(store: Any, arrays: PerDevice) -> PerDevice:
-    """Arrays as a store's methods take them: lists, unless the store takes replicated arrays."""
-    return arrays if isinstance(store, kvs.KVStore) else list(arrays)
+#: The number of a parameter with its gradients and what is written.
+_Row = tuple[int, PerDevice, PerDevice]
+
+
+def _with_gradients(
+    param_arrays: Sequence[PerDevice], grad_arrays: Sequence[PerDevice | None]
+) -> list[_Row]:
+    return [
+        (index, grads, params)
+        for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False))
+        if grads is not None and not _without_gradients(grads)
+    ]
+
+
+def _push_and_pull(store: Any, names: Sequence[str], rows: Sequence[_Row]) -> None:
+    """Pushes the second of each row, and pulls the third: all at once with a store of this package,
+    so that processes send one message."""
+    if isinstance(store, kvs.KVStore) and rows:
+        indices, pushed, pulled = map(list, zip(*rows, strict=True))
+        store.pushpull([names[i] for i in indices], pushed, out=pulled)
+        return
+    for index, grads, outs in rows:
+        store.pushpull(names[index], list(grads), out=list(outs), priority=-index)
 
 
 def _without_gradients(grads: PerDevice) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..metric import EvalMetric
+from ..parallel import JointEpoch
 
 #: Argument of a batch callback; MXNet's type calls itself ``BatchEndParams``.
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
@@ -110,11 +111,16 @@ class TrainingLoop:
         """Trains on all batches; returns what the last :meth:`_look_ahead` did, None without any
         batch."""
         batches = Lookahead(self._batches(spec, epoch))
-        values = None
+        values = batch = None
+        steps = JointEpoch()
         for nbatch, batch in enumerate(batches, self._first_batch):
+            if steps.is_over():
+                values = spec.eval_metric.get_name_value()
+                break
             if spec.monitor is not None:
                 spec.monitor.tic()
             self._train_batch(batch)
+            steps.end_batch()
             self._update_metric(spec.eval_metric, batch)
             values = self._look_ahead(spec, batches)
             if spec.monitor is not None:
@@ -123,6 +129,7 @@ class TrainingLoop:
                 spec.batch_end_callback, epoch, nbatch, spec.eval_metric,
                 train_data=spec.train_data, data_batch=batch,
             )  # fmt: skip
+        steps.finish(lambda: self._train_batch(batch), self.logger)
         return values
 
     def _score(

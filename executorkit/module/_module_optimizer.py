@@ -21,7 +21,7 @@ from ..kvstore import KVStore
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..ndarray.rollback import all_or_none
 from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
-from ..parallel import attach_replicated, update_by_sum
+from ..parallel import attach_replicated, share_first, update_by_sum
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -51,6 +51,7 @@ def update_group(
     contents, each device's own, unless ``keep_gradients`` says otherwise.
     """
     group.core.keep_gradients(keep_gradients)
+    group.core.join_processes(all_processes)
     arrays = group.trainable_arrays
     if not arrays.names:
         return
@@ -76,8 +77,11 @@ def update_group(
         and isinstance(updater, Updater)
         and attach_replicated(updater, update_indices, weights, grads)
     ):
+        if all_processes:  # others wait
+            weights[0].value  # noqa: B018
         return
-    update_by_sum(updater, update_indices, weights, grads, all_processes)
+    states = group.core.changing_states if all_processes else ()
+    update_by_sum(updater, update_indices, weights, grads, all_processes, states)
 
 
 class KVStoreMode(Enum):
@@ -164,6 +168,10 @@ class ModuleOptimizer:
             # The store is not called, but scripts read its updater's states.
             self.kvstore.set_updater(self.updater)
         if mode in (KVStoreMode.NO_STORE, KVStoreMode.SUM_DEVICES):
+            return
+        if mode is KVStoreMode.SUM_PROCESSES:
+            share_first(group.core, group.param_names)
+            parameters.stale = True
             return
         if mode is KVStoreMode.STORE_UPDATES:
             self.kvstore.set_optimizer(self.optimizer)

@@ -17,9 +17,13 @@ from ._group_update import (
     attach_to_each as attach_to_each,
     mean_parameters as mean_parameters,
     set_parameters as set_parameters,
+    share_first as share_first,
+    sum_arrays_over_job as sum_arrays_over_job,
     update_by_sum as update_by_sum,
 )
 from ._group_view import group_label as group_label, group_parts as group_parts
+from ._joined_processes import first_of_job as first_of_job
+from ._lockstep import JointEpoch as JointEpoch, lockstep as lockstep
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
 from ._replica_choice import ContextGroups as ContextGroups, can_replicate as can_replicate

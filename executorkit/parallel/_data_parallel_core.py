@@ -204,6 +204,19 @@ class DataParallelCore:
         for runnable in [self.pmapped] if self.pmapped else self._execs:
             runnable.set_keep_gradients(keep)
 
+    def join_processes(self, joins: bool) -> None:
+        """Chooses whether updates are by the gradients of all processes of a job."""
+        if self.pmapped is not None:
+            self.pmapped.joins_processes = joins
+
+    @property
+    def changing_states(self) -> list[PerDevice]:
+        """The auxiliary states that a training step changes, in the order of its program."""
+        runnable = self.pmapped or self._execs[0]
+        program = runnable.program
+        indices = (*program.backward_state_indices, *program.forward_state_indices)
+        return [self.aux_arrays[i] for i in indices]
+
     @property
     def traces(self) -> int:
         """The number of traces (compilations) of the programs that this group runs."""

@@ -4,7 +4,7 @@ An update is by the sum of the gradients of all devices: in the program that com
 collective (:func:`attach_replicated`), or after it (:func:`update_by_sum`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +19,10 @@ from ..ndarray.update_call import UpdateCall
 from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
+from ._joined_processes import first_of_job, sum_over_job
+from ._lockstep import Told, lockstep
 from ._pmap_program import reduce_replicated
+from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 
 
@@ -64,16 +67,25 @@ def _parameter_writes(
     return writes
 
 
+def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
+    """Gives all processes the first one's parameters of these names and auxiliary states: one
+    message, which all of them wait for."""
+    wanted = set(names)
+    arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in wanted]
+    arrays += group.aux_arrays
+    received = first_of_job(group.contexts[0].device, [a[0].asnumpy() for a in arrays])
+    for members, values in zip(arrays, received, strict=True):
+        for member in members:
+            member[:] = values
+
+
 def mean_parameters(
     names: Sequence[str], arrays: Sequence[PerDevice], into: Mapping[str, NDArray]
 ) -> None:
-    """Writes the means over the devices (of all processes) to the NDArrays of the same names.
+    """Writes the means over this process's devices to the NDArrays of the same names.
 
-    KeyError for a name that ``into`` does not have. With several processes each of them has to
-    call this: they wait for each other.
+    KeyError for a name that ``into`` does not have.
     """
-    if jax.process_count() > 1:
-        arrays = all_reduce(arrays, mean=True)
     for name, members in zip(names, arrays, strict=True):
         target = into[name]
         device = target.context.device
@@ -89,29 +101,53 @@ def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevic
         ``group.grad_arrays``, say: for each parameter the arrays of all devices.
 
     Returns the same structure with new arrays, in which every device has the sum. Stacked arrays
-    are reduced by one program, on the devices; others on the device of the first.
+    are reduced by one program, on the devices; others on the device of the first. With several
+    processes each of them has to call this: they wait for each other.
     """
     results: list[PerDevice] = list(arrays)
     stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, ReplicatedArray)}
+    several = jax.process_count() > 1
     if stacks:
         replicas = next(iter(stacks.values())).replicas
-        values = reduce_replicated(replicas, [a.value for a in stacks.values()], mean)
-        for (i, old), value in zip(stacks.items(), values, strict=True):
+        values = [a.value for a in stacks.values()]
+        if not several:
+            totals = reduce_replicated(replicas, values, mean)
+        elif mean:
+            totals = sum_over_job(replicas, (), values)[1]
+        else:
+            totals = sum_over_job(replicas, values)[0]
+        for (i, old), value in zip(stacks.items(), totals, strict=True):
             results[i] = ReplicatedArray(old.contexts, old.shape, old.dtype, value)
-    for i, members in enumerate(arrays):
-        if not isinstance(members, ReplicatedArray):
-            results[i] = _reduce_one_by_one(members, mean)
+    lists = {i: list(a) for i, a in enumerate(arrays) if not isinstance(a, ReplicatedArray)}
+    if lists:
+        sums = sum_arrays_over_job([_sum(members) for members in lists.values()])
+        processes = jax.process_count()
+        for (i, members), total in zip(lists.items(), sums, strict=True):
+            mean_or_sum = total / (len(members) * processes) if mean else total
+            results[i] = [mean_or_sum.copyto(m.context) for m in members]
     return results
 
 
-def _reduce_one_by_one(members: Sequence[NDArray], mean: bool) -> list[NDArray]:
+def _sum(members: Sequence[NDArray]) -> NDArray:
     first = members[0]
     total = first.copy()
     for other in members[1:]:
         total += other.as_in_context(first.context)
-    if mean:
-        total /= len(members)
-    return [total.copyto(m.context) for m in members]
+    return total
+
+
+def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
+    """The sums over all processes of arrays that each has once: one program for each device."""
+    if jax.process_count() == 1:
+        return arrays
+    sums: dict[int, NDArray] = {}
+    for context in dict.fromkeys(x.context for x in arrays):
+        here = [i for i, x in enumerate(arrays) if x.context == context]
+        replicas = Replicas.on([context.device])
+        totals, _, _ = sum_over_job(replicas, [replicas.assemble([arrays[i].value]) for i in here])
+        for i, total in zip(here, totals, strict=True):
+            sums[i] = NDArray.from_jax(replicas.split(total, 0), context, shared=False)
+    return [sums[i] for i in range(len(arrays))]
 
 
 class GroupUpdater(Protocol):
@@ -236,22 +272,66 @@ def update_by_sum(
     weights: Sequence[PerDevice],
     grads: Sequence[PerDevice],
     all_processes: bool = False,
+    states: Sequence[PerDevice] = (),
 ) -> None:
     """Updates the first device's weights by the sum of the gradients, and copies them to all.
 
     all_processes
         sums over the devices of all processes, which wait for each other.
+    states
+        auxiliary states, which then become the means over the same devices.
 
     After an exception all devices have the weights as they were, or as after the update.
     """
-    if all_processes or len(grads[0]) > 1:
-        # Lists are summed by this process for itself, replicated arrays over all processes.
-        grads = all_reduce(grads if all_processes else [list(g) for g in grads])
+    if all_processes:
+        told, grads, set_means = _joined(grads, states)
+        if told.flags()[0] < 1:
+            return
+        set_means()
+    elif len(grads[0]) > 1:
+        grads = [[_sum(g)] for g in grads]
     with Rollback() as rollback:
         # The first device's weights may be the new ones already.
         rollback.add(partial(_copy_first_to_all, weights))
         updater(indices, [g[0] for g in grads], [w[0] for w in weights])
         _copy_first_to_all(weights)
+
+
+def _joined(
+    grads: Sequence[PerDevice], states: Sequence[PerDevice]
+) -> tuple[Told, list[PerDevice], Callable[[], None]]:
+    """What a step of all processes has told, the sums of gradients over all devices, and what gives
+    states their means."""
+    stacked = [a for a in (*grads, *states) if isinstance(a, ReplicatedArray)]
+    if len(stacked) == len(grads) + len(states):
+        replicas, count = stacked[0].replicas, len(grads)
+        values = [a.value for a in stacked]
+        sums, means, flags = sum_over_job(replicas, values[:count], values[count:])
+        pairs = zip(stacked[:count], sums, strict=True)
+        totals = [ReplicatedArray(g.contexts, g.shape, g.dtype, total) for g, total in pairs]
+
+        def assign() -> None:
+            for array, mean in zip(stacked[count:], means, strict=True):
+                array.assign(mean)
+
+        return lockstep.note(flags), list(totals), assign
+    home = grads[0][0].context
+    replicas = Replicas.on([home.device])
+
+    def alone(array: NDArray) -> jax.Array:
+        return replicas.assemble([array.as_in_context(home).value])
+
+    sums, means, flags = sum_over_job(
+        replicas, [alone(_sum(g)) for g in grads], [alone(_sum(s) / len(s)) for s in states]
+    )
+    whole = [NDArray.from_jax(replicas.split(x, 0), home, shared=False) for x in (*sums, *means)]
+
+    def copy() -> None:
+        for members, mean in zip(states, whole[len(grads) :], strict=True):
+            for member in members:
+                mean.copyto(member)
+
+    return lockstep.note(flags), [[x] for x in whole[: len(grads)]], copy
 
 
 def _copy_first_to_all(weights: Sequence[PerDevice]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..ndarray.random_state import rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall
 from ..symbol import Symbol
+from ._lockstep import lockstep
 from ._pmap_program import PmapProgram
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
@@ -37,7 +38,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         the last forward of all devices together.
 
     ``gradient_targets``, those of a training step, take the gradients in place of ``grad_arrays``.
-    Updates are then by the gradients of this process alone, and consume them.
+    Updates then consume them.
     """
 
     def __init__(
@@ -73,7 +74,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             keep_gradients=gradient_targets is None,
             lock=lock,
         )
-        self._trains_alone = gradient_targets is not None
         self.last_step: PendingStep | None = None
         self.runs_separately = False
         program.add_user(self)
@@ -87,17 +87,16 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         """Notes that a device has run its own program."""
         self.runs_separately = True
 
-    @property
-    def can_fuse_updates(self) -> bool:
-        """True if an update can become a part of the program that computes the gradients: not if it
-        needs those of other processes."""
-        return self._trains_alone or super().can_fuse_updates
-
     # -- what a pending step needs ---------------------------------------------------------------
 
     def next_key(self) -> jax.Array:
-        """The data of one key per device, each from its context's stream."""
-        return self.replicas.keys(self.contexts)
+        """The data of one key per device, each from its context's stream; where processes train
+        together, from those that one process of all devices would use."""
+        if not self.joins_processes:
+            return self.replicas.keys(self.contexts)
+        first = jax.process_index() * len(self.contexts)
+        kinds = [c.device_type for c in self.contexts]
+        return self.replicas.keys([Context(t, first + k) for k, t in enumerate(kinds)])
 
     def key_aval(self) -> jax.ShapeDtypeStruct:
         return self._aval((2,), "uint32")
@@ -108,6 +107,9 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     def device_key(self, key_data: Any, k: int) -> Any:
         """Device ``k``'s key among those of a step; None where there is none."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
+
+    def note_step(self, sums_of_flags: Any, undo: Sequence[Callable[[], object]]) -> None:
+        lockstep.note(sums_of_flags, undo)
 
     def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
         stacked = (len(self.contexts), *shape)

@@ -10,7 +10,7 @@ for arrays that someone looks at, and counted in ``traffic``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import jax
@@ -19,10 +19,15 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
+from ..display import many
+from ..errors import NotSupportedError
 from ..jax_internals import in_x64, parts_of
 from ..ndarray.random_state import next_key_data
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import small_jit
+
+#: Axis of the mesh of all devices of a job along which there is one row for each process.
+PROCESS_AXIS = "processes"
 
 
 class Traffic:
@@ -135,9 +140,56 @@ class Replicas:
         shape = (len(self), *leading[0].shape[1:])
         return jax.make_array_from_single_device_arrays(shape, self.sharding, list(leading))
 
-    def everywhere(self) -> tuple[Device, ...]:
-        """These devices and their counterparts in all other processes, process by process."""
-        return _in_all_processes(self.devices)
+    @cached_property
+    def of_job(self) -> JobReplicas:
+        """These devices and their counterparts in all other processes."""
+        return JobReplicas(self)
+
+
+class JobReplicas:
+    """Devices of this process and their counterparts in all others, process by process, and the
+    arrays of all processes that are stacked over them: each process has the entries of its devices.
+
+    local
+        the devices of this process.
+    mesh
+        all of them, by process and by device.
+    """
+
+    def __init__(self, local: Replicas) -> None:
+        self.local = local
+        self.mesh = Mesh(_counterparts(local.devices), (PROCESS_AXIS, DEVICE_AXIS))
+        self._sharding = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
+
+    def __len__(self) -> int:
+        return self.mesh.size
+
+    def spread(self, tree: Any) -> Any:
+        """A pytree of stacked arrays of this process as those of all: the same memory. What is no
+        stacked array stays as it is."""
+        return jax.tree.map(self._spread, tree)
+
+    def _spread(self, x: Any) -> Any:
+        if isinstance(x, jax.ShapeDtypeStruct):
+            if x.sharding != self.local.sharding:
+                return x
+            shape = (len(self), *x.shape[1:])
+            return jax.ShapeDtypeStruct(shape, x.dtype, sharding=self._sharding)
+        if not isinstance(x, jax.Array) or not x.is_fully_addressable:
+            return x
+        shape = (len(self), *x.shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, self._sharding, parts_of(x))
+
+
+def own_entries(stacked: jax.Array) -> jax.Array:
+    """The entries that this process has of an array of all, in the same memory; other arrays as
+    they are."""
+    if stacked.is_fully_addressable:
+        return stacked
+    parts = parts_of(stacked)
+    replicas = Replicas.on([part.device for part in parts])
+    shape = (len(parts), *stacked.shape[1:])
+    return jax.make_array_from_single_device_arrays(shape, replicas.sharding, parts)
 
 
 @lru_cache(maxsize=64)
@@ -145,17 +197,21 @@ def _replicas(devices: tuple[Device, ...]) -> Replicas:
     return Replicas(devices)
 
 
-@lru_cache(maxsize=64)
-def _in_all_processes(devices: tuple[Device, ...]) -> tuple[Device, ...]:
-    if jax.process_count() == 1:
-        return devices
-    backend = devices[0].client
-    numbers = [jax.local_devices(backend=backend.platform).index(d) for d in devices]
-    return tuple(
-        jax.local_devices(process, backend.platform)[n]
-        for process in range(jax.process_count())
-        for n in numbers
-    )
+def _counterparts(devices: tuple[Device, ...]) -> np.ndarray:
+    """These devices of all processes, a row for each."""
+    platform, count = devices[0].platform, jax.process_count()
+    numbers = [jax.local_devices(backend=platform).index(d) for d in devices]
+    found = [jax.local_devices(process, platform) for process in range(count)]
+    for process, theirs in enumerate(found):
+        if len(theirs) <= max(numbers):
+            raise NotSupportedError(
+                "processes of a job",
+                f"process {process} has {many(len(theirs), 'device')}, this one uses number "
+                f"{max(numbers)}",
+                because="all processes run one program on the same devices of each",
+                hint="as many devices for every process, or a context that all of them have",
+            )
+    return np.array([[theirs[n] for n in numbers] for theirs in found])
 
 
 @small_jit

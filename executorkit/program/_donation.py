@@ -22,7 +22,7 @@ import jax
 import numpy as np
 
 from ..errors import MXNetError
-from ..jax_internals import clone, in_x64
+from ..jax_internals import clone, in_x64, parts_of
 
 
 class Donated:
@@ -62,7 +62,7 @@ class Donated:
             hint = "load the last checkpoint"
             raise MXNetError("training step", "its parameters are lost", because=because, hint=hint)
         for i in deleted:
-            leaves[i] = in_x64(jax.device_put)(self.saved[i], leaves[i].sharding)
+            leaves[i] = _restored(self.saved[i], leaves[i])
         return jax.tree.unflatten(structure, leaves)
 
     def flatten(self) -> tuple[tuple[Any], None]:
@@ -79,15 +79,31 @@ jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Do
 
 def _saved(array: jax.Array) -> Any:
     """A copy of an array on the host; of PRNG keys on their device."""
+    if not array.is_fully_addressable:
+        return [np.array(part) for part in parts_of(array)]
     is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
     # Of a clone: an exception may have left JAX's list of the array's own parts incomplete.
     return array.copy() if is_key else np.array(clone(array))
 
 
 @in_x64
+def _restored(saved: Any, deleted: jax.Array) -> jax.Array:
+    """The array that a copy was made of."""
+    sharding = deleted.sharding
+    if not isinstance(saved, list):
+        return jax.device_put(saved, sharding)
+    devices = sharding.addressable_devices_indices_map(deleted.shape)
+    parts = [jax.device_put(x, d) for x, d in zip(saved, devices, strict=True)]
+    return jax.make_array_from_single_device_arrays(deleted.shape, sharding, parts)
+
+
+@in_x64
 def copied(array: jax.Array) -> jax.Array:
     """A copy of an array where it is, without a program of its own for each shape."""
-    return jax.device_put(array, array.sharding, may_alias=False)
+    if array.is_fully_addressable:
+        return jax.device_put(array, array.sharding, may_alias=False)
+    parts = [jax.device_put(x, x.sharding, may_alias=False) for x in parts_of(array)]
+    return jax.make_array_from_single_device_arrays(array.shape, array.sharding, parts)
 
 
 def held_elsewhere(arrays: list[Any]) -> set[int]:

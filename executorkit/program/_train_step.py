@@ -38,12 +38,21 @@ class UpdateSpec(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """The updates of a step, whether it returns the gradients that they consume, and whether these
-    are the sums over devices."""
+    """The updates of a step, whether it returns the gradients that they consume, whether these are
+    the sums over devices, and whether sums are over the devices of all processes."""
 
     updates: tuple[UpdateSpec, ...]
     keep_gradients: bool
     sums_gradients: bool = False
+    joins_processes: bool = False
+
+
+class Reduction(Protocol):
+    """What the devices of a group make of their gradients and states together."""
+
+    def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
+        """The sums of gradients over the devices, and what is stored as auxiliary states."""
+        ...
 
 
 def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
@@ -68,7 +77,7 @@ class Differentiable(Protocol):
 
 
 def make_step(
-    program: Differentiable, train: bool, spec: StepSpec, reduce: Callable[[Any], Any] | None = None
+    program: Differentiable, train: bool, spec: StepSpec, reduce: Reduction | None = None
 ) -> Callable[..., Any]:
     """The function of one step.
 
@@ -79,8 +88,8 @@ def make_step(
     states belong; ``accumulated`` has for each gradient None or the array that it is added to, or
     is empty. The new states are flat: for optax's named tuples JAX would call Python, where an
     interrupt would lose the results. A gradient that an update consumes is returned as None.
-    ``reduce`` sums gradients over the devices of a group. The replacements of the donated arrays
-    come first, so that no gradient of the same shape gets their memory.
+    ``reduce`` sums gradients over the devices of a group, all of them at once. The replacements of
+    the donated arrays come first, so that no gradient of the same shape gets their memory.
     """
     gradient_function = program.gradient_function(train)
 
@@ -104,11 +113,19 @@ def make_step(
         outputs, forward_states, new_aux, grads = gradient_function(
             full_args, full_aux, key, heads, accumulated, scale
         )
-        grads = list(grads)
-        new = _updated(
-            spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams, reduce=reduce
-        )
-        return (*new, new_aux), outputs, forward_states, _visible(spec, grads)
+        totals = visible = list(grads)
+        if reduce is not None:
+            targets = [k for update in spec.updates for k in update.targets]
+            changed = (*new_aux, *forward_states)
+            sums, changed = reduce([totals[k] for k in targets], changed)
+            new_aux, forward_states = changed[: len(new_aux)], changed[len(new_aux) :]
+            totals = totals.copy()
+            for k, total in zip(targets, sums, strict=True):
+                totals[k] = total
+        if spec.sums_gradients:
+            visible = totals
+        new = _updated(spec, weights, totals, states, keys=update_keys, hyperparams=hyperparams)
+        return (*new, new_aux), outputs, forward_states, _visible(spec, visible)
 
     return step
 
@@ -152,20 +169,14 @@ def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
 
 def _updated(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
-    keys: Sequence[Any], hyperparams: Any, reduce: Callable[[Any], Any] | None = None,
+    keys: Sequence[Any], hyperparams: Any,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
-    """The weights and the flat states after the updates, a tuple for each. Sums that are to be
-    returned replace gradients in ``grads``, a list then."""
+    """The weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0
     for (targets, update, width), group, state, update_key in zip(
         spec.updates, weights, states, keys, strict=True
     ):
         update_grads = tuple(grads[k] for k in targets)
-        if reduce is not None:
-            update_grads = reduce(update_grads)
-        if spec.sums_gradients:
-            for k, total in zip(targets, update_grads, strict=True):
-                grads[k] = total
         with jax.named_scope("update"):
             group, state = update(
                 group, update_grads, state, hyperparams[begin : begin + width], update_key

@@ -81,7 +81,9 @@ class Backend(ABC):
         """The compiled function of a step: the last one that ran."""
         if self._update is None:
             return []
-        return [self._runnables[0].program.step_function(True, StepSpec((self._update,), False))]
+        runnable = self._runnables[0]
+        spec = StepSpec((self._update,), False, joins_processes=runnable.joins_processes)
+        return [runnable.program.step_function(True, spec)]
 
     def start(self) -> list[PendingStep]:
         """Begins a step on all devices: a training forward, deferred."""
@@ -140,13 +142,18 @@ class ExecutorBackend(Backend):
 class GroupBackend(Backend):
     """A group: its devices run one pmapped program, or, with slices of different lengths and
     repeated contexts, a program each, without waiting; their gradients are summed and update the
-    first device, as those of a Module.
+    first device, as those of a Module. Where it joins processes, sums are over all of them.
     """
 
     def __init__(
-        self, core: DataParallelCore, argnums: tuple[int, ...], axes: Sequence[int]
+        self,
+        core: DataParallelCore,
+        argnums: tuple[int, ...],
+        axes: Sequence[int],
+        joins_processes: bool = False,
     ) -> None:
         self._core = core
+        self._joins = joins_processes
         self._axes = axes
         training = Training(compiles_at_once=True)
         execs = () if core.is_pmapped else core.execs
@@ -170,6 +177,7 @@ class GroupBackend(Backend):
                     lock=pmapped.lock,
                 )
             ]
+            runnables[0].joins_processes = joins_processes
         super().__init__(runnables, core.arg_arrays, core.aux_arrays)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
@@ -197,7 +205,14 @@ class GroupBackend(Backend):
             return super().update(updater)
         grads = zip(*(r.gradient_targets for r in self._runnables), strict=True)
         weights: list[PerDevice] = [self.arg_arrays[i] for i in self._argnums]
-        update_by_sum(updater, list(range(len(weights))), weights, [list(g) for g in grads])
+        update_by_sum(
+            updater,
+            list(range(len(weights))),
+            weights,
+            [list(g) for g in grads],
+            self._joins,
+            self._core.changing_states if self._joins else (),
+        )
         return True
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import jax
+
 from ..errors import ModuleUsageError, StepError, UnknownArgumentError
 from ..executor import Executor, is_input_name
 from ..parallel import DataParallel, DataParallelCore, assign_scattered, set_parameters
@@ -14,22 +16,28 @@ class BatchFeeder:
 
     target
         an Executor, or what trains on several devices: a group, a manager or a module.
+    alone
+        whether this process trains for itself, where there are others.
 
     executor
         the executor, or the only one of a group; None for several devices.
     core
         the group's core; None for an Executor.
+    joins
+        whether a step is by the gradients of all processes of a job.
     """
 
-    def __init__(self, target: Any) -> None:
+    def __init__(self, target: Any, alone: bool = False) -> None:
         self.executor: Executor | None = None
         self.core: DataParallelCore | None = None
         self.axes: list[int] = []
+        self.joins = False
         if isinstance(target, Executor):
             self.executor = target
             return
         self.core = core = _core_of(target)
-        if len(core.execs) == 1:
+        self.joins = jax.process_count() > 1 and not alone
+        if len(core.contexts) == 1 and not self.joins:
             self.executor = core.execs[0]
         layouts = target.output_layouts if isinstance(target, DataParallel) else None
         self.axes = [0] * len(core.outputs) if layouts is None else list(layouts)
@@ -84,7 +92,7 @@ class BatchFeeder:
         if self.executor is not None:
             return ExecutorBackend(self.executor, argnums)
         assert self.core is not None
-        return GroupBackend(self.core, argnums, self.axes)
+        return GroupBackend(self.core, argnums, self.axes, self.joins)
 
     def feed(self, batch: Mapping[str, Any]) -> None:
         """Writes a batch, all of it checked first."""

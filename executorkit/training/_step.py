@@ -18,7 +18,7 @@ from ..executor import (
 )
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
-from ..parallel import group_parts
+from ..parallel import group_parts, share_first
 from ..program import Analysis, options_from_arguments
 from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
@@ -64,6 +64,10 @@ class Step(Viewed):
         precision of the computation, and the values that backward computes again; see
         ``mx.program.Options``. By default the options of :func:`mx.program.options`, or, outside of
         such a context, those that the target was bound with. :meth:`analyse` tells their effect.
+    kvstore
+        'local' for a step by the gradients of this process alone, where there are several. By
+        default a step of a group is by those of all processes, which begin with the parameters of
+        the first and have to take the same steps; a step of an Executor is always this process's.
 
     Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
     train or an option does not fit.
@@ -93,14 +97,21 @@ class Step(Viewed):
         loss_scale: LossScale | float | None = None,
         compute_dtype: str | None = None,
         remat: Any = None,
+        kvstore: str | None = None,
     ) -> None:
-        self._feeder = BatchFeeder(target)
+        if kvstore not in (None, "local"):
+            hint = "None sums over all processes of the job, 'local' over this one's devices"
+            raise StepError("Step: kvstore", f"{kvstore!r}, expected None or 'local'", hint=hint)
+        self._feeder = BatchFeeder(target, alone=kvstore == "local")
         bound = self._feeder.bound
         graph = bound.graph
         self._argnums = self._feeder.parameter_indices(inputs)
         self.names = tuple(graph.arg_names[i] for i in self._argnums)
         with options_from_arguments(compute_dtype, remat, bound.options):
             self._backend = self._feeder.backend(self._argnums)
+        if self._feeder.joins:
+            assert self._feeder.core is not None
+            share_first(self._feeder.core, self.names)
         self._out_grads = out_grads
         self._output_names = graph.output_names
         self._uses_rng = graph.uses_rng(True)
