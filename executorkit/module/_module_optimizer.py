@@ -51,7 +51,6 @@ def update_group(
     contents, each device's own, unless ``keep_gradients`` says otherwise.
     """
     group.core.keep_gradients(keep_gradients)
-    group.core.join_processes(all_processes)
     arrays = group.trainable_arrays
     if not arrays.names:
         return
@@ -183,6 +182,11 @@ class ModuleOptimizer:
         parameters.stale = parameters.stale or overwritten
 
     @property
+    def joins_processes(self) -> bool:
+        """Whether updates are by the gradients of all processes of a job."""
+        return self.mode is KVStoreMode.SUM_PROCESSES
+
+    @property
     def n_updates(self) -> int:
         """A number that changes with every update."""
         if self.mode is KVStoreMode.STORE_UPDATES:
@@ -211,9 +215,8 @@ class ModuleOptimizer:
             )
         else:
             summed = mode is not KVStoreMode.NO_STORE or len(group.contexts) == 1
-            all_processes = mode is KVStoreMode.SUM_PROCESSES
-            keep = self._keep_gradients
-            update_group(group, self.indices, self.updater, summed, all_processes, keep)
+            joins, keep = self.joins_processes, self._keep_gradients
+            update_group(group, self.indices, self.updater, summed, joins, keep)
 
     def save(self, fname: str) -> None:
         """Writes the states to a file; see :meth:`Module.save_optimizer_states`."""

@@ -451,6 +451,7 @@ class Module(BaseModule, DataParallel):
         core = self._exec_group.core
         if self._module_optimizer is not None:
             core.training.set_updates(self._module_optimizer.optimizer.num_update)
+            core.join_processes(self._module_optimizer.joins_processes)
         if self._precompiled:
             core.training.compile_at_once()
         self._exec_group.forward(batch, train)

@@ -7,9 +7,11 @@ sends the same messages as they.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +21,7 @@ from jax import lax
 from ..context import Device
 from ..jax_internals import in_x64
 from ..ops.nn.moments import DEVICE_AXIS
-from ..program import Arrays, Donated, Program, StepSpec, make_step
+from ..program import REPLICATED_ARGS, Arrays, CompileTask, Donated, Program, StepSpec, make_step
 from ._lockstep import lockstep
 from ._pmap_function import PmapFunction, device_key, over_mesh
 from ._replicas import PROCESS_AXIS, JobReplicas, Replicas, own_entries
@@ -32,8 +34,7 @@ _AXES = (PROCESS_AXIS, DEVICE_AXIS)
 
 class JoiningFunction(PmapFunction):
     """A function mapped over the devices of all processes, which call it together, each with the
-    entries of its own devices. The flags of :class:`Lockstep` are its last argument.
-    """
+    entries of its own devices."""
 
     __slots__ = ("job",)
 
@@ -62,28 +63,51 @@ class JoiningFunction(PmapFunction):
             return (first, *self.job.spread(others))
         return self.job.spread(args)
 
+
+class JoiningStep(JoiningFunction):
+    """A training step of all processes: takes what steps take, and completes it by the flags and
+    the offsets."""
+
+    __slots__ = ("_forward_states",)
+
+    def __init__(
+        self, program: Program, train: bool, spec: StepSpec, job: JobReplicas, options: Any
+    ) -> None:
+        self._forward_states = program.forward_state_indices
+        step = joining_step(program, train, spec, job)
+        super().__init__(step, "step", job, True, REPLICATED_ARGS, options)
+
     def call_into(
         self, results: list[Any], donated: Donated, args: tuple[Any, ...], age: int | None = None
     ) -> None:
-        super().call_into(results, donated, (*args, lockstep.flags(self.job.local)), None)
+        super().call_into(results, donated, self._completed(donated.tree, args), None)
 
     def compile(self, *args: Any) -> jax.stages.Compiled:
-        return super().compile(*self._with_flags(args))
+        return super().compile(*self._placed_avals(args))
 
     def trace(self, *args: Any) -> jax.stages.Traced:
-        return super().trace(*self._with_flags(args))
+        return super().trace(*self._placed_avals(args))
 
     def lower(self, *args: Any) -> jax.stages.Lowered:
-        return super().lower(*self._with_flags(args))
+        return super().lower(*self._placed_avals(args))
 
-    def precompile(self, *args: Any) -> Any:
-        return super().precompile(*self._with_flags(args))
+    def precompile(self, *args: Any) -> CompileTask:
+        return super().precompile(*self._placed_avals(args))
 
-    def _with_flags(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments as the program takes them, which may have flags already."""
-        has_flags = len(args) > max(self.replicated, default=len(args)) + 1
-        flags = () if has_flags else (lockstep.flags(self.job.local),)
-        return self.job.spread((*args, *flags))
+    def _placed_avals(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments, which may be complete already, on the devices of the function."""
+        donated, *others = args
+        if len(others) <= max(REPLICATED_ARGS):
+            others = self._completed(donated, others)
+        return self.job.spread((donated, *others))
+
+    def _completed(self, donated: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments after the donated ones, with the flags and the offsets."""
+        weights, _, states = donated
+        aux = args[1]
+        summed = [w for group in weights for w in group]
+        summed += [*states, *(aux[i] for i in self._forward_states)]
+        return (*args, lockstep.flags(self.job.local), offsets_of(self.job, summed))
 
 
 def joining_step(
@@ -94,16 +118,15 @@ def joining_step(
     Auxiliary states become the means over the devices. Where a process has no batch, everything
     stays as it is. The results of :func:`make_step` are followed by the sums of the flags.
     """
-    n_devices, on_cpu = len(job), job.mesh.devices.flat[0].platform == "cpu"
 
     def mapped(
         donated: Any, args: Any, aux: Any, key_data: Any, heads: Any, accumulated: Any,
-        update_keys: Any, hyperparams: Any, flags: Any,
+        update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
         told: list[Any] = []
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-            sums, means, total = joint_sums(grads, states, flags, n_devices, on_cpu)
+            sums, means, total = joint_sums(grads, states, flags, offsets, job)
             told.append(total)
             return sums, means
 
@@ -132,50 +155,82 @@ def _flat(donated: Any) -> Any:
     return tuple(tuple(jax.tree.leaves(x)) for x in donated)
 
 
+class _Layout(NamedTuple):
+    """The places of arrays in the messages of a sum.
+
+    together
+        the positions of arrays that are sent as one, for each message.
+    alone
+        those of the others.
+    offsets
+        for each array that is sent with others, in the order of messages, where it begins.
+    """
+
+    together: tuple[tuple[int, ...], ...]
+    alone: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def _layout(forms: tuple[tuple[int, Any], ...], on_cpu: bool) -> _Layout:
+    """The layout of arrays of these sizes and dtypes."""
+    groups: dict[Any, list[int]] = {}
+    alone, offsets = [], []
+    for i, (size, dtype) in enumerate(forms):
+        if on_cpu and size * dtype.itemsize < _SMALL:
+            groups.setdefault(dtype, []).append(i)
+        else:
+            alone.append(i)
+    for group in groups.values():
+        ends = itertools.accumulate(forms[i][0] for i in group)
+        offsets += [end - forms[i][0] for i, end in zip(group, ends, strict=True)]
+    return _Layout(tuple(map(tuple, groups.values())), tuple(alone), tuple(offsets))
+
+
+def _is_mean(dtype: Any) -> bool:
+    """True for auxiliary states that become means; those of integers stay as they are."""
+    return bool(jnp.issubdtype(dtype, jnp.inexact))
+
+
+def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The offsets that :func:`joint_sums` takes for stacked gradients and states: an array for
+    each, so that XLA compiles one kernel for all places. As constants they would be as many
+    kernels as places (for 200 parameters measured: 6.8 s instead of 1.7)."""
+    forms = [(math.prod(x.shape[1:]), x.dtype) for x in arrays]
+    layout = _layout((*forms, (2, jnp.dtype("float32"))), job.on_cpu)
+    return tuple(map(job.scalar, layout.offsets))
+
+
 def joint_sums(
-    grads: Arrays, states: Arrays, flags: Any, n_devices: int, on_cpu: bool
+    grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
     """The sums of gradients, the means of states, and the sums of flags over all devices, in as few
-    messages as can be. States of integers stay as they are."""
-    means = [i for i, x in enumerate(states) if jnp.issubdtype(x.dtype, jnp.inexact)]
-    operands = [*grads, *(states[i] for i in means), flags]
-    together: dict[Any, list[int]] = {}
-    for i, x in enumerate(operands):
-        if on_cpu and x.size * x.dtype.itemsize < _SMALL:
-            together.setdefault(x.dtype, []).append(i)
-    packed = {i for group in together.values() for i in group}
-    alone = [i for i in range(len(operands)) if i not in packed]
-    buffers = [_packed([operands[i] for i in group]) for group in together.values()]
-    sums = lax.psum((*buffers, *(operands[i] for i in alone)), _AXES)
+    messages as can be."""
+    operands = [*grads, *states, flags]
+    layout = _layout(tuple((x.size, x.dtype) for x in operands), job.on_cpu)
+    buffers = [
+        jnp.concatenate([operands[i].reshape(-1) for i in group]) for group in layout.together
+    ]
+    sums = lax.psum((*buffers, *(operands[i] for i in layout.alone)), _AXES)
     totals: list[Any] = [None] * len(operands)
-    for group, buffer in zip(together.values(), sums, strict=False):
-        _unpack(buffer, group, operands, totals)
-    for i, total in zip(alone, sums[len(buffers) :], strict=True):
+    places = iter(offsets)
+    for group, buffer in zip(layout.together, sums, strict=False):
+        for i in group:
+            part = lax.dynamic_slice(buffer, (next(places),), (operands[i].size,))
+            totals[i] = part.reshape(operands[i].shape)
+    for i, total in zip(layout.alone, sums[len(buffers) :], strict=True):
         totals[i] = total.astype(operands[i].dtype)
-    new_states = list(states)
-    for k, i in enumerate(means, len(grads)):
-        new_states[i] = (totals[k] / n_devices).astype(states[i].dtype)
-    return tuple(totals[: len(grads)]), tuple(new_states), totals[-1]
-
-
-def _packed(arrays: Sequence[Any]) -> Any:
-    return jnp.concatenate([x.reshape(-1) for x in arrays])
-
-
-def _unpack(buffer: Any, group: Sequence[int], operands: Arrays, totals: list[Any]) -> None:
-    begin = 0
-    for i in group:
-        end = begin + operands[i].size
-        totals[i] = buffer[begin:end].reshape(operands[i].shape)
-        begin = end
+    means = [
+        (total / len(job)).astype(x.dtype) if _is_mean(x.dtype) else x
+        for x, total in zip(states, totals[len(grads) :], strict=False)
+    ]
+    return tuple(totals[: len(grads)]), tuple(means), totals[-1]
 
 
 @lru_cache(maxsize=64)
 def _sum_function(job: JobReplicas) -> JoiningFunction:
-    n_devices, on_cpu = len(job), job.mesh.devices.flat[0].platform == "cpu"
-
-    def sums(grads: Arrays, states: Arrays, flags: Any) -> Any:
-        return joint_sums(grads, states, flags, n_devices, on_cpu)
+    def sums(grads: Arrays, states: Arrays, flags: Any, offsets: Arrays) -> Any:
+        return joint_sums(grads, states, flags, offsets, job)
 
     return JoiningFunction(sums, "sums", job)
 
@@ -189,8 +244,9 @@ def sum_over_job(
     Every process has to call it, or to take a step with such gradients and states, in the same
     order: they wait for each other.
     """
-    function = _sum_function(replicas.of_job)
-    return function(tuple(grads), tuple(states), lockstep.flags(replicas))
+    job = replicas.of_job
+    offsets = offsets_of(job, (*grads, *states))
+    return _sum_function(job)(tuple(grads), tuple(states), lockstep.flags(replicas), offsets)
 
 
 @in_x64

@@ -24,7 +24,7 @@ from ..program import (
     make_step,
     mapped_options,
 )
-from ._joined_processes import JoiningFunction, joining_step
+from ._joined_processes import JoiningStep
 from ._pmap_function import PmapFunction, device_key, shard_aval
 from ._replicas import Replicas
 
@@ -71,8 +71,7 @@ class PmapProgram(BaseProgram):
             options = mapped_options(self.program.compiler_options)
             if spec.joins_processes:
                 job = Replicas.on(self._devices).of_job
-                step = joining_step(self.program, train, spec, job)
-                function = JoiningFunction(step, "step", job, True, REPLICATED_ARGS, options)
+                function = JoiningStep(self.program, train, spec, job, options)
             else:
                 step = _summing_step(self.program, train, spec)
                 function = PmapFunction(step, "step", self._devices, True, REPLICATED_ARGS, options)

@@ -160,9 +160,22 @@ class JobReplicas:
         self.local = local
         self.mesh = Mesh(_counterparts(local.devices), (PROCESS_AXIS, DEVICE_AXIS))
         self._sharding = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
+        self._scalars: dict[int, jax.Array] = {}
 
     def __len__(self) -> int:
         return self.mesh.size
+
+    @property
+    def on_cpu(self) -> bool:
+        """True if the devices are CPUs."""
+        return self.local.devices[0].platform == "cpu"
+
+    def scalar(self, number: int) -> jax.Array:
+        """A number that every device has, as an array; made once."""
+        if number not in self._scalars:
+            host = np.full(len(self.local), number, np.int32)
+            self._scalars[number] = self.spread(self.local.from_host(host))
+        return self._scalars[number]
 
     def spread(self, tree: Any) -> Any:
         """A pytree of stacked arrays of this process as those of all: the same memory. What is no
@@ -175,7 +188,7 @@ class JobReplicas:
                 return x
             shape = (len(self), *x.shape[1:])
             return jax.ShapeDtypeStruct(shape, x.dtype, sharding=self._sharding)
-        if not isinstance(x, jax.Array) or not x.is_fully_addressable:
+        if not isinstance(x, jax.Array) or x.sharding == self._sharding:
             return x
         shape = (len(self), *x.shape[1:])
         return jax.make_array_from_single_device_arrays(shape, self._sharding, parts_of(x))
