@@ -156,7 +156,7 @@ class PendingUpdate:
             function.call_into(self.results, donated, others, self._age(step))
             if runnable.joins_processes:
                 undo = [u.call.undo for u in reversed(self._updates)]
-                runnable.note_step(self.results[0][-1], undo)
+                runnable.note_step(self.results[0], undo)
         (_, _, states), *others = self.results[0][:4]
         return states, *others
 

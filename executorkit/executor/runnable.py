@@ -130,8 +130,9 @@ class Runnable(ABC, Generic[Value]):
     def filled_like(self, array: Value, number: float) -> jax.Array:
         """New contents for an array: one number everywhere."""
 
-    def note_step(self, sums_of_flags: Any, undo: Sequence[Callable[[], object]]) -> None:
-        """Takes note of a step of all processes; ``undo`` takes back what was counted for it."""
+    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+        """Takes note of the results of a step of all processes; ``undo`` takes back what was
+        counted for it."""
 
     @property
     def can_fuse_updates(self) -> bool:

@@ -23,7 +23,8 @@ from ._group_update import (
 )
 from ._group_view import group_label as group_label, group_parts as group_parts
 from ._joined_processes import first_of_job as first_of_job
-from ._lockstep import JointEpoch as JointEpoch, lockstep as lockstep
+from ._joint_epoch import JointEpoch as JointEpoch
+from ._lockstep import lockstep as lockstep
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
 from ._replica_choice import ContextGroups as ContextGroups, can_replicate as can_replicate

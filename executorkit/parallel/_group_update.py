@@ -20,8 +20,9 @@ from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._joined_processes import first_of_job, sum_over_job
-from ._lockstep import Told, lockstep
+from ._lockstep import lockstep
 from ._pmap_program import reduce_replicated
+from ._rank_check import CHECK_INTERVAL, check_ranks
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 
@@ -284,8 +285,9 @@ def update_by_sum(
     After an exception all devices have the weights as they were, or as after the update.
     """
     if all_processes:
-        told, grads, set_means = _joined(grads, states)
-        if told.flags()[0] < 1:
+        flags, grads, set_means = _joined(grads, states)
+        arrays = [w for w in weights if isinstance(w, ReplicatedArray)]
+        if lockstep.note(flags, arrays).flags()[0] < 1:
             return
         set_means()
     elif len(grads[0]) > 1:
@@ -295,13 +297,15 @@ def update_by_sum(
         rollback.add(partial(_copy_first_to_all, weights))
         updater(indices, [g[0] for g in grads], [w[0] for w in weights])
         _copy_first_to_all(weights)
+    if all_processes and lockstep.steps % CHECK_INTERVAL == 0:
+        check_ranks([w.value for w in lockstep.parameters])
 
 
 def _joined(
     grads: Sequence[PerDevice], states: Sequence[PerDevice]
-) -> tuple[Told, list[PerDevice], Callable[[], None]]:
-    """What a step of all processes has told, the sums of gradients over all devices, and what gives
-    states their means."""
+) -> tuple[jax.Array, list[PerDevice], Callable[[], None]]:
+    """A step of all processes: the sums of the flags, those of gradients over all devices, and what
+    gives states their means."""
     stacked = [a for a in (*grads, *states) if isinstance(a, ReplicatedArray)]
     if len(stacked) == len(grads) + len(states):
         replicas, count = stacked[0].replicas, len(grads)
@@ -314,7 +318,7 @@ def _joined(
             for array, mean in zip(stacked[count:], means, strict=True):
                 array.assign(mean)
 
-        return lockstep.note(flags), list(totals), assign
+        return flags, list(totals), assign
     home = grads[0][0].context
     replicas = Replicas.on([home.device])
 
@@ -331,7 +335,7 @@ def _joined(
             for member in members:
                 mean.copyto(member)
 
-    return lockstep.note(flags), [[x] for x in whole[: len(grads)]], copy
+    return flags, [[x] for x in whole[: len(grads)]], copy
 
 
 def _copy_first_to_all(weights: Sequence[PerDevice]) -> None:

@@ -20,6 +20,7 @@ from ..program import Program, ProgramCall
 from ..symbol import Symbol
 from ._lockstep import lockstep
 from ._pmap_program import PmapProgram
+from ._rank_check import CHECK_INTERVAL, check_ranks
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
 
@@ -108,8 +109,12 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         """Device ``k``'s key among those of a step; None where there is none."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
-    def note_step(self, sums_of_flags: Any, undo: Sequence[Callable[[], object]]) -> None:
-        lockstep.note(sums_of_flags, undo)
+    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+        (weights, _, _), *_, sums_of_flags = results
+        arrays = [self.arg_arrays[i] for i in self.program.argnums]
+        lockstep.note(sums_of_flags, arrays, undo)
+        if lockstep.steps % CHECK_INTERVAL == 0:
+            check_ranks([w for group in weights for w in group])
 
     def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
         stacked = (len(self.contexts), *shape)

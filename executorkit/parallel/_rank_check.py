@@ -1,0 +1,45 @@
+"""A check that all processes of a job have the same parameters."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+
+import jax
+import numpy as np
+
+from ..errors import MXNetError, listed
+from ..jax_internals import parts_of
+from ._joined_processes import sum_over_job
+from ._lockstep import lockstep
+from ._replicas import Replicas
+
+#: Number of steps after which parameters are compared.
+CHECK_INTERVAL = 100
+
+
+def check_ranks(parameters: Iterable[jax.Array]) -> None:
+    """Compares checksums of stacked arrays between the processes, which call this together.
+
+    MXNetError, in all of them, names those that differ.
+    """
+    parts = [parts_of(x)[0] for x in parameters]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(np.ascontiguousarray(part).view(np.uint8), checksum)
+    own = np.zeros((1, jax.process_count()), np.uint32)
+    own[0, jax.process_index()] = checksum
+    replicas = Replicas.on([parts[0].device])
+    (sums,), _, _ = sum_over_job(replicas, [replicas.from_host(own)])
+    checksums = np.asarray(parts_of(sums)[0])[0].tolist()
+    common, _ = Counter(checksums).most_common(1)[0]
+    different = [rank for rank, each in enumerate(checksums) if each != common]
+    if different:
+        raise MXNetError(
+            f"step {lockstep.steps}",
+            f"the parameters of rank {listed(different, 8)} differ from those of the others",
+            because="all processes of a job make the same updates",
+            hint="parameters, rates and states that a script sets have to be set in every process; "
+            "go on from the last checkpoint",
+        )
