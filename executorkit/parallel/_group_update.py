@@ -20,9 +20,10 @@ from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._joined_processes import first_of_job, sum_over_job
+from ._joined_update import JoinedUpdate
 from ._lockstep import lockstep
 from ._pmap_program import reduce_replicated
-from ._rank_check import CHECK_INTERVAL, check_ranks
+from ._rank_check import check_when_due
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 
@@ -285,9 +286,13 @@ def update_by_sum(
     After an exception all devices have the weights as they were, or as after the update.
     """
     if all_processes:
+        stacked = [a for a in (*grads, *states, *weights) if isinstance(a, ReplicatedArray)]
+        if len(stacked) == 2 * len(grads) + len(states):
+            joined: Any = JoinedUpdate(grads, states)
+            if attach_replicated(updater, indices, stacked[-len(grads) :], joined.targets):
+                return
         flags, grads, set_means = _joined(grads, states)
-        arrays = [w for w in weights if isinstance(w, ReplicatedArray)]
-        if lockstep.note(flags, arrays).flags()[0] < 1:
+        if lockstep.note(flags, ()).flags()[0] < 1:
             return
         set_means()
     elif len(grads[0]) > 1:
@@ -297,8 +302,8 @@ def update_by_sum(
         rollback.add(partial(_copy_first_to_all, weights))
         updater(indices, [g[0] for g in grads], [w[0] for w in weights])
         _copy_first_to_all(weights)
-    if all_processes and lockstep.steps % CHECK_INTERVAL == 0:
-        check_ranks([w.value for w in lockstep.parameters])
+    if all_processes:
+        check_when_due([w[0].value[None] for w in weights])
 
 
 def _joined(
@@ -306,19 +311,6 @@ def _joined(
 ) -> tuple[jax.Array, list[PerDevice], Callable[[], None]]:
     """A step of all processes: the sums of the flags, those of gradients over all devices, and what
     gives states their means."""
-    stacked = [a for a in (*grads, *states) if isinstance(a, ReplicatedArray)]
-    if len(stacked) == len(grads) + len(states):
-        replicas, count = stacked[0].replicas, len(grads)
-        values = [a.value for a in stacked]
-        sums, means, flags = sum_over_job(replicas, values[:count], values[count:])
-        pairs = zip(stacked[:count], sums, strict=True)
-        totals = [ReplicatedArray(g.contexts, g.shape, g.dtype, total) for g, total in pairs]
-
-        def assign() -> None:
-            for array, mean in zip(stacked[count:], means, strict=True):
-                array.assign(mean)
-
-        return flags, list(totals), assign
     home = grads[0][0].context
     replicas = Replicas.on([home.device])
 

@@ -21,7 +21,16 @@ from jax import lax
 from ..context import Device
 from ..jax_internals import in_x64
 from ..ops.nn.moments import DEVICE_AXIS
-from ..program import REPLICATED_ARGS, Arrays, CompileTask, Donated, Program, StepSpec, make_step
+from ..program import (
+    REPLICATED_ARGS,
+    Arrays,
+    CompileTask,
+    Donated,
+    Program,
+    StepSpec,
+    apply_updates,
+    make_step,
+)
 from ._lockstep import lockstep
 from ._pmap_function import PmapFunction, device_key, over_mesh
 from ._replicas import PROCESS_AXIS, JobReplicas, Replicas, own_entries
@@ -131,28 +140,52 @@ def joining_step(
             return sums, means
 
         step = make_step(program, train, spec, reduce)
-        keys = tuple(None if k is None else lax.all_gather(k, _AXES)[0] for k in update_keys)
-        results = step(
+        keys = _keys_of_first(update_keys)
+        new, outputs, forward_states, grads = step(
             donated, args, aux, device_key(key_data), heads, accumulated, keys, hyperparams
         )
-        new, outputs, forward_states, grads = results
-        everyone = told[0][0] == 0
-        old_states = [aux[i] for i in program.forward_state_indices]
-        new = tuple(
-            jax.tree.map(lambda x, y: jnp.where(everyone, x, y), flat, _flat(old))
-            for flat, old in zip(new, donated, strict=True)
+        old = tuple(aux[i] for i in program.forward_state_indices)
+        new, forward_states = _if_all_have_batches(
+            told[0], (new, tuple(forward_states)), (donated, old)
         )
-        kept = [jnp.where(everyone, x, y) for x, y in zip(forward_states, old_states, strict=True)]
-        return new, outputs, tuple(kept), grads, told[0]
+        return new, outputs, forward_states, grads, told[0]
 
     return mapped
 
 
-def _flat(donated: Any) -> Any:
-    """Donated weights or states in the structure of what replaces them."""
-    if not any(isinstance(x, list | tuple | dict) for x in donated):
-        return tuple(donated)
-    return tuple(tuple(jax.tree.leaves(x)) for x in donated)
+def _if_all_have_batches(told: Any, new: Any, old: Any) -> Any:
+    """The pytree ``new`` unless a process is without a batch, else ``old``, which may have another
+    structure."""
+    leaves, tree = jax.tree.flatten(new)
+    everyone = told[0] == 0
+    pairs = zip(leaves, jax.tree.leaves(old), strict=True)
+    return jax.tree.unflatten(tree, [jnp.where(everyone, x, y) for x, y in pairs])
+
+
+@lru_cache(maxsize=64)
+def update_function(spec: StepSpec, job: JobReplicas) -> JoiningFunction:
+    """The function of an update by gradients that are there: sends what a step sends, and computes
+    the same from it, to the last bit.
+
+        function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
+            -> weights, states, aux, the sums of the flags
+    """
+
+    def update(
+        weights: Any, states: Any, grads: Arrays, aux: Arrays, update_keys: Any, hyperparams: Any,
+        flags: Any, offsets: Any,
+    ) -> Any:  # fmt: skip
+        sums, means, told = joint_sums(grads, aux, flags, offsets, job)
+        keys = _keys_of_first(update_keys)
+        new = apply_updates(spec, weights, sums, states, keys=keys, hyperparams=hyperparams)
+        return *_if_all_have_batches(told, (*new, means), (weights, states, tuple(aux))), told
+
+    return JoiningFunction(update, "update", job, replicated=(4, 5))
+
+
+def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
+    """The first process's key data of updates, in all processes."""
+    return tuple(None if k is None else lax.all_gather(k, _AXES)[0] for k in update_keys)
 
 
 class _Layout(NamedTuple):

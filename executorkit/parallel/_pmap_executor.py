@@ -20,7 +20,7 @@ from ..program import Program, ProgramCall
 from ..symbol import Symbol
 from ._lockstep import lockstep
 from ._pmap_program import PmapProgram
-from ._rank_check import CHECK_INTERVAL, check_ranks
+from ._rank_check import check_when_due
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
 
@@ -113,8 +113,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         (weights, _, _), *_, sums_of_flags = results
         arrays = [self.arg_arrays[i] for i in self.program.argnums]
         lockstep.note(sums_of_flags, arrays, undo)
-        if lockstep.steps % CHECK_INTERVAL == 0:
-            check_ranks([w for group in weights for w in group])
+        check_when_due([w for group in weights for w in group])
 
     def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
         stacked = (len(self.contexts), *shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import jax
 import numpy as np
@@ -17,6 +17,12 @@ from ._replicas import Replicas
 
 #: Number of steps after which parameters are compared.
 CHECK_INTERVAL = 100
+
+
+def check_when_due(parameters: Sequence[jax.Array]) -> None:
+    """:func:`check_ranks` after every hundredth step."""
+    if lockstep.steps % CHECK_INTERVAL == 0:
+        check_ranks(parameters)
 
 
 def check_ranks(parameters: Iterable[jax.Array]) -> None:

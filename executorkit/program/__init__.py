@@ -68,6 +68,7 @@ from ._train_step import (
     StepSpec as StepSpec,
     UpdateFunction as UpdateFunction,
     UpdateSpec as UpdateSpec,
+    apply_updates as apply_updates,
     make_step as make_step,
 )
 from ._training import Training as Training

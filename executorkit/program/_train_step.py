@@ -124,7 +124,9 @@ def make_step(
                 totals[k] = total
         if spec.sums_gradients:
             visible = totals
-        new = _updated(spec, weights, totals, states, keys=update_keys, hyperparams=hyperparams)
+        new = apply_updates(
+            spec, weights, totals, states, keys=update_keys, hyperparams=hyperparams
+        )
         return (*new, new_aux), outputs, forward_states, _visible(spec, visible)
 
     return step
@@ -154,7 +156,7 @@ def make_backward_step(
             for k, weight in zip(update.targets, group, strict=True):
                 arguments[argnums[k]] = weight
         grads = backward(residuals.with_arguments(arguments), heads, accumulated)
-        new = _updated(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
+        new = apply_updates(spec, weights, grads, states, keys=update_keys, hyperparams=hyperparams)
         return (*new, ()), _visible(spec, grads)
 
     return step
@@ -167,7 +169,7 @@ def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
     return tuple(None if k in hidden else g for k, g in enumerate(grads))
 
 
-def _updated(
+def apply_updates(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
     keys: Sequence[Any], hyperparams: Any,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
