@@ -1,33 +1,41 @@
-"""Several processes: each loads its rows; sums and means are over the devices of all processes."""
+"""Several processes: two of two devices, and four of one, do what one process of four does."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 import executorkit as mx
 from tests._processes import run_processes
-from tests.parallel.worker import train
+from tests.parallel.job_scenarios import DEVICES, SCENARIOS, run
 
-pytestmark = pytest.mark.processes
-
-WORKER = "tests/parallel/worker.py"
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("processes")]
 
 
-@pytest.mark.parametrize("processes", [2, 4])
-def test_processes_train_as_one(processes):
-    """Two processes of two devices, and four of one, do what one process of four devices does."""
-    expected = train(mx, 0, 1)
-    seen = run_processes(WORKER, processes)
-    assert [s["devices"] for s in seen] == [4] * processes
-    assert all(s["mapped"] for s in (*seen, expected))
-    for kind in ("grads", "aux"):
-        for i, arrays in enumerate(expected[kind]):
-            theirs = [a for s in seen for a in s[kind][i]]
-            np.testing.assert_allclose(theirs, arrays, rtol=1e-4, atol=1e-6)
-    for s in seen:
-        for kind in ("params", "states"):
-            for name, array in expected[kind].items():
-                np.testing.assert_allclose(s[kind][name], array, rtol=1e-5, atol=1e-6)
-    metrics = [s["metric"] for s in seen]
-    assert np.isclose(np.mean(metrics), expected["metric"], rtol=1e-5)
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    return run(mx, 0, 1)
+
+
+@pytest.fixture(scope="module", params=[2, 4])
+def seen(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
+    results = run_processes("tests/parallel/worker.py", request.param)
+    assert [r["devices"] for r in results] == [DEVICES] * request.param
+    return results
+
+
+@pytest.mark.parametrize("name", [s.__name__ for s in SCENARIOS])
+def test_processes_train_as_one(name, seen, expected):
+    ranks = [result[name] for result in seen]
+    assert all(rank == ranks[0] for rank in ranks), "not equal to the last bit"
+    assert ranks[0] != [False]
+    if name == "a_rank_that_differs":
+        return
+    for theirs, ours in zip(ranks[0], expected[name], strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=1e-6, atol=1e-6)
+
+
+def test_looking_changes_nothing(seen):
+    assert all(rank["one_process_looks"] == rank["sgd"] for rank in seen)
