@@ -183,7 +183,7 @@ class ModuleOptimizer:
 
     @property
     def joins_processes(self) -> bool:
-        """Whether updates are by the gradients of all processes of a job."""
+        """True if updates are by the gradients of all processes of a job."""
         return self.mode is KVStoreMode.SUM_PROCESSES
 
     @property

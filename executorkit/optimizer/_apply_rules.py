@@ -164,7 +164,7 @@ def apply_rules(
     def prepare(rollback: Rollback) -> UpdateCall:
         rollback.add(undo)
         rows, context = count(), weights[0].context
-        call = plan_update(rules, rows, tuple(states), context, undo, age, sharing)
+        call = plan_update(rules, rows, tuple(states), context, undo=undo, age=age, sharing=sharing)
         return call if finite is None else finite_call(call, finite)
 
     apply_update(weights, grads, prepare)

@@ -224,7 +224,9 @@ class Updater:
                 undo()
                 return None
             states = tuple(map(state_of, indices))
-            return plan_update(rules, hyperparams, states, context, undo, age, self._sharing)
+            return plan_update(
+                rules, hyperparams, states, context, undo=undo, age=age, sharing=self._sharing
+            )
 
         return attach_update(weights, grads, prepare)
 

@@ -72,8 +72,8 @@ def _parameter_writes(
 def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
     """Gives all processes the first one's parameters of these names and auxiliary states: one
     message, which all of them wait for."""
-    wanted = set(names)
-    arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in wanted]
+    parameters = set(names)
+    arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in parameters]
     arrays += group.aux_arrays
     received = first_of_job(group.contexts[0].device, [a[0].asnumpy() for a in arrays])
     for members, values in zip(arrays, received, strict=True):

@@ -1,4 +1,4 @@
-"""What the processes of a job tell each other in the steps that they take together."""
+"""Messages of the processes of a job to each other in the steps that they take together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._replicas import Replicas
 
 
 class Told(NamedTuple):
-    """What all processes have told in a step.
+    """The flags of all processes in a step.
 
     sums
         the sums of their flags over all devices, with an entry for each device.
@@ -79,7 +79,7 @@ class Lockstep:
         return told
 
     def take(self) -> list[Told]:
-        """What was told since the last call."""
+        """The flags of the steps since the last call."""
         latest, self.latest = self.latest, []
         return latest
 

@@ -67,12 +67,13 @@ class PmapFunction(CompiledFunction):
     def transform(self, traced: Callable[..., Any]) -> Any:
         if not self.donates:
             return jax.pmap(traced, axis_name=DEVICE_AXIS, devices=self.devices)
-        mesh = Mesh(np.array(self.devices), (DEVICE_AXIS,))
-        return jax.jit(
-            over_mesh(traced, mesh, self.replicated, self.name),
-            donate_argnums=0,
-            compiler_options=self.compiler_options,
-        )
+        return self.over_mesh(traced, Mesh(np.array(self.devices), (DEVICE_AXIS,)))
+
+    def over_mesh(self, traced: Callable[..., Any], mesh: Mesh) -> Any:
+        """The jitted form of the function on the devices of a mesh, whatever its axes."""
+        mapped = _over_mesh(traced, mesh, self.replicated, self.name)
+        options = {"donate_argnums": 0} if self.donates else {}
+        return jax.jit(mapped, compiler_options=self.compiler_options, **options)
 
     @in_x64
     def jaxpr(self, *args: Any) -> Any:
@@ -84,7 +85,7 @@ class PmapFunction(CompiledFunction):
         return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
 
 
-def over_mesh(
+def _over_mesh(
     traced: Callable[..., Any], mesh: Mesh, replicated: tuple[int, ...], name: str
 ) -> Callable[..., Any]:
     """A function mapped over the leading axis of its arguments, one entry per device of a mesh, but

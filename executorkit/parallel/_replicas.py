@@ -214,8 +214,8 @@ def _counterparts(devices: tuple[Device, ...]) -> np.ndarray:
     """These devices of all processes, a row for each."""
     platform, count = devices[0].platform, jax.process_count()
     numbers = [jax.local_devices(backend=platform).index(d) for d in devices]
-    found = [jax.local_devices(process, platform) for process in range(count)]
-    for process, theirs in enumerate(found):
+    devices_of = [jax.local_devices(process, platform) for process in range(count)]
+    for process, theirs in enumerate(devices_of):
         if len(theirs) <= max(numbers):
             raise NotSupportedError(
                 "processes of a job",
@@ -224,7 +224,7 @@ def _counterparts(devices: tuple[Device, ...]) -> np.ndarray:
                 because="all processes run one program on the same devices of each",
                 hint="as many devices for every process, or a context that all of them have",
             )
-    return np.array([[theirs[n] for n in numbers] for theirs in found])
+    return np.array([[theirs[n] for n in numbers] for theirs in devices_of])
 
 
 @small_jit

@@ -48,7 +48,7 @@ class StepSpec(NamedTuple):
 
 
 class Reduction(Protocol):
-    """What the devices of a group make of their gradients and states together."""
+    """A function of the gradients and states of all devices of a group together."""
 
     def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
         """The sums of gradients over the devices, and what is stored as auxiliary states."""

@@ -25,7 +25,7 @@ def test_pmap_is_called_in_one_module():
         for p in package.rglob("*.py")
         if "jax.pmap" in p.read_text() or "shard_map(" in p.read_text()
     ]
-    assert called == ["parallel/_pmap_program.py"]
+    assert called == ["parallel/_pmap_function.py"]
 
 
 def test_the_same_devices_are_the_same_replicas_and_programs():
