@@ -21,7 +21,7 @@ from ..kvstore import KVStore
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..ndarray.rollback import all_or_none
 from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
-from ..parallel import attach_replicated, share_first, update_by_sum
+from ..parallel import attach_replicated, bytes_of_first, share_first, update_by_sum
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -230,7 +230,11 @@ class ModuleOptimizer:
         if self.mode is KVStoreMode.STORE_UPDATES:
             self.kvstore.load_optimizer_states(fname)
             return
-        content = read_state_file(fname)
+        content = b""
+        if not self.joins_processes or jax.process_index() == 0:
+            content = read_state_file(fname)
+        if self.joins_processes:
+            content = bytes_of_first(contexts[0].device, content)
         devices = [c.device_id for c in contexts]
         if not self.mode.state_per_device:
             devices = devices[:1]

@@ -298,6 +298,14 @@ def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarra
     return results
 
 
+def bytes_of_first(device: Device, content: bytes) -> bytes:
+    """The first process's bytes, in all processes, which call this together."""
+    (length,) = first_of_job(device, [np.array([len(content)])])
+    own = content if jax.process_index() == 0 else bytes(int(length[0]))
+    (received,) = first_of_job(device, [np.frombuffer(own, np.uint8)])
+    return received.tobytes()
+
+
 def _padded(array: np.ndarray) -> bytes:
     content = np.ascontiguousarray(array).tobytes()
     return content + b"\0" * (-len(content) % 4)

@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import jax
+import numpy as np
 
 from ..context import Context
 from ..executor import Executor, PendingStep, PrecompileSpec, Runnable, check_head_gradients
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import rewound_on_error, wrap_key
+from ..ndarray.random_state import next_key_data, rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall
 from ..symbol import Symbol
@@ -92,12 +93,14 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 
     def next_key(self) -> jax.Array:
         """The data of one key per device, each from its context's stream; where processes train
-        together, from those that one process of all devices would use."""
+        together, from the streams that one process of all devices would use. Every process draws
+        from all of these, so that what one of them saves is the state of all."""
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
+        kinds = [c.device_type for c in self.contexts] * jax.process_count()
+        drawn = [next_key_data(Context(kind, k)) for k, kind in enumerate(kinds)]
         first = jax.process_index() * len(self.contexts)
-        kinds = [c.device_type for c in self.contexts]
-        return self.replicas.keys([Context(t, first + k) for k, t in enumerate(kinds)])
+        return self.replicas.from_host(np.stack(drawn[first : first + len(self.contexts)]))
 
     def key_aval(self) -> jax.ShapeDtypeStruct:
         return self._aval((2,), "uint32")

@@ -160,6 +160,37 @@ def step_with_optax(part: Part) -> Any:
     return _step(part, optax.adamw(1e-2), **options)
 
 
+def resumed(part: Part) -> Any:
+    """As :func:`undisturbed`, stopped after an epoch and begun anew from the first one's files."""
+    return _undisturbed(part, at=1)
+
+
+def undisturbed(part: Part) -> Any:
+    """Two epochs with Dropout, momentum and a state of the optimizer."""
+    return _undisturbed(part)
+
+
+def _undisturbed(part: Part, at: int = 2) -> Any:
+    mx, options = part.mx, {"learning_rate": 0.05, "momentum": 0.9, "rescale_grad": 1 / ROWS}
+    module = mx.mod.Module(part.network(0.5), context=part.contexts)
+    fit = {"optimizer_params": options, "kvstore": part.store}
+    module.fit(part.iterator(), num_epoch=at, initializer=mx.init.Xavier(), **fit)
+    with tempfile.TemporaryDirectory() as folder:
+        prefix = str(Path(folder) / "net")
+        if at == 1:
+            if part.rank == 0:
+                module.save_checkpoint(prefix, 1, True)
+            else:  # its own files are others
+                mx.random.seed(8)
+                module.init_params(mx.init.One(), force_init=True)
+                module.save_checkpoint(prefix, 1)
+            module = mx.mod.Module.load(prefix, 1, True, context=part.contexts)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # the parameters are initialised
+                module.fit(part.iterator(), begin_epoch=1, num_epoch=2, **fit)
+    return _numbers(*module.get_params())
+
+
 def step_in_float16(part: Part) -> Any:
     import optax
 
@@ -288,8 +319,8 @@ def a_rank_that_differs(part: Part) -> Any:
 
 SCENARIOS = [
     sgd, adam, lamb, dropout, one_process_looks, one_process_looks_within_a_step, fewer_batches,
-    step_with_optax, step_in_float16, step_with_nadam, feed_forward, buckets, gluon_trainer,
-    lists_in_a_store, manager, a_rank_that_differs,
+    undisturbed, resumed, step_with_optax, step_in_float16, step_with_nadam, feed_forward, buckets,
+    gluon_trainer, lists_in_a_store, manager, a_rank_that_differs,
 ]  # fmt: skip
 
 

@@ -39,3 +39,7 @@ def test_processes_train_as_one(name, seen, expected):
 
 def test_looking_changes_nothing(seen):
     assert all(rank["one_process_looks"] == rank["sgd"] for rank in seen)
+
+
+def test_a_run_that_begins_anew_goes_on_bit_for_bit(seen):
+    assert all(rank["resumed"] == rank["undisturbed"] for rank in seen)
