@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 from ._support.garbage_collection import paused_collection as _paused_collection
 from ._support.lazy_modules import lazy_modules as _lazy_modules
 from ._support.unserved import refuse_imports as _refuse_imports
+from .processes import end_other_roles as _end_other_roles
+
+_end_other_roles()
 
 with _paused_collection():  # it would look through JAX's objects several times
     from . import (
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
         ops as ops,
         optimizer as optimizer,
         parallel as parallel,
+        processes as processes,
         profiler as profiler,
         program as program,
         recordio as recordio,

@@ -20,12 +20,17 @@ from jax._src.core import (
     trace_ctx,
     trace_state_strong_ref,
 )
+from jax._src.distributed import global_state as distributed_state
 from jax._src.interpreters import mlir
 from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+#: Of the job that this process has joined: ``process_id``, ``num_processes``, the
+#: ``coordinator_address``, and ``client``, a store of texts by key. ``jax.process_index()`` makes
+#: the devices, for which all processes wait for each other.
+distributed_state = distributed_state
 #: ``(aval, sharding, [host array], [device], committed) -> array`` that takes over the memory of
 #: the host array. ``jax.device_put`` does this with six times as much Python.
 batched_device_put = xla_client.batched_device_put

@@ -15,10 +15,35 @@ The names of stores:
     one process; sums and updates on the device of the first array that is pushed.
 ``dist``, ``dist_sync``, ``dist_async``, ``dist_device_sync``, ``dist_sync_device``,
 ``dist_device_async``
-    sums over the processes of ``jax.distributed`` too, which all have to push the same keys in the
-    same order, and wait for each other. There are no servers: every process makes the same
-    update. The asynchronous ones are synchronous here. Without ``jax.distributed.initialize``
-    there is one worker (MXNet refuses to start without its launcher).
+    sums over the processes of the job too, which all have to push the same keys in the same
+    order, and wait for each other. There are no servers: every process makes the same update. The
+    asynchronous ones are synchronous here.
+
+Several machines
+----------------
+
+``kv.create("dist_sync")`` joins the processes of the job, and says what it has joined in one line.
+It comes before anything else uses JAX: before the first array, iterator or ``mx.gpu``. Each process
+takes its part of the data (``num_parts=kv.num_workers, part_index=kv.rank`` of iterators of files).
+
+==================  ==============================================================================
+where               started by
+==================  ==============================================================================
+one host            ``executorkit launch -n 4 train.py --kv-store dist_sync``
+hosts with ssh      ``executorkit launch -n 8 -H hosts train.py ...``, a host per line of the file
+MXNet's launcher    ``launch.py -n 4 -s 4 --launcher local python train.py ...``: the ``DMLC_*``
+                    variables; servers and the scheduler end when they import executorkit
+Slurm               ``srun -n 8 python train.py ...``
+Open MPI            ``mpirun -n 8 python train.py ...``; with Open MPI 5 and other MPIs with
+                    ``JAX_COORDINATOR_ADDRESS=HOST:PORT`` of rank 0 in the environment
+Kubernetes          an indexed job with a headless service, and ``pip install 'jax[k8s]'``
+by hand             ``EXECUTORKIT_ADDRESS=HOST:PORT``, ``EXECUTORKIT_NUM_PROCESSES=8`` and
+                    ``EXECUTORKIT_RANK=0`` (1, ...); or ``jax.distributed.initialize(...)``
+==================  ==============================================================================
+
+Where one of these says that there are several processes and this one cannot join them, there is an
+MXNetError that names the missing variable. Where none says anything there is one worker (MXNet
+refuses to start without its launcher).
 
 Other names are those of classes registered with :meth:`KVStoreBase.register`, ``teststore`` being
 one, which only sums; or an error (MXNet takes any name for ``local``). Modules give such stores

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import jax
 from jax.experimental import multihost_utils
 
 from .. import optimizer as opt
@@ -11,6 +10,7 @@ from .._files import naming, write_atomically
 from ..display import brief, many
 from ..errors import InputTypeError, KVStoreError
 from ..parallel import ReplicatedArray
+from ..processes import connect, process_count, process_index
 from ._key_value_table import KeyValueTable, arrays_by_key
 from ._kvstore_base import KVStoreBase
 
@@ -24,7 +24,9 @@ _DIST = (
 def create(name: str = "local") -> Any:
     """A store by name, upper or lower case: see ``help(mx.kv)`` for what the names mean.
 
-    Raises TypeError if ``name`` is no str, MXNetError if there is no such store.
+    A 'dist' store joins the processes of the job, if the environment says that there are several.
+    Raises TypeError if ``name`` is no str, MXNetError if there is no such store, or if the
+    processes cannot be joined.
     """
     if not isinstance(name, str):
         raise InputTypeError("kvstore: create", f"a {type(name).__name__} as name, expected a str")
@@ -54,6 +56,8 @@ class KVStore(KVStoreBase):
             hint = " or ".join(map(repr, ("local", "device", "nccl", *_DIST)))
             raise KVStoreError(f"kvstore {name!r}", "there is no such store", hint=hint)
         self._name = name
+        if name in _DIST:
+            connect(f"kvstore {name!r}")
         on_first_device = "device" in name or name == "nccl"
         self._table = KeyValueTable(on_first_device=on_first_device, dist=name in _DIST)
         self._updater: Callable[..., Any] | None = None
@@ -69,11 +73,11 @@ class KVStore(KVStoreBase):
 
     @property
     def rank(self) -> int:
-        return jax.process_index() if self._table.dist else 0
+        return process_index() if self._table.dist else 0
 
     @property
     def num_workers(self) -> int:
-        return jax.process_count() if self._table.dist else 1
+        return process_count() if self._table.dist else 1
 
     @property
     def compresses(self) -> bool:

@@ -9,6 +9,6 @@ class KVStoreServer:
     """Not served: constructing one raises NotSupportedError. Every process makes every update."""
 
     def __init__(self, kvstore: Any) -> None:
-        because = "sums over processes are made by jax.distributed"
-        hint = "start workers only, and call jax.distributed.initialize in each"
+        because = "workers sum among themselves"
+        hint = "kv.create('dist_sync') in each worker; a process of DMLC_ROLE=server ends at import"
         raise NotSupportedError("KVStoreServer", "there are no servers", because=because, hint=hint)

@@ -1,0 +1,152 @@
+"""``connect``: the one place where a process joins those of its job."""
+
+import os
+import socket
+import sys
+from dataclasses import dataclass
+
+import jax
+
+from ..errors import MXNetError
+from ..jax_internals import distributed_state
+from ._job_environment import Environment, read_environment
+
+#: Seconds after which a process that has not been heard of counts as frozen.
+_HEARTBEAT_SECONDS = 15
+#: Seconds in which all processes have to come; the environment variable gives another number.
+_JOIN_SECONDS = 300
+_JOIN_VARIABLE = "EXECUTORKIT_JOIN_SECONDS"
+
+
+@dataclass
+class _Connection:
+    """The job that this process has joined; None before, and in a process that is alone."""
+
+    environment: Environment | None = None
+
+
+_connection = _Connection()
+
+
+def connect(where: str) -> Environment | None:
+    """Joins the processes of this job, as the environment says; None if it says nothing.
+
+    Does nothing in a process that has joined, by this function or by ``jax.distributed``. One line
+    on stderr says what was joined. MXNetError, which begins with ``where``, if there are several
+    processes and this one cannot join, because variables are missing, JAX is in use already, or
+    the others do not come.
+    """
+    if _connection.environment is not None:
+        return _connection.environment
+    if jax.distributed.is_initialized():
+        return _connected("jax.distributed", None)
+    environment = read_environment()
+    if environment is None or environment.number == 1:
+        return environment
+    _check_address(environment)
+    if jax.config.jax_cpu_collectives_implementation is None:  # pyright: ignore[reportAttributeAccessIssue]
+        jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    try:
+        _initialize(environment)
+    except (RuntimeError, ValueError) as error:
+        raise _refusal(where, environment, error) from error
+    joined = _connected(environment.source, environment.address)
+    if environment.number not in (None, joined.number):
+        problem = f"{joined.source}: joined {joined.number} processes of {environment.number}"
+        raise MXNetError(where, problem)
+    sys.stderr.write(f"executorkit: {joined}\n")
+    sys.stderr.flush()
+    return joined
+
+
+def connected_environment() -> Environment | None:
+    """The place of this process among the several that it has joined; None if it is alone."""
+    if _connection.environment is None and jax.distributed.is_initialized():
+        return _connected("jax.distributed", None)
+    return _connection.environment
+
+
+def process_count() -> int:
+    """The number of processes in this job, without a use of devices where there is one."""
+    environment = connected_environment()
+    return 1 if environment is None else environment.number or 1
+
+
+def process_index() -> int:
+    """The rank of this process, without a use of devices where it is alone."""
+    environment = connected_environment()
+    return 0 if environment is None else environment.rank or 0
+
+
+def end_other_roles() -> None:
+    """Ends a process that MXNet's launcher has started as a server or as the scheduler."""
+    role = os.environ.get("DMLC_ROLE")
+    if role in ("server", "scheduler"):
+        sys.stderr.write(
+            f"executorkit: this {role} ends, since workers sum among themselves (DMLC_ROLE)\n"
+        )
+        sys.stderr.flush()
+        raise SystemExit(0)
+
+
+def _connected(source: str, address: str | None) -> Environment:
+    state = distributed_state
+    address = address or state.coordinator_address
+    joined = Environment(source, state.process_id, state.num_processes, address)
+    _connection.environment = joined
+    return joined
+
+
+def _initialize(environment: Environment) -> None:
+    seconds = int(os.environ.get(_JOIN_VARIABLE) or _JOIN_SECONDS)
+    jax.distributed.initialize(
+        environment.address,
+        environment.number if environment.address else None,
+        environment.rank if environment.address else None,
+        initialization_timeout=seconds,
+        heartbeat_timeout_seconds=_HEARTBEAT_SECONDS,
+    )
+
+
+def _check_address(environment: Environment) -> None:
+    """Raises MXNetError if this is process 0 and the address is another host's."""
+    if environment.rank != 0 or environment.address is None:
+        return
+    host, _, port = environment.address.rpartition(":")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            host.strip("[]"), int(port), type=socket.SOCK_STREAM
+        )[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, ValueError) as error:
+        problem = f"{environment.source}: rank 0 cannot serve {environment.address}: {error}"
+        hint = "an address of the host on which rank 0 runs, and a port that is free there"
+        raise MXNetError("processes", problem, hint=hint) from error
+
+
+def _refusal(where: str, environment: Environment, error: Exception) -> MXNetError:
+    number = "several" if environment.number is None else environment.number
+    says = f"{environment.source}: there are {number} processes"
+    if "before any JAX" in str(error):
+        return MXNetError(
+            where, "this process has used JAX before it joined the others", because=says,
+            hint=f"move mx.kv.create({where.partition(' ')[2]}) before the first array, context of "
+            "a GPU, iterator or jax call of the script, and pass the store on: fit(kvstore=store)",
+        )  # fmt: skip
+    seconds = int(os.environ.get(_JOIN_VARIABLE) or _JOIN_SECONDS)
+    reason = str(error).partition("\n")[0]
+    if "DEADLINE_EXCEEDED" in reason or "timed out" in reason.lower():
+        place = "" if environment.rank is None else f" (rank {environment.rank} waits)"
+        return MXNetError(
+            where, f"the others have not come to {environment.address} in {seconds} s{place}",
+            because=says, hint=f"see that all are started and reach this host; {_JOIN_VARIABLE}=S",
+        )  # fmt: skip
+    hint = None
+    if environment.source == "Kubernetes":
+        hint = (
+            "pip install 'jax[k8s]' and an indexed job with a headless service; or "
+            "EXECUTORKIT_ADDRESS, EXECUTORKIT_NUM_PROCESSES and EXECUTORKIT_RANK in its pods"
+        )
+    return MXNetError(where, f"cannot join: {reason}", because=says, hint=hint)
