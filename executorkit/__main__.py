@@ -1,6 +1,6 @@
 """The command line, ``executorkit`` or ``python -m executorkit``.
 
-Its commands are inspect, run, export, coverage, im2rec, cache and demo.
+Its commands are inspect, run, export, coverage, im2rec, cache, launch and demo.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from ._cli import (
     _export_command,
     _im2rec_command,
     _inspect_command,
+    _launch_command,
     _run_command,
 )
 from .errors import MXNetError
@@ -35,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _coverage_command,
         _im2rec_command,
         _cache_command,
+        _launch_command,
         _demo_command,
     ):
         command.add_parser(commands)

@@ -10,4 +10,11 @@ from ._connection import (
     process_count as process_count,
     process_index as process_index,
 )
-from ._job_environment import Environment as Environment, read_environment as read_environment
+from ._job_environment import (
+    ADDRESS as ADDRESS,
+    ATTEMPT as ATTEMPT,
+    NUMBER as NUMBER,
+    RANK as RANK,
+    Environment as Environment,
+    read_environment as read_environment,
+)
