@@ -7,8 +7,12 @@ from ._connection import (
     connect as connect,
     connected_environment as connected_environment,
     end_other_roles as end_other_roles,
+    note_checkpoint as note_checkpoint,
+    note_step as note_step,
+    peer_error as peer_error,
     process_count as process_count,
     process_index as process_index,
+    stop_requested as stop_requested,
 )
 from ._job_environment import (
     ADDRESS as ADDRESS,

@@ -1,14 +1,18 @@
 """``connect``: the one place where a process joins those of its job."""
 
 import os
+import signal
 import socket
 import sys
+import threading
 from dataclasses import dataclass
 
 import jax
+from jax.experimental import multihost_utils
 
 from ..errors import MXNetError
 from ..jax_internals import distributed_state
+from ._faults import Faults, Termination, current_handler
 from ._job_environment import Environment, read_environment
 
 #: Seconds after which a process that has not been heard of counts as frozen.
@@ -23,6 +27,8 @@ class _Connection:
     """The job that this process has joined; None before, and in a process that is alone."""
 
     environment: Environment | None = None
+    faults: Faults | None = None
+    termination: Termination | None = None
 
 
 _connection = _Connection()
@@ -36,16 +42,17 @@ def connect(where: str) -> Environment | None:
     processes and this one cannot join, because variables are missing, JAX is in use already, or
     the others do not come.
     """
-    if _connection.environment is not None:
-        return _connection.environment
-    if jax.distributed.is_initialized():
-        return _connected("jax.distributed", None)
+    joined = connected_environment()
+    if joined is not None:
+        _watch_others(joined)
+        return joined
     environment = read_environment()
     if environment is None or environment.number == 1:
         return environment
     _check_address(environment)
     if jax.config.jax_cpu_collectives_implementation is None:  # pyright: ignore[reportAttributeAccessIssue]
         jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    terminate = signal.getsignal(signal.SIGTERM)
     try:
         _initialize(environment)
     except (RuntimeError, ValueError) as error:
@@ -56,7 +63,61 @@ def connect(where: str) -> Environment | None:
         raise MXNetError(where, problem)
     sys.stderr.write(f"executorkit: {joined}\n")
     sys.stderr.flush()
+    if terminate not in (signal.SIG_DFL, None) and _in_main_thread():
+        signal.signal(signal.SIGTERM, terminate)  # the user's, which JAX has replaced
+    _watch_others(joined)
     return joined
+
+
+def note_step(number: int) -> None:
+    """Says that this process begins a step in which all processes take part.
+
+    The number is for messages. MXNetError if the script of another process has ended before this
+    step, so that it would wait for ever. Does nothing in a process that is alone.
+    """
+    if _connection.faults is not None:
+        _connection.faults.note_step(number)
+
+
+def note_checkpoint(name: str) -> None:
+    """Says which checkpoint is the newest, for messages."""
+    if _connection.faults is not None:
+        _connection.faults.note_checkpoint(name)
+
+
+def peer_error(error: BaseException) -> MXNetError | None:
+    """The error to raise instead of one that a collective raised because a process has gone.
+
+    None for all other errors, and in a process that is alone. It says which rank has gone, why, in
+    which step, and from which checkpoint to start again.
+    """
+    return None if _connection.faults is None else _connection.faults.peer_error(error)
+
+
+def stop_requested(step: int) -> bool:
+    """True if all processes are to stop now, since one of them has got SIGTERM.
+
+    Every process calls this once in each step with the same numbers, and gets True at the same
+    step: it saves, and ends with status 143 (``raise SystemExit(143)``). A process that gets
+    SIGTERM before it has called this ends at once. False in a process that is alone.
+    """
+    if _connection.termination is None:
+        return False
+    return _connection.termination.is_due(multihost_utils.reached_preemption_sync_point, step)
+
+
+def _watch_others(joined: Environment) -> None:
+    """Installs what ends this process when it or another one fails; once."""
+    if _connection.faults is not None or joined.number == 1:
+        return
+    _connection.faults = faults = Faults(joined)
+    is_free = signal.getsignal(signal.SIGTERM) in (signal.SIG_DFL, None)
+    if is_free and jax.config.jax_enable_preemption_service and _in_main_thread():  # pyright: ignore[reportAttributeAccessIssue]
+        _connection.termination = Termination(faults, current_handler(signal.SIGTERM))
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def connected_environment() -> Environment | None:
