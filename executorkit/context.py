@@ -25,6 +25,7 @@ from typing import Any, ClassVar, TypeAlias
 import jax
 
 from .errors import InputTypeError, MXNetError, UnknownNameError, explain
+from .processes import join_named_job
 
 _jax_logger = logging.getLogger("jax")
 if _jax_logger.level == logging.NOTSET:
@@ -142,6 +143,7 @@ _entered = _ContextStack()
 
 @lru_cache(maxsize=256)
 def _device(device_type: str, device_id: int) -> Device:
+    join_named_job()
     if device_type not in ("gpu", "tpu"):
         devices = _cpus()
         return devices[device_id % len(devices)]

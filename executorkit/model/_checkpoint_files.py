@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .. import ndarray as nd, symbol as sym
+from .. import ndarray as nd, processes, symbol as sym
 from ..context import cpu
 from ..errors import FileAccessError, FileFormatError, InputTypeError, explain
 from ..ndarray import NDArray
@@ -46,6 +46,7 @@ def save_checkpoint(
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     nd.save(path, entries)
+    processes.note_checkpoint(path)
     logging.info('Saved checkpoint to "%s"', path)
 
 

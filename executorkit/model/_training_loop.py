@@ -97,25 +97,30 @@ class TrainingLoop:
             start = time.time()
             self._begin_epoch(spec, epoch)
             spec.eval_metric.reset()
-            for name, value in self._train_epoch(spec, epoch) or ():
+            steps = JointEpoch()
+            for name, value in self._train_epoch(spec, epoch, steps) or ():
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             arg_params, aux_params = self._trained_params()
             for callback in callback_list(spec.epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
+            if steps.stops:
+                self.logger.warning("Epoch[%d] stops early, after its checkpoint: SIGTERM", epoch)
+                raise SystemExit(143)
             if spec.eval_data is not None:
                 self._evaluate(spec, epoch)
             self._end_epoch(spec)
 
-    def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]] | None:
-        """Trains on all batches; returns what the last :meth:`_look_ahead` did, None without any
-        batch."""
+    def _train_epoch(
+        self, spec: FitSpec, epoch: int, steps: JointEpoch
+    ) -> list[tuple[str, Any]] | None:
+        """Trains on all batches, as many as all processes have; returns what the last
+        :meth:`_look_ahead` did, None without any batch."""
         batches = Lookahead(self._batches(spec, epoch))
         values = batch = None
-        steps = JointEpoch()
         for nbatch, batch in enumerate(batches, self._first_batch):
             if steps.is_over():
-                values = spec.eval_metric.get_name_value()
+                values = spec.eval_metric.get_global_name_value()
                 break
             if spec.monitor is not None:
                 spec.monitor.tic()

@@ -34,6 +34,7 @@ from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
 from ..optimizer import Optimizer
+from ..parallel import JointEpoch
 from ..symbol import Symbol
 from ._arguments import (
     Batch,
@@ -486,9 +487,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         )
         self._run_epochs(spec, range(begin_epoch, num_epoch))
 
-    def _train_epoch(self, spec: FitSpec, epoch: int) -> list[tuple[str, Any]]:
+    def _train_epoch(self, spec: FitSpec, epoch: int, steps: JointEpoch) -> list[tuple[str, Any]]:
         with self.discard_gradients(spec.observers):
-            values = super()._train_epoch(spec, epoch)
+            values = super()._train_epoch(spec, epoch, steps)
         if values is None:
             hint = "reset() an iterator first"
             raise EmptyIteratorError("fit: train_data", "it has no batch", hint=hint)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, Self
 
-from .. import ndarray as nd
+from .. import ndarray as nd, processes
 from ..context import Context, cpu
 from ..errors import ModuleUsageError
 from ..executor import PendingStep
@@ -198,6 +198,7 @@ class Module(BaseModule, DataParallel):
             self.save_optimizer_states(states)
             logging.info('Saved optimizer state to "%s"', states)
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+        processes.note_checkpoint(_checkpoint_path(prefix, epoch, "params"))
 
     # Descriptions
 

@@ -292,7 +292,7 @@ def update_by_sum(
             if attach_replicated(updater, indices, stacked[-len(grads) :], joined.targets):
                 return
         flags, grads, set_means = _joined(grads, states)
-        if lockstep.note(flags, ()).flags()[0] < 1:
+        if lockstep.note(flags, ()).share < 1:
             return
         set_means()
     elif len(grads[0]) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import processes
 from ._lockstep import Told, lockstep
 from ._rank_check import check_ranks
 
@@ -12,18 +13,18 @@ from ._rank_check import check_ranks
 class JointEpoch:
     """The batches of an epoch, which ends for all processes as soon as one has no batch left.
 
-    What a step has found is read one step later, so that nobody waits for it: all end after the
-    step that follows the first one that somebody had no batch for, or was asked to stop in.
+    A step's flags are read one step later, so that nobody waits for it: all end after the step that
+    follows the first one that somebody had no batch for.
 
     stops
-        True once all processes are to stop.
+        True once all processes are to stop, since one has been asked to.
     """
 
     def __init__(self) -> None:
         self.stops = False
+        self._uneven = False
         self._count = 0
         self._ends_after: int | None = None
-        self._uneven = False
         self._former: list[Told] = []
         self._last: list[Told] = []
         lockstep.take()
@@ -32,38 +33,42 @@ class JointEpoch:
         """Counts a batch, whose steps have been taken."""
         self._count += 1
         self._former, self._last = self._last, lockstep.take()
+        self.stops = bool(self._last) and processes.stop_requested(lockstep.steps)
 
     def is_over(self) -> bool:
         """True before a batch that is not to be taken, since another process has none left."""
         self._read(self._former, self._count - 1)
-        return self._ends_after is not None and self._count >= self._ends_after
+        return self.stops or self._has_ended
 
     def finish(self, step: Callable[[], object], logger: Any) -> None:
         """Takes part in the steps of others, after the last batch of this process; ``step`` takes
         one. Steps that somebody had no batch for do not count."""
-        while self._last:
+        while self._last and not self.stops:
             self._read(self._former, self._count - 1)
             self._read(self._last, self._count)
-            if self._ends_after is not None and self._count >= self._ends_after:
+            if self._has_ended:
                 break
             with lockstep.without_batch():
                 step()
             self.end_batch()
-        void = [t for t in (*self._former, *self._last) if t.flags()[0] < 1]
+        void = [told for told in (*self._former, *self._last) if told.share < 1]
         for told in reversed(void):
             for undo in told.undo:
                 undo()
         if lockstep.parameters:
             check_ranks([p.value for p in lockstep.parameters])
-        if self._uneven and not self.stops:
+        if self._uneven:
             logger.warning("the epoch ends early: some processes have fewer batches than others")
 
+    @property
+    def _has_ended(self) -> bool:
+        return self._ends_after is not None and self._count >= self._ends_after
+
     def _read(self, told: Sequence[Told], number: int) -> None:
-        """Reads what was told in the steps of a batch."""
+        """Reads the flags of the steps of a batch."""
         if self._ends_after is not None or not told:
             return
-        shares, stops = zip(*(t.flags() for t in told), strict=True)
-        self.stops = any(stops)
-        self._uneven = 0 < min(shares) < 1
-        if self.stops or min(shares) < 1:
-            self._ends_after = number + (min(shares) > 0)
+        share = min(t.share for t in told)
+        if share < 1:
+            self._uneven = share > 0
+            self._ends_after = number + (share > 0)

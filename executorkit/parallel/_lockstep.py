@@ -9,6 +9,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from .. import processes
 from ..jax_internals import parts_of
 from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import StreamPositions
@@ -27,24 +28,26 @@ class Told(NamedTuple):
     sums: jax.Array
     undo: Sequence[Callable[[], object]]
 
-    def flags(self) -> tuple[float, bool]:
-        """The share of the processes that have had a batch, and whether one is to stop; waits."""
-        idle, stops = np.asarray(parts_of(self.sums)[0])[0]
-        return 1 - float(idle) / len(self.sums), bool(stops)
+    @property
+    def share(self) -> float:
+        """The share of the processes that have had a batch; waits for the step."""
+        try:
+            (without,) = np.asarray(parts_of(self.sums)[0])[0]
+        except Exception as error:
+            raise processes.peer_error(error) or error from None
+        return 1 - float(without) / len(self.sums)
 
 
 class Lockstep:
     """The steps that this process has taken together with all others.
 
-    Each process adds to a step whether it is without a batch, and whether it has been asked to
-    stop. A step that finds one without a batch changes nothing, for any of them.
+    Each process adds to a step whether it is without a batch. A step that finds one changes
+    nothing, for any of them.
 
     steps
         number of steps so far.
     latest
         what was told in those since :meth:`take`.
-    stop
-        set where this process has been asked to stop: all do, after the same step.
     parameters
         those that the latest step has changed.
     """
@@ -53,16 +56,16 @@ class Lockstep:
         self.steps = 0
         self.parameters: Sequence[PendingValue] = ()
         self.latest: list[Told] = []
-        self.stop = False
         self._idle = False
-        self._flags: dict[tuple[Replicas, bool, bool], jax.Array] = {}
+        self._flags: dict[tuple[Replicas, bool], jax.Array] = {}
 
     def flags(self, replicas: Replicas) -> jax.Array:
-        """The flags of this process in the next step, for each of its devices."""
-        key = replicas, self._idle, self.stop
+        """The flag of this process in the step that begins, for each of its devices."""
+        processes.note_step(self.steps + 1)
+        key = replicas, self._idle
         if key not in self._flags:
-            row = np.array(key[1:], np.float32)
-            self._flags[key] = replicas.from_host(np.stack([row] * len(replicas)))
+            host = np.full((len(replicas), 1), self._idle, np.float32)
+            self._flags[key] = replicas.from_host(host)
         return self._flags[key]
 
     def note(

@@ -22,3 +22,4 @@ from ._job_environment import (
     Environment as Environment,
     read_environment as read_environment,
 )
+from ._named_job import join_named_job as join_named_job

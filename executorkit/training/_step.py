@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 
-from .. import optimizer as opt
+from .. import optimizer as opt, processes
 from ..display import Fold, Line, Part, View, Viewed, brief, many, scaled, shape, view_of
 from ..errors import StepError
 from ..executor import (
@@ -18,7 +18,7 @@ from ..executor import (
 )
 from ..ndarray import NDArray
 from ..ndarray.rollback import Rollback
-from ..parallel import group_parts, share_first
+from ..parallel import group_parts, lockstep, share_first
 from ..program import Analysis, options_from_arguments
 from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
@@ -115,6 +115,8 @@ class Step(Viewed):
         self._out_grads = out_grads
         self._output_names = graph.output_names
         self._uses_rng = graph.uses_rng(True)
+        #: Arguments of the latest :meth:`save`, which is made again before a job stops.
+        self._saved: tuple[Any, int] | None = None
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
         self._updater: opt.Updater | opt.OptaxUpdater
@@ -144,7 +146,9 @@ class Step(Viewed):
         """Takes a step on a batch, given by argument name; returns the outputs.
 
         Arguments that are not given keep their contents. Raises TypeError for an unknown name,
-        ValueError for a wrong shape; nothing is changed then.
+        ValueError for a wrong shape; nothing is changed then. In a job whose processes have been
+        asked to stop (SIGTERM), all of them end after the same step, with status 143; a process
+        that has called :meth:`save` makes that checkpoint anew.
         """
         for name in batch:
             if name in self.names:
@@ -155,7 +159,12 @@ class Step(Viewed):
             with backend.lock:
                 self._feeder.feed(batch)
                 self._take_step()
-            return backend.whole_outputs()
+            outputs = backend.whole_outputs()
+        if self._feeder.joins and processes.stop_requested(lockstep.steps):
+            if self._saved is not None:
+                self.save(*self._saved)
+            raise SystemExit(143)
+        return outputs
 
     def _take_step(self) -> None:
         """One step by the batch that is bound; after an exception everything is as before it, or as
@@ -245,10 +254,12 @@ class Step(Viewed):
         The last has the optimizer's state and that of ``mx.random``: a run that restores it goes
         on bit for bit. Each file is there whole or not at all, the ``.step`` last.
         """
+        self._saved = prefix, epoch
         args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
         aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
         aux_params = dict(zip(self._feeder.bound.graph.aux_names, aux, strict=True))
         write_step(prefix, epoch, self._feeder.bound.symbol, args, aux_params, self._state)
+        processes.note_checkpoint(f"{prefix}-{int(epoch):04d}")
 
     @property
     def _state(self) -> opt.Updater | OptaxState:
