@@ -58,14 +58,14 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1126, "_files": 454, "_support": 700, "autograd": 4003, "callback": 201,
-    "contrib": 2302, "data": 54, "debugging": 671, "display": 2133, "executor": 3343,
-    "executorkit": 3744, "export": 773, "gluon": 12330, "image": 2213, "initializer": 689,
-    "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 494, "kvstore": 800,
-    "lowering": 4779, "metric": 1395, "model": 1042, "module": 3192, "ndarray": 5696,
-    "notebook": 321, "onnx": 4702, "ops": 16796, "optimizer": 3504, "parallel": 2454,
-    "profiler": 907, "program": 6686, "rnn": 1352, "symbol": 3044, "test_utils": 1482,
-    "training": 952, "visualization": 479,
+    "_cli": 1556, "_files": 454, "_support": 700, "autograd": 4003, "callback": 201,
+    "contrib": 2302, "data": 54, "debugging": 671, "display": 2133, "executor": 3355,
+    "executorkit": 3757, "export": 773, "gluon": 12330, "image": 2213, "initializer": 689,
+    "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 494, "kvstore": 805,
+    "lowering": 4779, "metric": 1395, "model": 1075, "module": 3210, "ndarray": 5696,
+    "notebook": 321, "onnx": 4702, "ops": 16806, "optimizer": 3562, "parallel": 3293,
+    "processes": 989, "profiler": 907, "program": 6716, "rnn": 1352, "symbol": 3044,
+    "test_utils": 1482, "training": 997, "visualization": 479,
 }  # fmt: skip
 ARGUMENTS = {
     "private_imports_of_tests": (NO_MIRROR,),
