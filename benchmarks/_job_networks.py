@@ -1,5 +1,5 @@
-"""What the processes of a job train in ``bench_processes``, for MXNet and executorkit alike, and how
-they answer. Imports neither mxnet nor jax nor executorkit: workers have Pythons of their own.
+"""What the processes of a job train in ``bench_processes``, for MXNet and executorkit alike, and
+how they answer. Imports neither mxnet nor jax nor executorkit: workers have Pythons of their own.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ All processes run on this machine, over its loopback, and share its cores: ratio
 costs besides its computation. Steps are those of ``Module`` with ``kvstore='dist_sync'`` and of
 ``training.Step``; ``jax.jit`` of global arrays with NamedSharding; ``shard_map`` with one psum of
 the concatenated gradients; and MXNet's, with one server for each worker, where
-EXECUTORKIT_ORACLE_PYTHON names a Python that has it. They alternate. Parameters of all have to agree first.
-``--memory`` takes 1,000 steps of the chain in place of that.
+EXECUTORKIT_ORACLE_PYTHON names a Python that has it. They alternate. Parameters of all have to
+agree first. ``--memory`` takes 1,000 steps of the chain in place of that.
 """
 
 from __future__ import annotations
@@ -127,15 +127,15 @@ def _check(name: str, n: int, jobs: Mapping[str, Job]) -> None:
     net = job_network(name)
     normalised = name == "resnet18" and n > 1
     expected: dict[str, np.ndarray] = jobs["fused"].parameters("fused")[0]
-    start = {n: net.value(n, x.shape) for n, x in expected.items()}
+    start = {k: net.value(k, x.shape) for k, x in expected.items()}
     for mode, job in jobs.items():
         if normalised and mode == "jit":
             continue
         ranks = job.parameters(mode)
-        for n, value in expected.items():
-            check(ranks[0][n] - start[n], value - start[n], f"{mode}: {n}")
-            if any(r[n].tobytes() != ranks[0][n].tobytes() for r in ranks):
-                raise RuntimeError(f"{mode}: {n} differs between the processes")
+        for k, value in expected.items():
+            check(ranks[0][k] - start[k], value - start[k], f"{mode}: {k}")
+            if any(r[k].tobytes() != ranks[0][k].tobytes() for r in ranks):
+                raise RuntimeError(f"{mode}: {k} differs between the processes")
 
 
 def _bytes_of_step(mode: str, job: Job, calls: int = 5) -> float:
