@@ -84,9 +84,9 @@ def _collectives(text: str) -> dict[str, int]:
     """The number of all-reduce operations, of their operands, and the operands' bytes."""
     operations = operands = total = 0
     for line in text.splitlines():
-        found = re.match(r"\s*(?:ROOT )?%?[\w.-]+ = (.*?) all-reduce(?:-start)?\(", line)
-        if found:
-            forms = re.findall(r"(\w+)\[([\d,]*)\]", found[1])
+        match = re.match(r"\s*(?:ROOT )?%?[\w.-]+ = (.*?) all-reduce(?:-start)?\(", line)
+        if match:
+            forms = re.findall(r"(\w+)\[([\d,]*)\]", match[1])
             operations, operands = operations + 1, operands + len(forms)
             for dtype, shape in forms:
                 sizes = [int(s) for s in shape.split(",") if s]

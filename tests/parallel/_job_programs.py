@@ -10,7 +10,6 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh
 
-from executorkit.module._module_optimizer import KVStoreMode
 from executorkit.ops.nn.moments import DEVICE_AXIS
 from executorkit.parallel._joined_processes import JoiningStep, joining_step
 from executorkit.parallel._pmap_function import over_mesh
@@ -23,7 +22,8 @@ _TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)>")
 
 def join(module: Any) -> Any:
     """The module, whose steps are those of a job from now on; of one process, here."""
-    module._module_optimizer.mode = KVStoreMode.SUM_PROCESSES
+    optimizer = module._module_optimizer
+    optimizer.mode = type(optimizer.mode)["SUM_PROCESSES"]
     module.set_keep_gradients(False)
     return module
 
@@ -86,9 +86,9 @@ class Sum(NamedTuple):
 
 def sums_in(text: str) -> list[Sum]:
     """The sums of a lowered program, one for each array that is sent."""
-    found = []
+    sums = []
     for operands in _ALL_REDUCE.findall(text):
         for shape, kind, bits in _TENSOR.findall(operands):
             elements = int(np.prod([int(n) for n in shape.split("x") if n], dtype=int))
-            found.append(Sum(kind + bits, elements, elements * int(bits) // 8))
-    return found
+            sums.append(Sum(kind + bits, elements, elements * int(bits) // 8))
+    return sums
