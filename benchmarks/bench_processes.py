@@ -186,10 +186,11 @@ class Job:
         ]  # fmt: skip
 
     @classmethod
-    def of_jax(cls, name: str, n: int) -> Job:
+    def of_jax(cls, name: str, n: int, one_core: bool = False) -> Job:
         """Processes with our steps and those that were written by hand."""
-        port = str(_free_port())
-        command = [sys.executable, "-m", "benchmarks._job_jax", name]
+        port = str(free_port())
+        bound = ["taskset", "-c", "0"] if one_core else []
+        command = [*bound, sys.executable, "-m", "benchmarks._job_jax", name]
         env = {"JAX_PLATFORMS": "cpu"}
         return cls([([*command, str(rank), str(n), port], env) for rank in range(n)])
 
@@ -198,7 +199,7 @@ class Job:
         """Workers, and their servers and scheduler."""
         command = [os.environ[ORACLE], "-m", "benchmarks._job_mxnet", name]
         env = {
-            "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(_free_port()),
+            "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port()),
             "DMLC_NUM_WORKER": str(n), "DMLC_NUM_SERVER": str(n),
         }  # fmt: skip
         roles = ["scheduler", *["server"] * n]
@@ -239,7 +240,8 @@ class Job:
             process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens to."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         return sock.getsockname()[1]
