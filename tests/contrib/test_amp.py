@@ -31,10 +31,11 @@ class Training:
     def __init__(
         self, optimizer: Any = "sgd", hybrid: bool = True, dtype: str = "float32", **arguments: Any
     ) -> None:
-        self.net = gluon.nn.HybridSequential()
-        self.net.add(
-            gluon.nn.Dense(8, activation="tanh", in_units=6), gluon.nn.Dense(3, in_units=8)
-        )
+        self.net = gluon.nn.HybridSequential(prefix="net_")
+        with self.net.name_scope():
+            self.net.add(
+                gluon.nn.Dense(8, activation="tanh", in_units=6), gluon.nn.Dense(3, in_units=8)
+            )
         rng = np.random.default_rng(1)
         self.net.initialize()
         self.net.cast(dtype)
