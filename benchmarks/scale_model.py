@@ -32,7 +32,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import executorkit as mx
 from executorkit.display import text_table
-from executorkit.parallel._joined_processes import _layout
+from executorkit.parallel._joined_processes import messages_of
 from tests.models.lstm import lstm
 
 from ._job_networks import job_network, serve_steps
@@ -200,7 +200,7 @@ def sent_by(net: Network, on_cpu: bool) -> Sent:
     names = symbol.list_arguments()
     shapes = [s for n, s in zip(names, args, strict=True) if n not in net.shapes]
     sizes = [math.prod(s) for s in (*shapes, *states)]
-    layout = _layout(tuple((n, jnp.dtype("float32")) for n in (*sizes, 2)), on_cpu)
+    layout = messages_of(tuple((n, jnp.dtype("float32")) for n in (*sizes, 1)), on_cpu)
     count = 4 * sum(sizes) + 8
     if on_cpu:
         return Sent(len(layout.together) + len(layout.alone), count)
