@@ -13,18 +13,12 @@
         manager.update_metric(metric, batch.label)
     manager.copy_to(arg_params, aux_params)
 
-Several processes: after ``jax.distributed.initialize`` every process runs the same script with its
-own contexts and its own part of the data. Forward and backward need nothing from the others.
-``copy_to`` (and ``get_params`` of the module's group) takes the mean over the devices of all
-processes, and ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the sum
-of the gradients over all of them; each process has to call these in turn. On one machine, with two
-CPU devices for each of two processes, no launcher is needed::
-
-    jax.config.update("jax_num_cpu_devices", 2)
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize("127.0.0.1:12355", num_processes=2, process_id=int(sys.argv[1]))
-
-started as ``python train.py 0 & python train.py 1``, before anything else has used JAX.
+Several processes: every process runs the same script with its own contexts and its own part of the
+data. A ``dist_sync`` store joins them (see :mod:`executorkit.kvstore`) and sums their gradients:
+``store.pushpull(names, manager.grad_arrays, out=manager.param_arrays)``, all keys in one call, sends
+one message. ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the sums
+without a store. Each process has to make these calls in turn; all others, such as ``copy_to``, are
+of this process alone.
 """
 
 import logging

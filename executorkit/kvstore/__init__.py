@@ -23,8 +23,9 @@ Several machines
 ----------------
 
 ``kv.create("dist_sync")`` joins the processes of the job, and says what it has joined in one line.
-It comes before anything else uses JAX: before the first array, iterator or ``mx.gpu``. Each process
-takes its part of the data (``num_parts=kv.num_workers, part_index=kv.rank`` of iterators of files).
+It comes before anything else uses JAX: before the first array, iterator or ``mx.gpu``. In jobs of
+the launchers below, the first use of a device joins them already. Each process takes its part of
+the data (``num_parts=kv.num_workers, part_index=kv.rank`` of iterators of files).
 
 ==================  ==============================================================================
 where               started by
@@ -40,6 +41,18 @@ Kubernetes          an indexed job with a headless service, and ``pip install 'j
 by hand             ``EXECUTORKIT_ADDRESS=HOST:PORT``, ``EXECUTORKIT_NUM_PROCESSES=8`` and
                     ``EXECUTORKIT_RANK=0`` (1, ...); or ``jax.distributed.initialize(...)``
 ==================  ==============================================================================
+
+``Module`` (with any ``dist_*`` store) and ``training.Step`` take each step together with all
+processes: forward, backward, the sums over all devices and the update are one program. All begin
+with the parameters, auxiliary states and loaded optimizer states of rank 0, and all must take the
+same steps. Everything else is this process's alone, at any time: reading parameters, saving,
+scoring. An epoch of ``fit`` ends for all once one has no batch left (a warning says so). Auxiliary
+states become the means over all devices in each step. Parameters are compared every 100 steps and
+after an epoch: an error names a rank that differs. When a process fails, all others end within
+seconds with an error that names it and the newest checkpoint; on SIGTERM all stop after the same
+step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint anew, and the status
+is 143. ``FeedForward``, ``gluon.Trainer`` and scripts that push and pull sum in the store, one
+message for each call; give a store lists of keys.
 
 Where one of these says that there are several processes and this one cannot join them, there is an
 MXNetError that names the missing variable. Where none says anything there is one worker (MXNet
