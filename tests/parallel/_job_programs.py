@@ -12,7 +12,6 @@ from jax.sharding import AbstractMesh
 
 from executorkit.ops.nn.moments import DEVICE_AXIS
 from executorkit.parallel._joined_processes import JoiningStep, joining_step
-from executorkit.parallel._pmap_function import over_mesh
 from executorkit.parallel._replicas import PROCESS_AXIS
 from executorkit.program import REPLICATED_ARGS
 
@@ -47,7 +46,7 @@ class JobStep(NamedTuple):
         """The text of the step for a mesh of so many hosts, none of which is there."""
         job: Any = _AbstractJob(hosts, devices, on_cpu)
         step = joining_step(self.program, self.train, self.spec, job)
-        function = over_mesh(step, job.mesh, REPLICATED_ARGS, "step")
+        function = self.function.over_mesh(step, job.mesh)
         assert self.function.avals is not None
         arguments = list(self.function.avals)
         if not on_cpu:  # the offsets: arrays are sent one by one
@@ -57,7 +56,7 @@ class JobStep(NamedTuple):
             for i, argument in enumerate(arguments)
         ]
         with jax.enable_x64(True):
-            return jax.jit(function).trace(*avals).lower(lowering_platforms=("cpu",)).as_text()
+            return function.trace(*avals).lower(lowering_platforms=("cpu",)).as_text()
 
 
 class _AbstractJob:

@@ -75,13 +75,13 @@ def test_a_step_without_a_batch_changes_nothing():
     lockstep.take()
     with lockstep.without_batch():
         _take_steps(module, 1)
-    assert [t.flags() for t in lockstep.take()] == [(0.0, False)]
+    assert [told.share for told in lockstep.take()] == [0.0]
     for name, content in _contents(module).items():
         assert content.tobytes() == before[name].tobytes(), name
     for old, new in zip(states, _momenta(module), strict=True):
         assert new.asnumpy().tobytes() == old.tobytes()
     _take_steps(module, 1)
-    assert lockstep.take()[0].flags() == (1.0, False)
+    assert lockstep.take()[0].share == 1.0
     assert all(c.tobytes() != before[n].tobytes() for n, c in _contents(module).items())
 
 
@@ -97,7 +97,7 @@ def test_a_step_sends_one_message_for_each_dtype_and_large_array():
         step = JobStep.of(_take_steps(_module(_network(depth, half)), 1))
         sent[depth, half] = sums_in(step.lowered(4))
     large = ("f32", 20_000)
-    small = 4 * 6 + 4 + 4 * 4 + 2  # the first layer, the normalisation, two flags
+    small = 4 * 6 + 4 + 4 * 4 + 1  # the first layer, the normalisation, the flags
     forms = {k: sorted((s.dtype, s.elements) for s in v) for k, v in sent.items()}
     assert forms[2, False] == [("f32", small + 2 * 20), large]
     assert forms[20, False] == [("f32", small + 20 * 20), large]
@@ -111,7 +111,7 @@ def test_a_step_lowers_for_thousands_of_hosts_that_are_not_there():
     few, many = (step.lowered(hosts, 8) for hosts in (1, 1000))
     assert sums_in(many) == sums_in(few)
     parameters = sum(4 * s for s in (4 * 6 + 4, 4 + 4, 2 * 20, 20_000))
-    assert sum(s.bytes for s in sums_in(many)) == parameters + 4 * (4 + 4 + 2)
+    assert sum(s.bytes for s in sums_in(many)) == parameters + 4 * (4 + 4 + 1)
     assert len(many) - len(few) < 8_000 * 40
     alone = sums_in(step.lowered(1000, 8, on_cpu=False))
     assert sum(s.bytes for s in alone) == sum(s.bytes for s in sums_in(many))
