@@ -201,7 +201,7 @@ def sent_by(net: Network, on_cpu: bool) -> Sent:
     shapes = [s for n, s in zip(names, args, strict=True) if n not in net.shapes]
     sizes = [math.prod(s) for s in (*shapes, *states)]
     layout = messages_of(tuple((n, jnp.dtype("float32")) for n in (*sizes, 1)), on_cpu)
-    count = 4 * sum(sizes) + 8
+    count = 4 * sum(sizes) + 4
     if on_cpu:
         return Sent(len(layout.together) + len(layout.alone), count)
     return Sent(math.ceil(count / _COMBINED), count)
