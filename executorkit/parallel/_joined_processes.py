@@ -37,7 +37,7 @@ from ._replicas import PROCESS_AXIS, JobReplicas, Replicas, own_entries
 
 #: Bytes below which arrays are sent together on CPUs, where each message has its own latency; other
 #: platforms' collectives do that themselves.
-_SMALL = 64 * 1024
+_SMALL = 1 << 20
 _AXES = (PROCESS_AXIS, DEVICE_AXIS)
 
 

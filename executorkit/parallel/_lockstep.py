@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -55,7 +56,8 @@ class Lockstep:
     def __init__(self) -> None:
         self.steps = 0
         self.parameters: Sequence[PendingValue] = ()
-        self.latest: list[Told] = []
+        #: Of the few that a batch takes; nobody asks for those of loops that are no epochs.
+        self.latest: deque[Told] = deque(maxlen=64)
         self._idle = False
         self._flags: dict[tuple[Replicas, bool], jax.Array] = {}
 
@@ -83,7 +85,8 @@ class Lockstep:
 
     def take(self) -> list[Told]:
         """The flags of the steps since the last call."""
-        latest, self.latest = self.latest, []
+        latest = list(self.latest)
+        self.latest.clear()
         return latest
 
     @contextmanager

@@ -5,6 +5,7 @@ An exception, Ctrl-C, SIGTERM or the loss of another process ends a connected pr
 """
 
 import atexit
+import contextlib
 import ctypes
 import os
 import re
@@ -26,7 +27,7 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 #: Seconds that Python code has to end by itself after another process has gone.
-_GRACE = 3.0
+_GRACE = 2.0
 #: Seconds in which a process learns which other has gone, and for which it lets that one be seen
 #: to have ended first.
 _PATIENCE, _DELAY = 2.0, 0.2
@@ -47,7 +48,7 @@ class Faults:
         self._checkpoint: str | None = None
         self._lost: MXNetError | None = None
         self._is_ending = threading.Lock()
-        self._watch = Watch(self._rank, self._number, self._on_gone)
+        self._watch = Watch(self._rank, self._number, self._on_gone, self._on_ended)
         self._excepthook, self._thread_hook = sys.excepthook, threading.excepthook
         sys.excepthook = self._on_exception
         threading.excepthook = self._on_thread_exception
@@ -76,8 +77,10 @@ class Faults:
         return self._lost
 
     def end(self, status: int, reason: str) -> NoReturn:
-        """Ends this process, and tells the others why."""
+        """Ends this process, and tells the others why; process 0 lets them end before, whose JAX
+        would write a page of C++ without it."""
         self._watch.tell_fault(reason)
+        self._watch.wait_for_others(_GRACE + 1.5)
         self._exit(status)
 
     def _is_of_lost_peer(self, error: BaseException) -> bool:
@@ -95,7 +98,7 @@ class Faults:
         """A process whose script ended before the step in which this one is."""
         for rank, steps in self._watch.ended.items():
             if steps < self._steps:
-                return Gone(rank, f"its script ended after {steps} steps")
+                return Gone(rank, "its script has ended")
         return None
 
     def _error(self, gone: Gone | None, because: str | None = None) -> MXNetError:
@@ -113,6 +116,12 @@ class Faults:
 
     def _on_gone(self, gone: Gone) -> None:
         threading.Thread(target=self._end_after_grace, args=(gone,), daemon=True).start()
+
+    def _on_ended(self) -> None:
+        """Another process has come to its end, perhaps before a step that this one waits in."""
+        gone = self._ended_before()
+        if gone is not None:
+            self._on_gone(gone)
 
     def _end_after_grace(self, gone: Gone) -> None:
         time.sleep(_GRACE)
@@ -172,10 +181,8 @@ class Faults:
 
     def _exit(self, status: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-            except (OSError, ValueError, AttributeError):
-                pass
         os._exit(status)
 
 

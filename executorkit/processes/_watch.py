@@ -50,7 +50,7 @@ class Line:
         self.sock = sock
         self.rank: int | None = None
         self.identity: dict[str, Any] = {}
-        self.has_ended = False
+        self.has_ended = self.is_closed = False
         self.last_heard = time.monotonic()
         self._received = b""
         self._lock = threading.Lock()
@@ -120,6 +120,10 @@ class Hub:
                 self._gone = {"kind": "gone", "rank": rank, "reason": reason}
                 self._tell(self._gone)
 
+    def has_others(self) -> bool:
+        """True while another process is connected."""
+        return any(rank and not line.is_closed for rank, line in [*self._lines.items()])
+
     def close(self) -> None:
         """Closes the sockets, in a forked process."""
         self._listener.close()
@@ -151,6 +155,7 @@ class Hub:
         if messages is None:
             self._selector.unregister(line.sock)
             line.sock.close()
+            line.is_closed = True
             if line.rank is not None and not line.has_ended:
                 self.tell_gone(line.rank, "it was killed, or its host does not answer")
             return
@@ -208,14 +213,18 @@ class Hub:
 
 
 class Watch:
-    """This process's connection to the hub, read by a thread.
+    """The connection of a process to the hub, read by a thread.
 
     on_gone
         called in that thread when another process has gone.
+    on_ended
+        called in that thread when another process has come to its end.
     """
 
-    def __init__(self, rank: int, number: int, on_gone: Callable[[Gone], None]) -> None:
-        self._rank, self._number, self._on_gone = rank, number, on_gone
+    def __init__(
+        self, rank: int, number: int, on_gone: Callable[[Gone], None], on_ended: Callable[[], None]
+    ) -> None:
+        self._rank, self._number, self._on_gone, self._on_ended = rank, number, on_gone, on_ended
         self._line: Line | None = None
         self._hub: Hub | None = None
         self._hub_identity: dict[str, Any] = {}
@@ -242,6 +251,12 @@ class Watch:
             self._hub.tell_gone(self._rank, reason)
         elif self._connected.wait(0.5) and self._line is not None:
             self._line.send(kind="fault", reason=reason[:1000])
+
+    def wait_for_others(self, seconds: float) -> None:
+        """Waits until all others have ended, in process 0."""
+        limit = time.monotonic() + seconds
+        while self._hub is not None and self._hub.has_others() and time.monotonic() < limit:
+            time.sleep(0.02)
 
     def tell_end(self, step: int) -> bool:
         """Tells all others that this process has come to its end; False if it cannot."""
@@ -288,6 +303,7 @@ class Watch:
             self._lose(Gone(rank, str(message.get("reason"))))
         elif kind == "ended" and isinstance(rank, int):
             self.ended[rank] = int(message.get("step") or 0)
+            self._on_ended()
         elif kind == "welcome":
             self._hub_identity = message
         elif kind == "closed":
