@@ -7,11 +7,11 @@ python -m benchmarks.scale_model [--rounds 15]
 
 for k messages of B bytes in all between n hosts, a latency alpha and a bandwidth beta. Here the
 bytes of all processes pass through the same cores, so that beta is that of all together, and a
-message waits for a core: its latency is multiplied by the processes of a core. alpha and beta are
-fitted on sums alone; steps of whole networks are predicted by them and by the step of one process
-on one core, and beside what is measured. Messages and bytes are those of the engine's own layout.
-Of 1,000 hosts nothing is measured: their latency and bandwidth are assumptions, which the table
-names.
+message waits for a core: its latency is multiplied by the programs of a core, of which the load of
+the machine tells those that are not ours. alpha, beta and the computation of each network are
+fitted together, on sums alone and on whole steps. Messages and bytes are those of the engine's own
+layout. Of 1,000 hosts nothing is measured: their latency and bandwidth are assumptions, which the
+table names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,9 +53,9 @@ class Sent(NamedTuple):
     bytes: int
 
 
-def _crowding(n: int) -> float:
-    """Processes of this machine for each core, if there are more than cores."""
-    return max(1.0, n / (os.cpu_count() or 1))
+def _crowding(n: int, others: float) -> float:
+    """Programs of this machine for each core, if there are more than cores."""
+    return max(1.0, (n + others) / (os.cpu_count() or 1))
 
 
 class Link(NamedTuple):
@@ -63,11 +63,6 @@ class Link(NamedTuple):
 
     alpha: float
     beta: float
-
-    def shared(self, n: int, sent: Sent) -> float:
-        """Seconds of a ring of processes on the cores of this machine."""
-        latency = sent.messages * self.alpha * _crowding(n)
-        return 2 * (n - 1) * (latency + sent.bytes / self.beta)
 
     def ring(self, n: int, sent: Sent) -> float:
         """Seconds of a ring of hosts."""
@@ -87,17 +82,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="number of measurements of each")
     rounds = parser.parse_args().rounds
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
-    link = _fitted(rounds)
-    _compare_steps(link, rounds)
+    others = os.getloadavg()[0]
+    _fit([*_sums(rounds), *_steps(rounds)], others)
     _draw()
 
 
 # -- this machine ----------------------------------------------------------------------------------
 
 
-def _fitted(rounds: int) -> Link:
-    """The link of this machine, and a table of the sums that it is fitted on."""
-    measured = []
+class Measured(NamedTuple):
+    """The seconds that processes took to send something, after a network's step if it is named."""
+
+    network: str
+    n: int
+    sent: Sent
+    seconds: float
+
+
+def _sums(rounds: int) -> Iterator[Measured]:
     for n in (2, 4):
         port = free_port()
         command = [sys.executable, "-m", "benchmarks.scale_model", "worker"]
@@ -108,28 +110,13 @@ def _fitted(rounds: int) -> Link:
             times = _quick_times(job, [f"{k},{size}" for k, size in SUMS], rounds)
         finally:
             job.end()
-        measured += [(n, Sent(k, k * s), t) for (k, s), t in zip(SUMS, times, strict=True)]
-    per_alpha = [Link(1.0, math.inf).shared(n, sent) for n, sent, _ in measured]
-    per_byte = [Link(0.0, 1.0).shared(n, sent) for n, sent, _ in measured]
-    rows = np.array([per_alpha, per_byte]).T
-    times = np.array([t for *_, t in measured])
-    (alpha, inverse), *_ = np.linalg.lstsq(rows / times[:, None], np.ones(len(times)), rcond=None)
-    link = Link(float(alpha), float(1 / inverse))
-    print(f"alpha {link.alpha * 1e6:,.0f} us, beta {link.beta / 1e9:.2f} GB/s of all processes\n")
-    table = [
-        [str(n), str(sent.messages), f"{sent.bytes:,}", *_compared(link.shared(n, sent), t)]
-        for n, sent, t in measured
-    ]
-    print(text_table(["processes", "messages", "bytes", "model", "measured", "error"], table,
-                     right=set(range(6))))  # fmt: skip
-    return link
+        for (k, size), seconds in zip(SUMS, times, strict=True):
+            yield Measured("", n, Sent(k, k * size), seconds)
 
 
-def _compare_steps(link: Link, rounds: int) -> None:
-    """Prints the steps of whole networks, predicted by the link and by the step of one process."""
-    rows = []
+def _steps(rounds: int) -> Iterator[Measured]:
     for name in STEPS:
-        sent, alone = sent_by(job_network(name), on_cpu=True), 0.0
+        sent = sent_by(job_network(name), on_cpu=True)
         for n in (1, 2, 4):
             job = Job.of_jax(name, n, one_core=n == 1)
             try:
@@ -137,13 +124,30 @@ def _compare_steps(link: Link, rounds: int) -> None:
                 (seconds,) = _quick_times(job, ["module"], rounds)
             finally:
                 job.end()
-            alone = alone or seconds
-            model = alone * _crowding(n) + link.shared(n, sent)
-            error = _compared(model, seconds) if n > 1 else ("", _ms(seconds), "")
-            rows.append([name, str(n), str(sent.messages), *error])
-    print("\nSteps of Module, of which only that of one process is known to the model")
-    print(text_table(["network", "processes", "messages", "model", "measured", "error"], rows,
-                     right=set(range(1, 6))))  # fmt: skip
+            yield Measured(name, n, sent, seconds)
+
+
+def _fit(measured: Sequence[Measured], others: float) -> None:
+    """Fits the model by least squares of relative errors, and prints both."""
+    rows = []
+    for m in measured:
+        turns, crowding = 2 * (m.n - 1), _crowding(m.n, others)
+        own = [crowding * (m.network == name) for name in STEPS]
+        rows.append([turns * m.sent.messages * crowding, turns * m.sent.bytes, *own])
+    times = np.array([m.seconds for m in measured])
+    scaled = np.array(rows) / times[:, None]
+    fitted, *_ = np.linalg.lstsq(scaled, np.ones(len(times)), rcond=None)
+    errors = scaled @ fitted - 1
+    alpha, beta = fitted[0] * 1e6, 1e-9 / fitted[1]
+    print(f"alpha {alpha:,.0f} us, beta {beta:.2f} GB/s of all processes")
+    print(f"error {np.median(abs(errors)):.0%} in the median, {abs(errors).max():.0%} at most\n")
+    table = [
+        [m.network or "sums", str(m.n), str(m.sent.messages), f"{m.sent.bytes:,}",
+         _ms(m.seconds * (1 + error)), _ms(m.seconds), f"{error:+.0%}"]
+        for m, error in zip(measured, errors, strict=True)
+    ]  # fmt: skip
+    print(text_table(["", "processes", "messages", "bytes", "model", "measured", "error"], table,
+                     right=set(range(1, 7))))  # fmt: skip
 
 
 def _quick_times(job: Job, modes: Sequence[str], rounds: int) -> list[float]:
@@ -156,10 +160,6 @@ def _quick_times(job: Job, modes: Sequence[str], rounds: int) -> list[float]:
         for mode in modes:
             times[mode].append(job.seconds(mode, 3))
     return [float(np.quantile(t, 0.2)) for t in times.values()]
-
-
-def _compared(model: float, measured: float) -> tuple[str, str, str]:
-    return _ms(model), _ms(measured), f"{model / measured - 1:+.0%}"
 
 
 def _ms(seconds: float) -> str:
