@@ -38,7 +38,7 @@ _FAILED, _INTERRUPTED, _TERMINATED = 1, 130, 143
 
 
 class Faults:
-    """What a connected process does when it, or another one, fails."""
+    """The end of a connected process when it, or another one, fails."""
 
     def __init__(self, environment: Environment) -> None:
         self._rank, self._number = environment.rank or 0, environment.number or 1

@@ -43,7 +43,7 @@ class Gone:
     reason: str
 
 
-class Line:
+class MessageLine:
     """A connection that carries JSON objects, one per line."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -98,7 +98,7 @@ class Hub:
     def __init__(self, number: int) -> None:
         self._number = number
         self._word = secrets.token_hex(8)
-        self._lines: dict[int, Line] = {}
+        self._lines: dict[int, MessageLine] = {}
         self._gone: dict[str, Any] | None = None
         self._suspects: set[int] = set()
         self._lock = threading.RLock()
@@ -148,9 +148,9 @@ class Hub:
             sock, _ = self._listener.accept()
         except OSError:
             return
-        self._selector.register(sock, selectors.EVENT_READ, Line(sock))
+        self._selector.register(sock, selectors.EVENT_READ, MessageLine(sock))
 
-    def _read(self, line: Line) -> None:
+    def _read(self, line: MessageLine) -> None:
         messages = line.receive()
         if messages is None:
             self._selector.unregister(line.sock)
@@ -166,7 +166,7 @@ class Hub:
                 return
             self._handle(line, message)
 
-    def _welcome(self, line: Line, message: dict[str, Any]) -> bool:
+    def _welcome(self, line: MessageLine, message: dict[str, Any]) -> bool:
         rank = message.get("rank")
         if message.get("word") != self._word or not isinstance(rank, int):
             return False
@@ -178,7 +178,7 @@ class Hub:
                 line.send(**self._gone)
         return True
 
-    def _handle(self, line: Line, message: dict[str, Any]) -> None:
+    def _handle(self, line: MessageLine, message: dict[str, Any]) -> None:
         kind, rank = message.get("kind"), line.rank
         assert rank is not None
         if kind == "fault":
@@ -225,7 +225,7 @@ class Watch:
         self, rank: int, number: int, on_gone: Callable[[Gone], None], on_ended: Callable[[], None]
     ) -> None:
         self._rank, self._number, self._on_gone, self._on_ended = rank, number, on_gone, on_ended
-        self._line: Line | None = None
+        self._line: MessageLine | None = None
         self._hub: Hub | None = None
         self._hub_identity: dict[str, Any] = {}
         self._word = ""
@@ -287,13 +287,13 @@ class Watch:
             if now - line.last_heard > _SILENCE and _is_stopped(self._hub_identity):
                 self._lose(Gone(0, _STOPPED))
 
-    def _connect(self) -> Line | None:
+    def _connect(self) -> MessageLine | None:
         client, address = distributed_state.client, distributed_state.coordinator_address
         try:
             text = client.blocking_key_value_get(_KEY, _PATIENCE * 1000)
             port, self._word = text.split(" ")
             host = "localhost" if self._rank == 0 else address.rpartition(":")[0].strip("[]")
-            return Line(socket.create_connection((host, int(port)), timeout=_PATIENCE))
+            return MessageLine(socket.create_connection((host, int(port)), timeout=_PATIENCE))
         except (OSError, RuntimeError, ValueError, AttributeError):
             return None  # without a hub, as where process 0 has made no store
 

@@ -31,7 +31,7 @@ def _network(depth=2, half=False):
     if half:
         x = mx.sym.FullyConnected(mx.sym.cast(x, "float16"), num_hidden=4, name="half")
         x = mx.sym.cast(x, "float32")
-    x = mx.sym.FullyConnected(x, num_hidden=5000, no_bias=True, name="large")
+    x = mx.sym.FullyConnected(x, num_hidden=70_000, no_bias=True, name="large")
     return mx.sym.SoftmaxOutput(x, name="softmax")
 
 
@@ -96,7 +96,7 @@ def test_a_step_sends_one_message_for_each_dtype_and_large_array():
     for depth, half in ((2, False), (20, False), (2, True)):
         step = JobStep.of(_take_steps(_module(_network(depth, half)), 1))
         sent[depth, half] = sums_in(step.lowered(4))
-    large = ("f32", 20_000)
+    large = ("f32", 280_000)
     small = 4 * 6 + 4 + 4 * 4 + 1  # the first layer, the normalisation, the flags
     forms = {k: sorted((s.dtype, s.elements) for s in v) for k, v in sent.items()}
     assert forms[2, False] == [("f32", small + 2 * 20), large]
@@ -110,7 +110,7 @@ def test_a_step_lowers_for_thousands_of_hosts_that_are_not_there():
     step = JobStep.of(_take_steps(_module(_network()), 1))
     few, many = (step.lowered(hosts, 8) for hosts in (1, 1000))
     assert sums_in(many) == sums_in(few)
-    parameters = sum(4 * s for s in (4 * 6 + 4, 4 + 4, 2 * 20, 20_000))
+    parameters = sum(4 * s for s in (4 * 6 + 4, 4 + 4, 2 * 20, 280_000))
     assert sum(s.bytes for s in sums_in(many)) == parameters + 4 * (4 + 4 + 1)
     assert len(many) - len(few) < 8_000 * 40
     alone = sums_in(step.lowered(1000, 8, on_cpu=False))
