@@ -15,10 +15,10 @@
 
 Several processes: every process runs the same script with its own contexts and its own part of the
 data. A ``dist_sync`` store joins them (see :mod:`executorkit.kvstore`) and sums their gradients:
-``store.pushpull(names, manager.grad_arrays, out=manager.param_arrays)``, all keys in one call, sends
-one message. ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the sums
-without a store. Each process has to make these calls in turn; all others, such as ``copy_to``, are
-of this process alone.
+``store.pushpull(names, manager.grad_arrays, out=manager.param_arrays)``, all keys in one call,
+sends one message. ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the
+sums without a store. Each process has to make these calls in turn; all others, such as ``copy_to``,
+are of this process alone.
 """
 
 import logging

@@ -242,7 +242,8 @@ class RecordedPiece(Piece):
         before = self.trace
         key: Any = references
         if new:
-            key = [r if r.__class__ is int else r.kind for r in references]
+            mixed: Sequence[Any] = references
+            key = [r if r.__class__ is int else r.kind for r in mixed]
         trace = before.after(resolved, train, key, uses)
         if targets:
             check_targets(f"operator {resolved.op.name}", targets, trace.output_types)
@@ -407,7 +408,7 @@ class RecordedPiece(Piece):
         """True if the trace is not worth a program; to be asked once."""
         if not can_run_by_calls(self.trace):
             return False
-        variables = [e for e in self.leaf_entries if e.__class__ is Variable]
+        variables: list[Any] = [e for e in self.leaf_entries if e.__class__ is Variable]
         if not variables:
             return False
         histories = [v.history for v in variables]
@@ -595,7 +596,7 @@ class RecordedPiece(Piece):
     def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
         """The variables that gradients of values reach; none if they go on to earlier pieces, or
         reach one twice."""
-        entries = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
+        entries: list[Any] = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
         only_variables = {*map(type, entries)} == {Variable}
         return entries if only_variables and len({*entries}) == len(entries) else []
 

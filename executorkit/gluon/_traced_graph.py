@@ -112,7 +112,7 @@ class CompiledGraph:
             if source.__class__ is int:
                 arrays.append(args[source])
                 continue
-            data = source._data
+            data: Any = source._data
             alone = data is not None and len(data) == 1 and data[0].context is context
             arrays.append(data[0] if alone else source.data(context))
         results = self.op(*arrays)

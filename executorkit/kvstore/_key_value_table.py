@@ -173,7 +173,7 @@ class KeyValueTable:
                 reduced[key] = value, out
         for replicas in {value.replicas for value, _ in reduced.values()}:
             keys = [k for k, (value, _) in reduced.items() if value.replicas is replicas]
-            totals = all_reduce([reduced[k][0] for k in keys])
+            totals: list[Any] = all_reduce([reduced[k][0] for k in keys])
             for key, total in zip(keys, totals, strict=True):
                 value, out = reduced[key]
                 self._move_to_sum_device(self._entries[key], value)

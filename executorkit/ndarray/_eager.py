@@ -233,7 +233,7 @@ def _host_results(
     for array in arrays:
         if array._context.device_typeid not in HOST_TYPES:
             return None
-        producer = array.storage.producer
+        producer: Any = array.storage.producer
         is_whole = producer.__class__ is HostContents and array.covers_storage
         operands.append(producer.host if is_whole else array.host)
     return plan.run(operands)

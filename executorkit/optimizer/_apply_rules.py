@@ -35,7 +35,7 @@ from ..program import (
     held_elsewhere,
 )
 from ._finite_updates import finite_call
-from ._rule import Rule, State
+from ._rule import Hyperparams, Rule, State
 from ._shared_rows import Sharing
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
@@ -140,7 +140,7 @@ def apply_rules(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
     states: Sequence[State],
-    count: Callable[[], Sequence[Sequence[float]]],
+    count: Callable[[], Sequence[Hyperparams]],
     undo: Callable[[], object],
     age: int | None,
     finite: NDArray | None = None,
@@ -267,7 +267,7 @@ def _on_device(value: Array, source: Device, target: Device) -> Array:
 
 def plan_update(
     rules: Sequence[Rule],
-    hyperparams: Sequence[Sequence[float]],
+    hyperparams: Sequence[Hyperparams],
     state: Any,
     context: Context,
     undo: Callable[[], object],

@@ -286,10 +286,11 @@ def update_by_sum(
     After an exception all devices have the weights as they were, or as after the update.
     """
     if all_processes:
-        stacked = [a for a in (*grads, *states, *weights) if isinstance(a, ReplicatedArray)]
-        if len(stacked) == 2 * len(grads) + len(states):
-            joined: Any = JoinedUpdate(grads, states)
-            if attach_replicated(updater, indices, stacked[-len(grads) :], joined.targets):
+        stacked = [a for a in (*grads, *weights, *states) if isinstance(a, ReplicatedArray)]
+        count = len(grads)
+        if len(stacked) == 2 * count + len(states):
+            joined = JoinedUpdate(stacked[:count], stacked[2 * count :])
+            if attach_replicated(updater, indices, stacked[count : 2 * count], joined.targets):
                 return
         flags, grads, set_means = _joined(grads, states)
         if lockstep.note(flags, ()).share < 1:

@@ -72,8 +72,8 @@ class PmapFunction(CompiledFunction):
     def over_mesh(self, traced: Callable[..., Any], mesh: Mesh) -> Any:
         """The jitted form of the function on the devices of a mesh, whatever its axes."""
         mapped = _over_mesh(traced, mesh, self.replicated, self.name)
-        options = {"donate_argnums": 0} if self.donates else {}
-        return jax.jit(mapped, compiler_options=self.compiler_options, **options)
+        donated = 0 if self.donates else ()
+        return jax.jit(mapped, donate_argnums=donated, compiler_options=self.compiler_options)
 
     @in_x64
     def jaxpr(self, *args: Any) -> Any:

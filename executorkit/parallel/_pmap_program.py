@@ -61,7 +61,9 @@ class PmapProgram(BaseProgram):
         """The pmapped form of a program; made once for the same devices."""
         return program.derived(replicas, lambda: PmapProgram(program, replicas))
 
-    can_fuse_updates = True
+    @property
+    def can_fuse_updates(self) -> bool:
+        return True
 
     def step_function(self, train: bool, spec: StepSpec) -> PmapFunction:
         """The compiled training step, with the gradients summed over the devices, of all processes

@@ -110,7 +110,8 @@ class Hub:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         port = self._listener.getsockname()[1]
-        distributed_state.client.key_value_set(_KEY, f"{port} {self._word}")
+        client: Any = distributed_state.client
+        client.key_value_set(_KEY, f"{port} {self._word}")
         threading.Thread(target=self._run, name="executorkit hub", daemon=True).start()
 
     def tell_gone(self, rank: int, reason: str) -> None:
@@ -288,7 +289,8 @@ class Watch:
                 self._lose(Gone(0, _STOPPED))
 
     def _connect(self) -> MessageLine | None:
-        client, address = distributed_state.client, distributed_state.coordinator_address
+        client: Any = distributed_state.client
+        address: Any = distributed_state.coordinator_address
         try:
             text = client.blocking_key_value_get(_KEY, _PATIENCE * 1000)
             port, self._word = text.split(" ")

@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh
 
+from executorkit.module import KVStoreMode
 from executorkit.ops.nn.moments import DEVICE_AXIS
 from executorkit.parallel._joined_processes import JoiningStep, joining_step
 from executorkit.parallel._replicas import PROCESS_AXIS
@@ -22,7 +23,7 @@ _TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)>")
 def join(module: Any) -> Any:
     """The module, whose steps are those of a job from now on; of one process, here."""
     optimizer = module._module_optimizer
-    optimizer.mode = type(optimizer.mode)["SUM_PROCESSES"]
+    optimizer.mode = KVStoreMode.SUM_PROCESSES
     module.set_keep_gradients(False)
     return module
 
@@ -40,7 +41,8 @@ class JobStep(NamedTuple):
         program = module.core.pmapped.program
         steps = program._train_steps.items()
         ((key, function),) = [(k, f) for k, f in steps if f.traces and k[1].joins_processes]
-        return cls(program.program, *key, function)
+        train, spec = key
+        return cls(program.program, train, spec, function)
 
     def lowered(self, hosts: int, devices: int = 1, on_cpu: bool = True) -> str:
         """The text of the step for a mesh of so many hosts, none of which is there."""
