@@ -112,9 +112,11 @@ class CompiledGraph:
             if source.__class__ is int:
                 arrays.append(args[source])
                 continue
-            data: Any = source._data
-            alone = data is not None and len(data) == 1 and data[0].context is context
-            arrays.append(data[0] if alone else source.data(context))
+            data = source._data
+            if data is not None and len(data) == 1 and data[0].context is context:
+                arrays.append(data[0])
+            else:
+                arrays.append(source.data(context))
         results = self.op(*arrays)
         if self._returns_one:
             return results
