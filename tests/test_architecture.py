@@ -58,9 +58,9 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1556, "_files": 454, "_support": 700, "autograd": 4004, "callback": 201,
+    "_cli": 1556, "_files": 454, "_support": 702, "autograd": 4004, "callback": 201,
     "contrib": 2302, "data": 54, "debugging": 671, "display": 2133, "executor": 3355,
-    "executorkit": 3751, "export": 773, "gluon": 12330, "image": 2213, "initializer": 689,
+    "executorkit": 3751, "export": 773, "gluon": 12332, "image": 2213, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 494, "kvstore": 818,
     "lowering": 4779, "metric": 1395, "model": 1075, "module": 3210, "ndarray": 5696,
     "notebook": 321, "onnx": 4702, "ops": 16806, "optimizer": 3562, "parallel": 3299,

@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -195,3 +196,11 @@ def test_batches_of_a_loader() -> None:
     assert last.data[0].asnumpy().tolist() == [[1, 1, 1], [0, 0, 0]]
     batches.reset()
     assert len(list(batches)) == 2
+
+
+def test_import_paths_are_no_packages() -> None:
+    shown = import_module("executorkit.optimizer.optimizer")
+    assert shown.SGD is mx.optimizer.SGD
+    assert "SGD" in shown.__all__
+    with pytest.raises(AttributeError, match="no attribute '__path__'"):
+        _ = shown.__path__

@@ -16,6 +16,8 @@ def import_path(*targets: str) -> tuple[Callable[[str], Any], Callable[[], list[
     """
 
     def get(name: str) -> Any:
+        if name.startswith("__") and name != "__all__":  # ``__path__`` would make it a package
+            raise AttributeError(f"this module has no attribute {name!r}")
         problem: AttributeError | None = None
         for target in targets:
             try:
