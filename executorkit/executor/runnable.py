@@ -20,7 +20,7 @@ from ..lowering import Graph
 from ..ndarray.handle import buffer_of
 from ..ndarray.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..ndarray.protocol import PendingValue
-from ..program import BaseProgram, Training
+from ..program import BaseProgram, Training, UpdateFunction
 from ._buffers import Buffers
 
 #: The kind of array that a runnable is bound to: one per device, or replicated over devices.
@@ -129,6 +129,10 @@ class Runnable(ABC, Generic[Value]):
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
         """New contents for an array: one number everywhere."""
+
+    def update_for(self, update: UpdateFunction, state: Sequence[PendingValue]) -> UpdateFunction:
+        """An update as a part of the program, given the leaves of its state."""
+        return update
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
         """Takes note of the results of a step of all processes; ``undo`` takes back what was

@@ -19,6 +19,7 @@ from .flatten import (
 )
 from .primitives import (
     COUNTED as COUNTED,
+    ELEMENTWISE as ELEMENTWISE,
     Trait as Trait,
     flops as flops,
     primitives_with as primitives_with,

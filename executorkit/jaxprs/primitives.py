@@ -130,6 +130,20 @@ _TABLE = (
 )
 _ROWS = {name: row for row in _TABLE for name in row.names.split()}
 
+#: Primitives that compute each element of their results from the elements at its place; inputs that
+#: are numbers count for all elements.
+ELEMENTWISE = frozenset(
+    name
+    for names in (
+        "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp copy cos cosh",
+        "convert_element_type digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt is_finite",
+        "integer_pow le lgamma log log1p logistic lt max min mul ne neg nextafter not or pow rem",
+        "reduce_precision round rsqrt select_n shift_left shift_right_arithmetic sign sin sinh",
+        "shift_right_logical sqrt square sub tan tanh xor",
+    )
+    for name in names.split()
+)
+
 
 def primitives_with(trait: Trait) -> frozenset[str]:
     """The names of the primitives that have a trait."""

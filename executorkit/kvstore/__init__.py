@@ -54,6 +54,14 @@ step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint an
 is 143. ``FeedForward``, ``gluon.Trainer`` and scripts that push and pull sum in the store, one
 message for each call; give a store lists of keys.
 
+With ``mx.program.options(shard_optimizer=True)`` around bind, each of n devices holds and updates
+1/n of the optimizer's state of a module or a step, in the same program; files keep their format.
+What the others have is read by a message, so that the state, unlike all else, has to be saved by
+all processes together (``save_optimizer_states``, ``save_checkpoint(..., True)``, ``Step.save``): a
+process that asks alone gets an error after a minute (``EXECUTORKIT_MEET_SECONDS``). With two
+processes parameters are those of a whole state to the last bit, with more but for the order in
+which sums are added up.
+
 Where one of these says that there are several processes and this one cannot join them, there is an
 MXNetError that names the missing variable. Where none says anything there is one worker (MXNet
 refuses to start without its launcher).

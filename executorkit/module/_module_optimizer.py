@@ -21,7 +21,7 @@ from ..kvstore import KVStore
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..ndarray.rollback import all_or_none
 from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
-from ..parallel import attach_replicated, bytes_of_first, share_first, update_by_sum
+from ..parallel import attach_replicated, bytes_of_first, division_of, share_first, update_by_sum
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -71,16 +71,17 @@ def update_group(
             ]
         )
         return
+    division = division_of(group.core, all_processes)
     if (
         arrays.are_replicated
         and isinstance(updater, Updater)
-        and attach_replicated(updater, update_indices, weights, grads)
+        and attach_replicated(updater, update_indices, weights, grads, division)
     ):
         if all_processes:  # others wait
             weights[0].value  # noqa: B018
         return
     states = group.core.changing_states if all_processes else ()
-    update_by_sum(updater, update_indices, weights, grads, all_processes, states)
+    update_by_sum(updater, update_indices, weights, grads, all_processes, states, division=division)
 
 
 class KVStoreMode(Enum):

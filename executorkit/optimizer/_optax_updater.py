@@ -158,6 +158,9 @@ class OptaxUpdater:
         trainings = [self.training, *[updater.training for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, trainings))
 
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+        """Does nothing: the state is there."""
+
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates all weights in place, as one program."""
         states, trainings = self.states, [self.training]

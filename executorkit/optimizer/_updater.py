@@ -57,7 +57,7 @@ class Updater:
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
         indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
-        self._prepare_all(indices, weights)
+        self.prepare(indices, weights)
         self._update(self._batches(indices, grads, weights))
 
     def update_if_finite(
@@ -79,7 +79,7 @@ class Updater:
         if shared or self.optimizer._pure_rules(index, weight) is None:
             return
         self.optimizer._set_current_context(weight[0].context.device_id)
-        self._prepare_all(index, weight)
+        self.prepare(index, weight)
         undo.append(self._count_undo(index))
         self._update(self._batches(index, grad, weight), finite)
 
@@ -88,7 +88,8 @@ class Updater:
         """True if updates can be a part of a program: no subclass overrides ``update``."""
         return self.optimizer._is_pure
 
-    def _prepare_all(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+        """Makes the states of parameters, on their contexts, where that has not been done."""
         ready = self.states_synced.get
         for i, w in zip(indices, weights, strict=True):
             if ready(i) is not True:
@@ -236,7 +237,7 @@ class Updater:
         """The hyperparameters of a step, which is counted, and the number of those before;
         ``undos`` get what takes it back."""
         self.optimizer._set_current_context(weights[0].context.device_id)
-        self._prepare_all(indices, weights)
+        self.prepare(indices, weights)
         age = self._age(indices)
         undos.insert(0, self._count_undo(indices))
         self.n_updates += 1

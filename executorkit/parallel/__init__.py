@@ -15,6 +15,7 @@ from ._group_update import (
     all_reduce as all_reduce,
     attach_replicated as attach_replicated,
     attach_to_each as attach_to_each,
+    division_of as division_of,
     mean_parameters as mean_parameters,
     set_parameters as set_parameters,
     share_first as share_first,

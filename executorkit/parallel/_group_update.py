@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
-from ..errors import BindError, ShapeError
+from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
@@ -19,6 +19,8 @@ from ..ndarray.update_call import UpdateCall
 from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
+from ._divided_array import DividedArray
+from ._division import Division
 from ._joined_processes import first_of_job, sum_over_job
 from ._joined_update import JoinedUpdate
 from ._lockstep import lockstep
@@ -170,6 +172,10 @@ class GroupUpdater(Protocol):
         """See :meth:`executorkit.optimizer.Updater.attach`."""
         ...
 
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object:
+        """Makes the states of parameters where there are none."""
+        ...
+
     def __call__(self, index: Any, grad: Any, weight: Any) -> object:
         """Updates weights in place, given lists."""
         ...
@@ -182,35 +188,46 @@ class _States(NamedTuple):
         the state that is found in the updater's states, made of the first devices' arrays.
     arrays
         the replicated arrays that these are members of.
+    division
+        that of the arrays.
     """
 
     members: Any
     arrays: Any
+    division: Division | None
 
 
-def _replicated_state(updater: GroupUpdater, index: Any, weight: ReplicatedArray) -> Any:
-    """The state of a parameter on all devices of ``weight``, as a pytree of replicated arrays.
+def _replicated_state(
+    updater: GroupUpdater, index: Any, weights: Sequence[ReplicatedArray], division: Division | None
+) -> Any:
+    """The state of parameters on all devices, as a pytree of replicated arrays; those as large as a
+    parameter are divided if there is a division.
 
     Their first members replace the state in ``updater.states``, so that it can be read, saved and
     replaced there as usual; all devices follow them.
     """
-    present = updater.states[index]
+    weight, present = weights[0], updater.states[index]
     cached: _States | None = updater.replicated_states.get(index)
     if cached is not None and present is not None and present is cached.members:
         arrays = _leaves(cached.arrays)
-        if arrays[0].contexts == weight.contexts:
+        if arrays[0].contexts == weight.contexts and cached.division == division:
             for array in arrays:
                 if array.has_written_members:
-                    _broadcast_first(array)
+                    array.copy_first()
             return cached.arrays
 
+    shapes = {w.shape for w in weights}
+
     def replicate(array: NDArray) -> ReplicatedArray:
+        form = weight.contexts, array.shape, array.dtype
+        if division is not None and array.shape in shapes and division.divides(array.shape):
+            return DividedArray(*form, array.value, division)
         value = weight.replicas.broadcast(array.value)
-        return ReplicatedArray(weight.contexts, array.shape, array.dtype, value)
+        return ReplicatedArray(*form, value)
 
     replicated = jax.tree.map(replicate, present)
     updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
-    updater.replicated_states[index] = _States(members, replicated)
+    updater.replicated_states[index] = _States(members, replicated, division)
     return replicated
 
 
@@ -218,23 +235,47 @@ def _leaves(state: Any) -> list[ReplicatedArray]:
     return jax.tree.leaves(state)
 
 
-def _broadcast_first(array: ReplicatedArray) -> None:
-    """Copies the first device's array to all devices."""
-    array.assign(array.replicas.broadcast(array[0].value))
-
-
 def attach_replicated(
     updater: GroupUpdater,
     indices: Sequence[Any],
     weights: Sequence[ReplicatedArray],
     grads: Sequence[PendingValue],
+    division: Division | None = None,
 ) -> UpdateCall | None:
     """Makes the update of replicated weights a part of the pmapped step that computes their
-    gradients, and sums them over the devices; None, and nothing has changed, if that cannot be."""
+    gradients, and sums them over the devices; None, and nothing has changed, if that cannot be.
+
+    ``division`` divides the states; see :func:`division_of`.
+    """
+    first = [w[0] for w in weights]
+    if division is not None:  # no device ever has the states of all parameters whole
+        for index, weight in zip(indices, first, strict=False):
+            if index not in updater.states:
+                updater.prepare([index], [weight])
+                if index in updater.states:
+                    _replicated_state(updater, index, weights, division)
     return updater.attach(
-        indices, [w[0] for w in weights], weights, grads,
-        state_of=lambda index: _replicated_state(updater, index, weights[0]),
+        indices, first, weights, grads,
+        state_of=lambda index: _replicated_state(updater, index, weights, division),
     )  # fmt: skip
+
+
+def division_of(core: DataParallelCore, all_processes: bool) -> Division | None:
+    """The division of optimizer states that a group's options ask for; None if they stay whole, as
+    on one device.
+
+    NotSupportedError if the devices do not run one program.
+    """
+    if not core.options.shard_optimizer or (len(core.contexts) == 1 and not all_processes):
+        return None
+    if not core.is_pmapped:
+        raise NotSupportedError(
+            "shard_optimizer", "the devices of this group do not run one program",
+            because="slices have different lengths, a context is there twice, or the network needs "
+            "programs of its own",
+            hint="a batch size that the number of contexts divides, distinct contexts of one kind",
+        )  # fmt: skip
+    return Division(Replicas.on([c.device for c in core.contexts]), all_processes)
 
 
 def attach_to_each(
@@ -275,6 +316,8 @@ def update_by_sum(
     grads: Sequence[PerDevice],
     all_processes: bool = False,
     states: Sequence[PerDevice] = (),
+    *,
+    division: Division | None = None,
 ) -> None:
     """Updates the first device's weights by the sum of the gradients, and copies them to all.
 
@@ -282,6 +325,8 @@ def update_by_sum(
         sums over the devices of all processes, which wait for each other.
     states
         auxiliary states, which then become the means over the same devices.
+    division
+        as for :func:`attach_replicated`.
 
     After an exception all devices have the weights as they were, or as after the update.
     """
@@ -290,7 +335,8 @@ def update_by_sum(
         count = len(grads)
         if len(stacked) == 2 * count + len(states):
             joined = JoinedUpdate(stacked[:count], stacked[2 * count :])
-            if attach_replicated(updater, indices, stacked[count : 2 * count], joined.targets):
+            weights_here, targets = stacked[count : 2 * count], joined.targets
+            if attach_replicated(updater, indices, weights_here, targets, division):
                 return
         flags, grads, set_means = _joined(grads, states)
         if lockstep.note(flags, ()).share < 1:
@@ -336,7 +382,7 @@ def _copy_first_to_all(weights: Sequence[PerDevice]) -> None:
         if len(arrays) == 1:
             continue
         if isinstance(arrays, ReplicatedArray):
-            _broadcast_first(arrays)
+            arrays.copy_first()
         else:
             for other in arrays[1:]:
                 arrays[0].copyto(other)

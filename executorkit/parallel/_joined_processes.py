@@ -1,17 +1,10 @@
-"""Programs on the devices of all processes of a job, which call them together.
-
-Sums over the devices are computed in few messages, in an order that depends on the parameters
-alone: a process that has looked at its gradients, and so takes another program than the others,
-sends the same messages as they.
-"""
+"""Programs on the devices of all processes of a job, which call them together."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +13,6 @@ from jax import lax
 
 from ..context import Device
 from ..jax_internals import in_x64
-from ..ops.nn.moments import DEVICE_AXIS
 from ..program import (
     REPLICATED_ARGS,
     Arrays,
@@ -31,14 +23,11 @@ from ..program import (
     apply_updates,
     make_step,
 )
+from ._divided_update import offsets_of_updates, reduced, with_offsets
+from ._joint_sums import JOB_AXES, joint_sums, offsets_of
 from ._lockstep import lockstep
 from ._pmap_function import PmapFunction, device_key
-from ._replicas import PROCESS_AXIS, JobReplicas, Replicas, own_entries
-
-#: Bytes below which arrays are sent together on CPUs, where each message has its own latency; other
-#: platforms' collectives do that themselves.
-_SMALL = 1 << 20
-_AXES = (PROCESS_AXIS, DEVICE_AXIS)
+from ._replicas import JobReplicas, Replicas, own_entries
 
 
 class JoiningFunction(PmapFunction):
@@ -75,12 +64,13 @@ class JoiningStep(JoiningFunction):
     """A training step of all processes: takes what steps take, and completes it by the flags and
     the offsets."""
 
-    __slots__ = ("_forward_states",)
+    __slots__ = ("_forward_states", "_spec")
 
     def __init__(
         self, program: Program, train: bool, spec: StepSpec, job: JobReplicas, options: Any
     ) -> None:
         self._forward_states = program.forward_state_indices
+        self._spec = spec
         step = joining_step(program, train, spec, job)
         super().__init__(step, "step", job, True, REPLICATED_ARGS, options)
 
@@ -111,10 +101,9 @@ class JoiningStep(JoiningFunction):
     def _completed(self, donated: Any, args: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments after the donated ones, with the flags and the offsets."""
         weights, _, states = donated
-        aux = args[1]
-        summed = [w for group in weights for w in group]
-        summed += [*states, *(aux[i] for i in self._forward_states)]
-        return (*args, lockstep.flags(self.job.local), offsets_of(self.job, summed))
+        aux = [*states, *(args[1][i] for i in self._forward_states)]
+        offsets = step_offsets(self.job, self._spec, weights, aux)
+        return (*args, lockstep.flags(self.job.local), offsets)
 
 
 def joining_step(
@@ -131,13 +120,15 @@ def joining_step(
         update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
         told: list[Any] = []
+        places, places_of_updates = offsets
+        on_device = with_offsets(spec, places_of_updates)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-            sums, means, total = joint_sums(grads, states, flags, offsets, job)
+            sums, means, total = _joint_sums(on_device, grads, states, flags, places, job)
             told.append(total)
             return sums, means
 
-        step = make_step(program, train, spec, reduce)
+        step = make_step(program, train, on_device, reduce)
         new, outputs, forward_states, grads = step(
             donated, args, aux, device_key(key_data), heads, accumulated,
             update_keys=_keys_of_first(update_keys), hyperparams=hyperparams,
@@ -149,6 +140,29 @@ def joining_step(
         return new, outputs, forward_states, grads, told[0]
 
     return mapped
+
+
+def step_offsets(
+    job: JobReplicas, spec: StepSpec, weights: Sequence[Arrays], aux: Arrays
+) -> tuple[Any, Any]:
+    """The offsets that a step or an update takes, for stacked weights (a sequence for each update
+    of the spec) and the auxiliary states that become means."""
+    whole, of_updates = offsets_of_updates(spec, weights)
+    return offsets_of(job, [*whole, *aux]), of_updates
+
+
+def _joint_sums(
+    spec: StepSpec, grads: Arrays, states: Arrays, flags: Any, places: Arrays, job: JobReplicas
+) -> tuple[Arrays, Arrays, Any]:
+    """As :func:`joint_sums`, with the device's part of gradients whose updates are divided."""
+    others: list[Any] = []
+
+    def sums_of(whole: Arrays) -> Arrays:
+        sums, *means_and_total = joint_sums(whole, states, flags, places, job)
+        others.extend(means_and_total)
+        return sums
+
+    return reduced(spec, grads, sums_of), *others
 
 
 def _if_all_have_batches(told: Any, new: Any, old: Any) -> Any:
@@ -173,9 +187,11 @@ def update_function(spec: StepSpec, job: JobReplicas) -> JoiningFunction:
         weights: Any, states: Any, grads: Arrays, aux: Arrays, update_keys: Any, hyperparams: Any,
         flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
-        sums, means, told = joint_sums(grads, aux, flags, offsets, job)
+        places, places_of_updates = offsets
+        on_device = with_offsets(spec, places_of_updates)
+        sums, means, told = _joint_sums(on_device, grads, aux, flags, places, job)
         keys = _keys_of_first(update_keys)
-        new = apply_updates(spec, weights, sums, states, keys=keys, hyperparams=hyperparams)
+        new = apply_updates(on_device, weights, sums, states, keys=keys, hyperparams=hyperparams)
         return *_if_all_have_batches(told, (*new, means), (weights, states, tuple(aux))), told
 
     return JoiningFunction(update, "update", job, replicated=(4, 5))
@@ -183,79 +199,7 @@ def update_function(spec: StepSpec, job: JobReplicas) -> JoiningFunction:
 
 def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
     """The first process's key data of updates, in all processes."""
-    return tuple(None if k is None else lax.all_gather(k, _AXES)[0] for k in update_keys)
-
-
-class _Messages(NamedTuple):
-    """The places of arrays in the messages of a sum.
-
-    together
-        the positions of arrays that are sent as one, for each message.
-    alone
-        those of the others.
-    offsets
-        for each array that is sent with others, in the order of messages, where it begins.
-    """
-
-    together: tuple[tuple[int, ...], ...]
-    alone: tuple[int, ...]
-    offsets: tuple[int, ...]
-
-
-@lru_cache(maxsize=256)
-def messages_of(forms: tuple[tuple[int, Any], ...], on_cpu: bool) -> _Messages:
-    """The layout of arrays of these sizes and dtypes."""
-    groups: dict[Any, list[int]] = {}
-    alone, offsets = [], []
-    for i, (size, dtype) in enumerate(forms):
-        if on_cpu and size * dtype.itemsize < _SMALL:
-            groups.setdefault(dtype, []).append(i)
-        else:
-            alone.append(i)
-    for group in groups.values():
-        ends = itertools.accumulate(forms[i][0] for i in group)
-        offsets += [end - forms[i][0] for i, end in zip(group, ends, strict=True)]
-    return _Messages(tuple(map(tuple, groups.values())), tuple(alone), tuple(offsets))
-
-
-def _is_mean(dtype: Any) -> bool:
-    """True for auxiliary states that become means; those of integers stay as they are."""
-    return bool(jnp.issubdtype(dtype, jnp.inexact))
-
-
-def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The offsets that :func:`joint_sums` takes for stacked gradients and states: an array for
-    each, so that XLA compiles one kernel for all places. As constants they would be as many
-    kernels as places (for 200 parameters measured: 6.8 s instead of 1.7)."""
-    forms = [(math.prod(x.shape[1:]), x.dtype) for x in arrays]
-    layout = messages_of((*forms, (1, jnp.dtype("float32"))), job.on_cpu)
-    return tuple(map(job.scalar, layout.offsets))
-
-
-def joint_sums(
-    grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
-) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-    """The sums of gradients, the means of states, and the sums of flags over all devices, in as few
-    messages as can be."""
-    operands = [*grads, *states, flags]
-    layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.on_cpu)
-    buffers = [
-        jnp.concatenate([operands[i].reshape(-1) for i in group]) for group in layout.together
-    ]
-    sums = lax.psum((*buffers, *(operands[i] for i in layout.alone)), _AXES)
-    totals: list[Any] = [None] * len(operands)
-    places = iter(offsets)
-    for group, buffer in zip(layout.together, sums, strict=False):
-        for i in group:
-            part = lax.dynamic_slice(buffer, (next(places),), (operands[i].size,))
-            totals[i] = part.reshape(operands[i].shape)
-    for i, total in zip(layout.alone, sums[len(buffers) :], strict=True):
-        totals[i] = total.astype(operands[i].dtype)
-    means = [
-        (total / len(job)).astype(x.dtype) if _is_mean(x.dtype) else x
-        for x, total in zip(states, totals[len(grads) :], strict=False)
-    ]
-    return tuple(totals[: len(grads)]), tuple(means), totals[-1]
+    return tuple(None if k is None else lax.all_gather(k, JOB_AXES)[0] for k in update_keys)
 
 
 @lru_cache(maxsize=64)

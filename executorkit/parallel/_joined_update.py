@@ -12,7 +12,8 @@ from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import complete
 from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import StepSpec, UpdateSpec
-from ._joined_processes import offsets_of, update_function
+from ._divided_array import divided_update
+from ._joined_processes import step_offsets, update_function
 from ._lockstep import lockstep
 from ._rank_check import check_when_due
 from ._replicated_array import ReplicatedArray
@@ -49,9 +50,12 @@ class JoinedUpdate(UpdatableStep):
         values = [w.value for w in weights]
         state = jax.tree.unflatten(tree, [cell.value for cell in cells])
         aux = [s.value for s in self._states]
-        spec = UpdateSpec(tuple(range(len(values))), call.update, len(call.hyperparams))
+        update = divided_update(call.update, cells)
+        spec = StepSpec(
+            (UpdateSpec(tuple(range(len(values))), update, len(call.hyperparams)),), False
+        )
         replicas = self._grads[0].replicas
-        new, new_state, means, flags = update_function(StepSpec((spec,), False), replicas.of_job)(
+        new, new_state, means, flags = update_function(spec, replicas.of_job)(
             (tuple(values),),
             (state,),
             [g.value for g in self._grads],
@@ -59,7 +63,7 @@ class JoinedUpdate(UpdatableStep):
             (call.key_data,),
             np.array(call.hyperparams, np.float64),
             lockstep.flags(replicas),
-            offsets_of(replicas.of_job, [*values, *aux]),
+            step_offsets(replicas.of_job, spec, [values], aux),
         )
         pairs = [
             *zip(weights, new[0], strict=True),

@@ -17,8 +17,9 @@ from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import next_key_data, rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
-from ..program import Program, ProgramCall
+from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol
+from ._divided_array import divided_update
 from ._lockstep import lockstep
 from ._pmap_program import PmapProgram
 from ._rank_check import check_when_due
@@ -111,6 +112,9 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     def device_key(self, key_data: Any, k: int) -> Any:
         """Device ``k``'s key among those of a step; None where there is none."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
+
+    def update_for(self, update: UpdateFunction, state: Sequence[PendingValue]) -> UpdateFunction:
+        return divided_update(update, state)
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
         (weights, _, _), *_, sums_of_flags = results

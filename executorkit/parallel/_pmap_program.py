@@ -24,6 +24,7 @@ from ..program import (
     make_step,
     mapped_options,
 )
+from ._divided_update import reduced, with_offsets
 from ._joined_processes import JoiningStep
 from ._pmap_function import PmapFunction, device_key, shard_aval
 from ._replicas import Replicas
@@ -117,7 +118,12 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
 
 
 def _summing_step(program: Program, train: bool, spec: StepSpec) -> Callable[..., Any]:
-    step = make_step(program, train, spec, lambda grads, states: (_sums(False, grads), states))
+    on_device = with_offsets(spec, [()] * len(spec.updates))
+
+    def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
+        return reduced(on_device, grads, partial(_sums, False)), states
+
+    step = make_step(program, train, on_device, reduce)
 
     def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
         return step(donated, args, aux, device_key(key_data), *others)

@@ -98,12 +98,17 @@ class ReplicatedArray(Sequence[NDArray]):
         self.dtype = jax.numpy.dtype(dtype)
         if value is None:
             value = self.replicas.zeros(shape, dtype)
-        self._stacked = Storage((len(self.contexts), *shape), self.dtype, value)
+        self._stacked = Storage((len(self.contexts), *self._entry_shape), self.dtype, value)
         #: Empty until one is asked for.
         self._members: list[NDArray] = []
         self._versions: list[int] = []
         self._splitters: list[_MemberProducer] = []
         self._follower: NDArray | None = None
+
+    @property
+    def _entry_shape(self) -> Shape:
+        """The shape of the stacked array's entry of a device."""
+        return self.shape
 
     # -- the pending value that a pmapped program sees ------------------------------------------
 
@@ -150,6 +155,10 @@ class ReplicatedArray(Sequence[NDArray]):
         Members that were written to since keep their contents."""
         return self._stacked.set_result(producer, value)
 
+    def copy_first(self) -> None:
+        """Copies the first device's array to all devices."""
+        self.assign(self.replicas.broadcast(self[0].value))
+
     @property
     def stacked_value(self) -> jax.Array:
         """The stacked array without what was written to members since it was put together."""
@@ -181,8 +190,8 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def _make_members(self) -> None:
         members = []
-        splitters = [_MemberProducer(self, k) for k in range(len(self.contexts))]
-        for splitter, context in zip(splitters, self.contexts, strict=True):
+        splitters = [_MemberProducer(self, k) for k in range(len(self))]
+        for splitter, context in zip(splitters, self.contexts, strict=False):
             storage = MemberStorage(self.shape, self.dtype, producer=splitter)
             storage.array, storage.position = self, len(members)
             members.append(NDArray.from_storage(storage, 0, self.shape, context))
@@ -192,12 +201,15 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def split_off(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array: the same contents, as an array."""
-        value = self.replicas.split(self._stacked.value, k)
+        value = self._member_value(k)
         storage = self._members[k].storage
         if storage.producer is self._splitters[k]:
             storage.current = value
             storage.shared = False
             storage.producer = None
+
+    def _member_value(self, k: int) -> jax.Array:
+        return self.replicas.split(self._stacked.value, k)
 
     def part(self, k: int) -> StackedPart | None:
         """The contents of member ``k``, computed but not split off; None if it was written to."""
@@ -250,15 +262,17 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def _merge(self, written: list[int]) -> jax.Array:
         self._settle_follower()
-        parts = {k: self._members[k].value for k in written}
-        if len(parts) == len(self._members):
-            value = self.replicas.assemble(list(parts.values()))
-        else:
-            value = self.replicas.replace(self._stacked.value, parts)
+        value = self._stacked_from({k: self._members[k].value for k in written})
         self._stacked.assign(value)
         for k in written:
             self._versions[k] = self._members[k].storage.version
         return value
+
+    def _stacked_from(self, parts: dict[int, jax.Array]) -> jax.Array:
+        """The stacked array with other contents of some members."""
+        if len(parts) == len(self._members):
+            return self.replicas.assemble(list(parts.values()))
+        return self.replicas.replace(self._stacked.value, parts)
 
 
 class _MemberProducer:

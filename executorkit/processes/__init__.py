@@ -7,6 +7,7 @@ from ._connection import (
     connect as connect,
     connected_environment as connected_environment,
     end_other_roles as end_other_roles,
+    meet as meet,
     note_checkpoint as note_checkpoint,
     note_step as note_step,
     peer_error as peer_error,

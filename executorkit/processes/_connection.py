@@ -17,6 +17,10 @@ from ._job_environment import Environment, read_environment
 
 #: Seconds after which a process that has not been heard of counts as frozen.
 _HEARTBEAT_SECONDS = 15
+#: Seconds in which all processes have to ask for what they have parts of, and the environment
+#: variable that gives another number.
+_MEET_SECONDS = 60
+_MEET_VARIABLE = "EXECUTORKIT_MEET_SECONDS"
 #: Seconds in which all processes have to come; the environment variable gives another number.
 _JOIN_SECONDS = 300
 _JOIN_VARIABLE = "EXECUTORKIT_JOIN_SECONDS"
@@ -24,11 +28,16 @@ _JOIN_VARIABLE = "EXECUTORKIT_JOIN_SECONDS"
 
 @dataclass
 class _Connection:
-    """The job that this process has joined; None before, and in a process that is alone."""
+    """The job that this process has joined; None before, and in a process that is alone.
+
+    meetings
+        number of calls of :func:`meet`.
+    """
 
     environment: Environment | None = None
     faults: Faults | None = None
     termination: Termination | None = None
+    meetings: int = 0
 
 
 _connection = _Connection()
@@ -92,6 +101,24 @@ def peer_error(error: BaseException) -> MXNetError | None:
     which step, and from which checkpoint to start again.
     """
     return None if _connection.faults is None else _connection.faults.peer_error(error)
+
+
+def meet(what: str, because: str, hint: str) -> None:
+    """Waits until all processes have called this equally often, so that they can send a message.
+
+    MXNetError, which names ``what`` is to be sent, if they do not come in a minute, or in as many
+    seconds as the environment variable EXECUTORKIT_MEET_SECONDS says.
+    """
+    client = distributed_state.client
+    if client is None:
+        return
+    _connection.meetings += 1
+    seconds = int(os.environ.get(_MEET_VARIABLE) or _MEET_SECONDS)
+    try:
+        client.wait_at_barrier(f"executorkit meeting {_connection.meetings}", seconds * 1000)
+    except Exception as error:
+        problem = f"the other processes have not asked for it in {seconds} s"
+        raise MXNetError(what, problem, because=because, hint=hint) from error
 
 
 def stop_requested(step: int) -> bool:

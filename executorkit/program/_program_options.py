@@ -58,6 +58,14 @@ class Options:
         second with the same parameters, if these take 1 MiB or more), True (however small they are)
         or False (never). The environment variable EXECUTORKIT_PREPARE ('auto', '0', '1') says it
         where this is None. All compute the same but for rounding.
+    shard_optimizer
+        whether each device of a group, of all processes where these train together, holds and
+        computes its part of the optimizer's state alone: a module with a store that sums, or a
+        :class:`~executorkit.training.Step`, on equal slices. The gradients' sums are scattered,
+        and the new parameters gathered (ZeRO's first stage: Rajbhandari et al., 2020). Files keep
+        their format; where several processes train, all of them have to read or save the state
+        together. Updates that look at more of a parameter than the element's place and reductions
+        of the whole are computed whole, of state that is gathered for it.
     winograd
         the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
         'auto' ('F4' in inference, 'exact' in training), 'exact' (the convolution as it is), 'F2'
@@ -73,6 +81,7 @@ class Options:
     remat: str | Callable[..., Any] | None = None
     interpret: bool | None = None
     prepare: bool | None = None
+    shard_optimizer: bool = False
     winograd: str = field(default_factory=winograd_default)
 
     def __post_init__(self) -> None:
@@ -83,6 +92,7 @@ class Options:
             ("winograd", WINOGRAD_SETTINGS, ", ".join(map(repr, WINOGRAD_SETTINGS))),
             ("interpret", choices, "True, False or None"),
             ("prepare", choices, "True, False or None"),
+            ("shard_optimizer", choices[1:], "True or False"),
         ):
             value, is_remat = getattr(self, name), name == "remat"
             if value not in allowed and not (is_remat and callable(value)):

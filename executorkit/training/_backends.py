@@ -28,6 +28,7 @@ from ..parallel import (
     PmapExecutor,
     ReplicatedArray,
     attach_replicated,
+    division_of,
     gather,
     update_by_sum,
 )
@@ -178,6 +179,7 @@ class GroupBackend(Backend):
                 )
             ]
             runnables[0].joins_processes = joins_processes
+        self._division = division_of(core, joins_processes)
         super().__init__(runnables, core.arg_arrays, core.aux_arrays)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
@@ -191,8 +193,11 @@ class GroupBackend(Backend):
     def backward(
         self, steps: Sequence[PendingStep], heads: Sequence[Sequence[Any]], updater: StepUpdater
     ) -> None:
-        loss_scale = updater.loss_scale if isinstance(updater, OptaxUpdater) else None
-        if self._core.is_pmapped or loss_scale is None:
+        if self._core.is_pmapped or not isinstance(updater, OptaxUpdater):
+            super().backward(steps, heads, updater)
+            return
+        loss_scale = updater.loss_scale
+        if loss_scale is None:
             super().backward(steps, heads, updater)
             return
         for step, context, step_heads in zip(steps, self._core.contexts, heads, strict=True):
@@ -212,12 +217,14 @@ class GroupBackend(Backend):
             [list(g) for g in grads],
             self._joins,
             self._core.changing_states if self._joins else (),
+            division=self._division,
         )
         return True
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
         weights = [self.arg_arrays[i] for i in self._argnums]
-        return attach_replicated(updater, indices, weights, self._runnables[0].gradient_targets)
+        targets = self._runnables[0].gradient_targets
+        return attach_replicated(updater, indices, weights, targets, self._division)
 
     @property
     def functions(self) -> list[CompiledFunction]:

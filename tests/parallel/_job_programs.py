@@ -52,7 +52,7 @@ class JobStep(NamedTuple):
         assert self.function.avals is not None
         arguments = list(self.function.avals)
         if not on_cpu:  # the offsets: arrays are sent one by one
-            arguments[-1] = ()
+            arguments[-1] = ((), tuple(() for _ in self.spec.updates))
         avals = [
             jax.tree.map(lambda a, i=i: job.aval(a, i in REPLICATED_ARGS), argument)
             for i, argument in enumerate(arguments)

@@ -5,6 +5,7 @@ Each scenario returns lists of numbers: parameters and auxiliary states at the e
 
 from __future__ import annotations
 
+import os
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
@@ -191,6 +192,60 @@ def _undisturbed(part: Part, at: int = 2) -> Any:
     return _numbers(*module.get_params())
 
 
+def divided_optimizer(part: Part) -> Any:
+    """As :func:`resumed` with a state that the devices divide, which all processes save; the second
+    epoch looks at gradients in the first process."""
+    mx = part.mx
+    random = np.random.RandomState(4)
+
+    def look(module: Any) -> None:
+        if part.rank == 0 and random.rand() < 0.5:
+            module._exec_group.grad_arrays[0][0].asnumpy()
+
+    with mx.program.options(shard_optimizer=True), tempfile.TemporaryDirectory() as folder:
+        prefix = str(Path(folder) / "net")
+        module = part.fitted("adam")
+        module.save_checkpoint(prefix, 1, True)
+        part.mx.random.seed(3)
+        module = mx.mod.Module.load(prefix, 1, True, context=part.contexts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # the parameters are initialised
+            options = {"learning_rate": 0.05, "rescale_grad": 1 / ROWS}
+            fit = {"optimizer": "adam", "optimizer_params": options, "kvstore": part.store}
+            module.fit(part.iterator(), num_epoch=1, **fit)
+        for x, y in part.batches():
+            module.forward_backward(mx.io.DataBatch([x], [y]))
+            look(module)
+            module.update()
+        states = module._module_optimizer.updater.states
+        moments = {f"{name}{i}": x for name, xs in states.items() for i, x in enumerate(xs)}
+        return _numbers(*module.get_params(), moments)
+
+
+def step_with_divided_state(part: Part) -> Any:
+    import optax
+
+    with part.mx.program.options(shard_optimizer=True):
+        return _step(part, optax.adamw(1e-2), rescale_grad=1 / ROWS, clip_global_norm=0.1)
+
+
+def one_process_reads_a_divided_state(part: Part) -> Any:
+    """The error of the first process, which asks for what the others have parts of; these wait for
+    it meanwhile."""
+    if part.processes == 1:
+        return []
+    os.environ["EXECUTORKIT_MEET_SECONDS"] = "1"
+    with part.mx.program.options(shard_optimizer=True):
+        module = part.fitted("adam")
+    if part.rank > 0:
+        return ["shard_optimizer"]
+    try:
+        module._module_optimizer.updater.states["fc1_weight"][0].asnumpy()
+    except part.mx.MXNetError as error:
+        return [word for word in str(error).split() if word == "shard_optimizer"]
+    return [False]
+
+
 def step_in_float16(part: Part) -> Any:
     import optax
 
@@ -319,8 +374,9 @@ def a_rank_that_differs(part: Part) -> Any:
 
 SCENARIOS = [
     sgd, adam, lamb, dropout, one_process_looks, one_process_looks_within_a_step, fewer_batches,
-    undisturbed, resumed, step_with_optax, step_in_float16, step_with_nadam, feed_forward, buckets,
-    gluon_trainer, lists_in_a_store, manager, a_rank_that_differs,
+    undisturbed, resumed, divided_optimizer, step_with_divided_state, step_with_optax,
+    step_in_float16, step_with_nadam, feed_forward, buckets, gluon_trainer, lists_in_a_store,
+    manager, a_rank_that_differs, one_process_reads_a_divided_state,
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def test_processes_train_as_one(name, seen, expected):
     ranks = [result[name] for result in seen]
     assert all(rank == ranks[0] for rank in ranks), "not equal to the last bit"
     assert ranks[0] != [False]
-    if name == "a_rank_that_differs":
+    if name in ("a_rank_that_differs", "one_process_reads_a_divided_state"):
         return
     for theirs, ours in zip(ranks[0], expected[name], strict=True):
         np.testing.assert_allclose(theirs, ours, rtol=1e-6, atol=1e-6)

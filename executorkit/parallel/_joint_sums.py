@@ -1,0 +1,98 @@
+"""Sums over the devices of all processes of a job, in few messages.
+
+The order of the sums depends on the arrays alone: a process that has looked at its gradients, and
+so takes another program than the others, sends the same messages as they.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+
+from ..ops.nn.moments import DEVICE_AXIS
+from ..program import Arrays
+from ._replicas import PROCESS_AXIS, JobReplicas
+
+#: The axes of a mesh of all devices of a job.
+JOB_AXES = (PROCESS_AXIS, DEVICE_AXIS)
+#: Bytes below which arrays are sent together on CPUs, where each message has its own latency; other
+#: platforms' collectives do that themselves.
+_SMALL = 1 << 20
+
+
+class Messages(NamedTuple):
+    """The places of arrays in the messages of a sum.
+
+    together
+        the positions of arrays that are sent as one, for each message.
+    alone
+        those of the others.
+    offsets
+        for each array that is sent with others, in the order of messages, where it begins.
+    """
+
+    together: tuple[tuple[int, ...], ...]
+    alone: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+
+@lru_cache(maxsize=256)
+def messages_of(forms: tuple[tuple[int, Any], ...], on_cpu: bool) -> Messages:
+    """The layout of arrays of these sizes and dtypes."""
+    groups: dict[Any, list[int]] = {}
+    alone, offsets = [], []
+    for i, (size, dtype) in enumerate(forms):
+        if on_cpu and size * dtype.itemsize < _SMALL:
+            groups.setdefault(dtype, []).append(i)
+        else:
+            alone.append(i)
+    for group in groups.values():
+        ends = itertools.accumulate(forms[i][0] for i in group)
+        offsets += [end - forms[i][0] for i, end in zip(group, ends, strict=True)]
+    return Messages(tuple(map(tuple, groups.values())), tuple(alone), tuple(offsets))
+
+
+def _is_mean(dtype: Any) -> bool:
+    """True for auxiliary states that become means; those of integers stay as they are."""
+    return bool(jnp.issubdtype(dtype, jnp.inexact))
+
+
+def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The offsets that :func:`joint_sums` takes for stacked gradients and states: an array for
+    each, so that XLA compiles one kernel for all places. As constants they would be as many
+    kernels as places (for 200 parameters measured: 6.8 s instead of 1.7)."""
+    forms = [(math.prod(x.shape[1:]), x.dtype) for x in arrays]
+    layout = messages_of((*forms, (1, jnp.dtype("float32"))), job.on_cpu)
+    return tuple(map(job.scalar, layout.offsets))
+
+
+def joint_sums(
+    grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
+) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
+    """The sums of gradients, the means of states, and the sums of flags over all devices, in as few
+    messages as can be."""
+    operands = [*grads, *states, flags]
+    layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.on_cpu)
+    buffers = [
+        jnp.concatenate([operands[i].reshape(-1) for i in group]) for group in layout.together
+    ]
+    sums = lax.psum((*buffers, *(operands[i] for i in layout.alone)), JOB_AXES)
+    totals: list[Any] = [None] * len(operands)
+    places = iter(offsets)
+    for group, buffer in zip(layout.together, sums, strict=False):
+        for i in group:
+            part = lax.dynamic_slice(buffer, (next(places),), (operands[i].size,))
+            totals[i] = part.reshape(operands[i].shape)
+    for i, total in zip(layout.alone, sums[len(buffers) :], strict=True):
+        totals[i] = total.astype(operands[i].dtype)
+    means = [
+        (total / len(job)).astype(x.dtype) if _is_mean(x.dtype) else x
+        for x, total in zip(states, totals[len(grads) :], strict=False)
+    ]
+    return tuple(totals[: len(grads)]), tuple(means), totals[-1]
