@@ -30,12 +30,12 @@ def load_parameters(
 ) -> None:  # fmt: skip
     """See :meth:`Block.load_parameters`."""
     arrays: Any = load_arrays(filename)
-    if not isinstance(arrays, dict):
-        problem = "its arrays have no names, expected a file of save_parameters"
-        raise FileFormatError(f"load_parameters: {filename}", problem)
     parameters = block._collect_params_with_prefix()
     if not arrays and not parameters:
         return
+    if not isinstance(arrays, dict):
+        problem = "its arrays have no names, expected a file of save_parameters"
+        raise FileFormatError(f"load_parameters: {filename}", problem)
     if not any("." in name for name in arrays):  # of save_params, or of collect_params().save
         block.collect_params().load_dict(
             arrays, ctx, allow_missing, ignore_extra, block.prefix, filename=os.fspath(filename),

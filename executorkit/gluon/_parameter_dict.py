@@ -105,12 +105,12 @@ class ParameterDict:
             setattr(parameter, attribute, value)
         return parameter
 
-    def get_constant(self, name: str, value: Any = None) -> Constant:
+    def get_constant(self, name: str, value: Any = None) -> Parameter:
         """The constant ``prefix + name``: that of this dictionary, or of the shared one, or a new
         one of ``value``.
 
-        KeyError (UnknownNameError) if there is none and no value. AssertionError
-        (ArgumentValueError) if it has another value, or is no constant.
+        Without a value it may be a parameter, too. KeyError (UnknownNameError) if there is none and
+        no value. AssertionError (ArgumentValueError) if it has another value, or is no constant.
         """
         name = self._prefix + name
         constant = self._existing(name)
@@ -119,9 +119,9 @@ class ParameterDict:
                 raise UnknownNameError(f"constant {name!r}", "there is none", hint="give its value")
             constant = self._params[name] = Constant(name, value)
             return constant
-        if not isinstance(constant, Constant):
-            raise ArgumentValueError(f"constant {name!r}", "it is a parameter, and no constant")
         if value is not None:
+            if not isinstance(constant, Constant):
+                raise ArgumentValueError(f"constant {name!r}", "it is a parameter, and no constant")
             new = (value if isinstance(value, NDArray) else array(value)).asnumpy()
             if not np.array_equal(new, constant.value.asnumpy()):
                 raise ArgumentValueError(f"constant {name!r}", "it exists with another value")

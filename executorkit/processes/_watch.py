@@ -26,7 +26,7 @@ from ..jax_internals import distributed_state
 #: Key of JAX's store under which process 0 tells the hub's port and the word that is asked for.
 _KEY = "executorkit/watch"
 #: Seconds between two signs of life, and of silence after which a process is looked at.
-_BEAT, _SILENCE = 2.0, 10.0
+_BEAT, _SILENCE = 2.0, 8.0
 #: Seconds in which the hub has to appear.
 _PATIENCE = 60
 #: Bytes of a line that are read at most.
@@ -122,8 +122,10 @@ class Hub:
                 self._tell(self._gone)
 
     def has_others(self) -> bool:
-        """True while another process is connected."""
-        return any(rank and not line.is_closed for rank, line in [*self._lines.items()])
+        """True while another process is connected that has not gone: one that is stopped stays."""
+        gone = None if self._gone is None else self._gone["rank"]
+        lines = [*self._lines.items()]
+        return any(rank not in (0, gone) and not line.is_closed for rank, line in lines)
 
     def close(self) -> None:
         """Closes the sockets, in a forked process."""

@@ -71,3 +71,12 @@ def test_a_saved_model_gives_its_names_and_contents(tmp_path):
         net.add(nn.Dense(3, in_units=2), nn.Dense(1, in_units=3))
     net.load(str(tmp_path / "it"))
     assert _facts(net) == _facts(saved)
+
+
+def test_blocks_without_parameters_have_files_too(tmp_path):
+    path = str(tmp_path / "pool.params")
+    nn.MaxPool2D().save_parameters(path)
+    assert mx.nd.load(path) == []
+    nn.MaxPool2D().load_parameters(path)
+    with pytest.raises(mx.MXNetError, match="its arrays have no names"):
+        _network().load_parameters(path)

@@ -392,3 +392,11 @@ def test_copied_networks_are_trained_apart():
     y.backward()
     assert other[0].weight.grad().asnumpy().tolist() == [[8, 8], [8, 8]]
     assert net[0].weight.grad().asnumpy().tolist() == [[0, 0], [0, 0]]
+
+
+def test_get_constant_without_a_value_finds_parameters_too():
+    params = mx.gluon.ParameterDict("net_")
+    weight = params.get("w", shape=(2,))
+    assert params.get_constant("w") is weight
+    with pytest.raises(AssertionError, match="is a parameter, and no constant"):
+        params.get_constant("w", [1, 2])
