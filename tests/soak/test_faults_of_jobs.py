@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.processes]
 LIMITS = {"stop": 20.0, "term": 20.0}
 
 
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(200))
 def test_a_fault_at_a_random_time(tmp_path, number):
     choose = random.Random(number)
     fault = choose.choice(["raise", "kill", "int", "exit", "term", "stop"])
