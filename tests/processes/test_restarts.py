@@ -25,7 +25,8 @@ def _result_of(folder: Path, fault: str, failing: int, batch: int, restarts: int
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=100)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ("attempt 2 of" in done.stderr) == (restarts > 0), done.stderr
+    if fault != "term":  # all agree on the step at which they stop, which may come after the last
+        assert ("attempt 2 of" in done.stderr) == (restarts > 0), done.stderr
     return b"".join(
         (folder / f"net-{EPOCHS:04d}.{kind}").read_bytes() for kind in ("params", "states")
     )
