@@ -42,16 +42,16 @@ by hand             ``EXECUTORKIT_ADDRESS=HOST:PORT``, ``EXECUTORKIT_NUM_PROCESS
                     ``EXECUTORKIT_RANK=0`` (1, ...); or ``jax.distributed.initialize(...)``
 ==================  ==============================================================================
 
-``Module`` (with any ``dist_*`` store) and ``training.Step`` take each step together with all
-processes: forward, backward, the sums over all devices and the update are one program. All begin
-with the parameters, auxiliary states and loaded optimizer states of rank 0, and all must take the
-same steps. Everything else is this process's alone, at any time: reading parameters, saving,
-scoring. An epoch of ``fit`` ends for all once one has no batch left (a warning says so). Auxiliary
-states become the means over all devices in each step. Parameters are compared every 100 steps and
-after an epoch: an error names a rank that differs. When a process fails, all others end within
-seconds with an error that names it and the newest checkpoint; on SIGTERM all stop after the same
-step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint anew, and the status
-is 143. ``FeedForward``, ``gluon.Trainer`` and scripts that push and pull sum in the store, one
+``Module`` and ``FeedForward`` (with any ``dist_*`` store) and ``training.Step`` take each step
+together with all processes: forward, backward, the sums over all devices and the update are one
+program. All begin with the parameters, auxiliary states and loaded optimizer states of rank 0, and
+all must take the same steps. Everything else is this process's alone, at any time: reading
+parameters, saving, scoring. An epoch of ``fit`` ends for all once one has no batch left (a warning
+says so). Auxiliary states become the means over all devices in each step. Parameters are compared
+every 100 steps and after an epoch: an error names a rank that differs. When a process fails, all
+others end within seconds with an error that names it and the newest checkpoint; on SIGTERM all stop
+after the same step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint anew,
+and the status is 143. ``gluon.Trainer`` and scripts that push and pull sum in the store, one
 message for each call; give a store lists of keys.
 
 With ``mx.program.options(shard_optimizer=True)`` around bind, each of n devices holds and updates
@@ -78,7 +78,7 @@ from ..errors import KVStoreError as KVStoreError
 from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
 from ._kvstore import KVStore as KVStore, create as create
 from ._kvstore_base import KVStoreBase as KVStoreBase
-from ._store_choice import choose_store as choose_store
+from ._store_choice import choose_store as choose_store, joins_processes as joins_processes
 from .kvstore_server import KVStoreServer as KVStoreServer
 
 if not TYPE_CHECKING:

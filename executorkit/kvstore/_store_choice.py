@@ -1,11 +1,13 @@
-"""The store that a training loop uses, and whether it takes the steps: for modules and trainers."""
+"""The store that a training loop uses, and who takes the steps: for modules and trainers."""
 
 import os
 from collections.abc import Iterable
 from typing import Any
 
+import jax
+
 from ..errors import InputTypeError
-from ._kvstore import create
+from ._kvstore import KVStore, create
 from ._kvstore_base import KVStoreBase
 
 #: Number of elements of a parameter above which a 'local' store only sums.
@@ -41,3 +43,11 @@ def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[A
         problem = f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
         raise InputTypeError("kvstore", problem)
     return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)
+
+
+def joins_processes(store: Any) -> bool:
+    """True if training with a store is by steps that all processes of a job take together, each one
+    program: the store itself need not be called."""
+    if not isinstance(store, KVStore) or store.compresses:
+        return False
+    return "dist" in store.type and jax.process_count() > 1

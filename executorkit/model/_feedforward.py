@@ -17,7 +17,9 @@ from ..executor import Executor
 from ..executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from ..initializer import Uniform
 from ..io import DataDesc, DataIter, NDArrayIter
+from ..kvstore import joins_processes
 from ..ndarray import NDArray
+from ..parallel import share_first, update_together
 from ..symbol import Symbol
 from ._checkpoint_files import load_checkpoint, save_checkpoint
 from ._kvstore_update import (
@@ -25,6 +27,7 @@ from ._kvstore_update import (
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
+    _with_gradients,
 )
 from ._training_loop import (
     BatchEndParam,
@@ -405,7 +408,8 @@ class _ManagerLoop(TrainingLoop):
     epoch_size
         batches in an epoch, which goes on where the one before it stopped; None: all.
 
-    With one device and no store, forward, backward and update are one compiled program.
+    With one device and no store, forward, backward and update are one compiled program; so they are
+    over the devices of all processes with a store that sums over these.
     """
 
     _first_batch = 1
@@ -423,6 +427,13 @@ class _ManagerLoop(TrainingLoop):
         manager, updates = self.manager, self.update_on_kvstore
         self.symbol = manager.symbol
         manager.set_params(self.arg_params, self.aux_params)
+        self._joins_processes = updates and joins_processes(self.kvstore)
+        if self._joins_processes:
+            self.updater = opt.get_updater(self.optimizer)
+            self.updater.training.compile_at_once()
+            self.kvstore.set_updater(self.updater)  # scripts read its states
+            share_first(manager.execgrp.core, manager.param_names)
+            return
         if updates:
             self.kvstore.set_optimizer(self.optimizer)
         self.updater = None if updates else opt.get_updater(self.optimizer)
@@ -446,10 +457,18 @@ class _ManagerLoop(TrainingLoop):
     def _train_batch(self, batch: Any) -> None:
         manager, store, names = self.manager, self.kvstore, self.manager.param_names
         manager.load_data_batch(batch)
+        manager.core.join_processes(self._joins_processes)
         manager.forward(is_train=True)
         manager.backward()
         params, grads = manager.param_arrays, manager.grad_arrays
-        if self.updater is None:
+        if self._joins_processes:
+            rows = _with_gradients(params, grads)
+            update_together(
+                manager.core, self.updater, [names[i] for i, _, _ in rows],
+                weights=[row[2] for row in rows], grads=[row[1] for row in rows],
+                all_processes=True,
+            )  # fmt: skip
+        elif self.updater is None:
             _update_params_on_kvstore(params, grads, store, names)
         else:
             _update_params(params, grads, self.updater, len(manager.ctx), store, names)

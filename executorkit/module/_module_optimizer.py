@@ -17,11 +17,11 @@ from .. import optimizer as opt
 from .._files import write_atomically
 from ..context import Context
 from ..errors import ModuleUsageError, explain
-from ..kvstore import KVStore
+from ..kvstore import KVStore, joins_processes
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..ndarray.rollback import all_or_none
-from ..optimizer import Updater, dump_updater, prepare_restoration, read_state_file
-from ..parallel import attach_replicated, bytes_of_first, division_of, share_first, update_by_sum
+from ..optimizer import dump_updater, prepare_restoration, read_state_file
+from ..parallel import bytes_of_first, share_first, update_together
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -71,17 +71,10 @@ def update_group(
             ]
         )
         return
-    division = division_of(group.core, all_processes)
-    if (
-        arrays.are_replicated
-        and isinstance(updater, Updater)
-        and attach_replicated(updater, update_indices, weights, grads, division)
-    ):
-        if all_processes:  # others wait
-            weights[0].value  # noqa: B018
-        return
-    states = group.core.changing_states if all_processes else ()
-    update_by_sum(updater, update_indices, weights, grads, all_processes, states, division=division)
+    update_together(
+        group.core, updater, update_indices,
+        weights=weights, grads=grads, all_processes=all_processes,
+    )  # fmt: skip
 
 
 class KVStoreMode(Enum):
@@ -111,9 +104,7 @@ class KVStoreMode(Enum):
             return cls.NO_STORE
         if not isinstance(store, KVStore) or store.compresses:
             return cls.STORE_UPDATES if update_on_kvstore else cls.STORE_SUMS
-        if "dist" in store.type and jax.process_count() > 1:
-            return cls.SUM_PROCESSES
-        return cls.SUM_DEVICES
+        return cls.SUM_PROCESSES if joins_processes(store) else cls.SUM_DEVICES
 
     @property
     def state_per_device(self) -> bool:

@@ -21,6 +21,7 @@ from ._group_update import (
     share_first as share_first,
     sum_arrays_over_job as sum_arrays_over_job,
     update_by_sum as update_by_sum,
+    update_together as update_together,
 )
 from ._group_view import group_label as group_label, group_parts as group_parts
 from ._joined_processes import bytes_of_first as bytes_of_first, first_of_job as first_of_job

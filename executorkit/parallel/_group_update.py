@@ -260,6 +260,30 @@ def attach_replicated(
     )  # fmt: skip
 
 
+def update_together(
+    core: DataParallelCore,
+    updater: Any,
+    indices: Sequence[Any],
+    *,
+    weights: Sequence[PerDevice],
+    grads: Sequence[PerDevice],
+    all_processes: bool,
+) -> None:
+    """Updates the parameters of a group by the sums of the gradients of all devices, and with
+    ``all_processes`` of all processes, which wait for each other: in the program that computes the
+    gradients where that is possible."""
+    division = division_of(core, all_processes)
+    stacked = [a for a in (*weights, *grads) if isinstance(a, ReplicatedArray)]
+    if len(stacked) == 2 * len(weights) and hasattr(updater, "attach"):
+        count = len(weights)
+        if attach_replicated(updater, indices, stacked[:count], stacked[count:], division):
+            if all_processes:  # others wait
+                stacked[0].value  # noqa: B018
+            return
+    states = core.changing_states if all_processes else ()
+    update_by_sum(updater, indices, weights, grads, all_processes, states, division=division)
+
+
 def division_of(core: DataParallelCore, all_processes: bool) -> Division | None:
     """The division of optimizer states that a group's options ask for; None if they stay whole, as
     on one device.

@@ -141,11 +141,13 @@ def fewer_batches(part: Part) -> Any:
     return [*_numbers(*module.get_params()), [float(module._optimizer.num_update)]]
 
 
-def _step(part: Part, optimizer: Any, **options: Any) -> Any:
+def _step(part: Part, optimizer: Any, look: Any = None, **options: Any) -> Any:
     module = part.bound()
     step = part.mx.training.Step(module, optimizer, **options)
     for x, y in part.batches():
         step(data=x, softmax_label=y)
+        if look is not None:
+            look(step)
     states = dict(zip(module._aux_names, step.feeder.core.aux_arrays, strict=True))
     return [
         *([v.ravel().tolist() for _, v in sorted(step.params.items())]),
@@ -159,6 +161,23 @@ def step_with_optax(part: Part) -> Any:
 
     options = {"rescale_grad": 1 / ROWS, "clip_global_norm": 0.1}
     return _step(part, optax.adamw(1e-2), **options)
+
+
+def one_process_looks_at_a_step(part: Part) -> Any:
+    """As :func:`step_with_optax`, and the first process saves, reads, and runs another module."""
+    import optax
+
+    other = part.bound()
+    part.mx.random.seed(3)
+
+    def look(step: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            step.save(str(Path(folder) / "net"), 1)
+        assert all(np.isfinite(x).all() for x in step.params.values())
+        other.score(part.iterator(2), "acc")
+
+    options = {"rescale_grad": 1 / ROWS, "clip_global_norm": 0.1}
+    return _step(part, optax.adamw(1e-2), look if part.rank == 0 else None, **options)
 
 
 def resumed(part: Part) -> Any:
@@ -264,13 +283,22 @@ def feed_forward(part: Part) -> Any:
         return _feed_forward(part)
 
 
-def _feed_forward(part: Part) -> Any:
+def _feed_forward(part: Part, steps: int = 4) -> Any:
     model = part.mx.model.FeedForward(
         part.network(), ctx=part.contexts, num_epoch=2, optimizer="sgd", learning_rate=0.05,
         momentum=0.9, rescale_grad=1 / ROWS, initializer=part.mx.init.Xavier(),
     )  # fmt: skip
-    model.fit(part.iterator(), kvstore=part.store)
-    return _numbers(model.arg_params)
+    model.fit(part.iterator(steps), kvstore=part.store)
+    return _numbers(model.arg_params, model.aux_params)
+
+
+def feed_forward_with_fewer_batches(part: Part) -> Any:
+    """As :func:`fewer_batches`: the epoch ends for all."""
+    several = part.processes > 1
+    steps = 5 if several and part.rank == 0 else 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _feed_forward(part, steps)
 
 
 def buckets(part: Part) -> Any:
@@ -296,7 +324,47 @@ def buckets(part: Part) -> Any:
     return _numbers(*module.get_params())
 
 
+def svrg(part: Part) -> Any:
+    """Full gradients of this process's rows correct the steps, which all take together."""
+    from executorkit.contrib.svrg_optimization.svrg_module import SVRGModule
+
+    part.mx.random.seed(3)
+    sym = part.mx.sym
+    x = sym.FullyConnected(sym.Variable("data"), num_hidden=3, name="fc")
+    network = sym.SoftmaxOutput(x, name="softmax")
+    module = SVRGModule(network, context=part.contexts, update_freq=1)
+    options = {"learning_rate": 0.05, "rescale_grad": 1 / ROWS}
+    module.fit(
+        part.iterator(), num_epoch=2, optimizer_params=options, kvstore=part.store,
+        initializer=part.mx.init.Xavier(),
+    )  # fmt: skip
+    return _numbers(*module.get_params())
+
+
 def gluon_trainer(part: Part) -> Any:
+    return _gluon_trainer(part)
+
+
+def one_process_looks_at_a_trainer(part: Part) -> Any:
+    """As :func:`gluon_trainer`, and the first process saves, reads and predicts."""
+    mx = part.mx
+
+    def look(net: Any, trainer: Any, x: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            net.save_parameters(str(Path(folder) / "net.params"))
+            trainer.save_states(str(Path(folder) / "net.states"))
+        first = x.as_in_context(part.contexts[0])
+        assert np.isfinite(net(first).asnumpy()).all()
+        assert all(
+            np.isfinite(p.data(part.contexts[0]).asnumpy()).all()
+            for p in net.collect_params().values()
+        )
+        mx.nd.waitall()
+
+    return _gluon_trainer(part, look if part.rank == 0 else None)
+
+
+def _gluon_trainer(part: Part, look: Any = None) -> Any:
     from executorkit import autograd, gluon
 
     net = gluon.nn.HybridSequential(prefix="net_")
@@ -313,6 +381,8 @@ def gluon_trainer(part: Part) -> Any:
             losses = [loss(net(a), b) for a, b in pairs]
         autograd.backward(losses)
         trainer.step(ROWS)
+        if look is not None:
+            look(net, trainer, x)
     return [p.data(part.contexts[0]).asnumpy().tolist() for p in net.collect_params().values()]
 
 
@@ -375,8 +445,9 @@ def a_rank_that_differs(part: Part) -> Any:
 SCENARIOS = [
     sgd, adam, lamb, dropout, one_process_looks, one_process_looks_within_a_step, fewer_batches,
     undisturbed, resumed, divided_optimizer, step_with_divided_state, step_with_optax,
-    step_in_float16, step_with_nadam, feed_forward, buckets, gluon_trainer, lists_in_a_store,
-    manager, a_rank_that_differs, one_process_reads_a_divided_state,
+    one_process_looks_at_a_step, step_in_float16, step_with_nadam, feed_forward,
+    feed_forward_with_fewer_batches, buckets, svrg, gluon_trainer, one_process_looks_at_a_trainer,
+    lists_in_a_store, manager, a_rank_that_differs, one_process_reads_a_divided_state,
 ]  # fmt: skip
 
 

@@ -38,7 +38,12 @@ def test_processes_train_as_one(name, seen, expected):
 
 
 def test_looking_changes_nothing(seen):
-    assert all(rank["one_process_looks"] == rank["sgd"] for rank in seen)
+    pairs = {
+        "one_process_looks": "sgd",
+        "one_process_looks_at_a_step": "step_with_optax",
+        "one_process_looks_at_a_trainer": "gluon_trainer",
+    }
+    assert all(rank[looked] == rank[other] for rank in seen for looked, other in pairs.items())
 
 
 def test_a_run_that_begins_anew_goes_on_bit_for_bit(seen):

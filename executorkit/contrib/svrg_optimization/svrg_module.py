@@ -149,14 +149,15 @@ class SVRGModule(_GradientModule):
 
     def _accumulate_kvstore(self, key: str, value: list[NDArray]) -> None:
         """Writes the sum of ``value``, over the workers of the store too, to all of its arrays, and
-        makes it the full gradients of a parameter. AssertionError without a store."""
+        makes the mean over the workers the full gradients of a parameter. AssertionError without a
+        store."""
         if self._kvstore is None:
             raise ModuleUsageError("_accumulate_kvstore", "the module has no store")
         # The module's own store may update what is pushed to it.
         store = create_kvstore("dist" if "dist" in self._kvstore.type else "device")
         store.init(key, value[0].zeros_like())
         store.pushpull(key, value)
-        self._allocate_gradients(key, value)
+        self._allocate_gradients(key, [array / store.num_workers for array in value])
 
     def _allocate_gradients(self, key: str, value: list[NDArray]) -> None:
         """Makes arrays, divided by the number of devices, the full gradients of a parameter."""
