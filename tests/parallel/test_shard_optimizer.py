@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
+import optax as _optax
 import pytest
 
 import executorkit as mx
@@ -17,6 +17,7 @@ from executorkit.parallel import _divided_update
 from executorkit.parallel._divided_array import DividedArray
 from tests.parallel._job_programs import JobStep, join
 
+optax: Any = _optax  # whose types of functions are narrower than what it takes
 DEVICES, ROWS = 4, 16
 CONTEXTS = [mx.cpu(k) for k in range(DEVICES)]
 
@@ -141,7 +142,7 @@ def _step(shard: bool, transformation: Any, **options: Any) -> Any:
     return step
 
 
-def _centred() -> optax.GradientTransformation:
+def _centred() -> Any:
     """Gradients without their mean: a reduction of the whole and its number of elements."""
 
     def update(grads, state, params=None):
@@ -150,7 +151,7 @@ def _centred() -> optax.GradientTransformation:
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)
 
 
-def _by_rows() -> optax.GradientTransformation:
+def _by_rows() -> Any:
     """Updates by sums of rows, which a part does not have."""
     return optax.chain(
         optax.trace(0.9),
@@ -281,8 +282,9 @@ def test_devices_that_do_not_run_one_program_are_refused():
     module.init_params(mx.init.Xavier())
     with pytest.raises(NotSupportedError, match=r"shard_optimizer.*do not run one program"):
         mx.training.Step(module, optax.adam(1e-2))
+    wrong: Any = 2
     with pytest.raises(ValueError, match="options: shard_optimizer: 2, expected True or False"):
-        mx.program.Options(shard_optimizer=2)
+        mx.program.Options(shard_optimizer=wrong)
 
 
 def test_one_device_keeps_its_state_whole():
