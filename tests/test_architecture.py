@@ -64,7 +64,7 @@ LINE_BUDGETS = {
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2449, "jaxprs": 509, "kvstore": 836,
     "lowering": 4779, "metric": 1395, "model": 1094, "module": 3202, "ndarray": 5696,
     "notebook": 321, "onnx": 4702, "ops": 16806, "optimizer": 3566, "parallel": 4015,
-    "processes": 1044, "profiler": 907, "program": 6726, "rnn": 1352, "symbol": 3044,
+    "processes": 1044, "profiler": 907, "program": 6731, "rnn": 1352, "symbol": 3044,
     "test_utils": 1482, "training": 1004, "visualization": 479,
 }  # fmt: skip
 ARGUMENTS = {

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from ..errors import ArgumentValueError
+from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
 from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
@@ -127,8 +127,13 @@ def options(**choices: Any) -> Iterator[Options]:
             executor = net.simple_bind(mx.cpu(), data=(32, 3, 224, 224))
 
     See :class:`Options`. Raises ArgumentValueError (a ValueError) for a value that an option does
-    not take.
+    not take, UnknownArgumentError (a TypeError) for a name that none has.
     """
+    names = [option.name for option in fields(Options)]
+    for name in choices:
+        if name not in names:
+            hint = did_you_mean(name, names)
+            raise UnknownArgumentError("options", f"there is no option {name!r}", hint=hint)
     with use_options(replace(current_options(), **choices)) as chosen:
         yield chosen
 

@@ -147,3 +147,11 @@ def test_states_that_operators_share_do_not_depend_on_rematerialization():
         states.append([a.asnumpy() for a in executor.aux_arrays])
     for other in states[1:]:
         np.testing.assert_allclose(other, states[0], rtol=1e-5)
+
+
+def test_an_unknown_option_is_named():
+    with (
+        pytest.raises(TypeError, match="no option 'shard_optimiser'\n  try: 'shard_optimizer'"),
+        mx.program.options(shard_optimiser=True),
+    ):
+        pass
