@@ -13,6 +13,7 @@ import jax
 # These have a public home, jax.extend.core. Its import takes 16 ms, since it brings Pallas with it.
 from jax._src.core import (
     ClosedJaxpr as ClosedJaxpr,
+    Jaxpr as Jaxpr,
     Literal as Literal,
     Primitive as Primitive,
     Trace,

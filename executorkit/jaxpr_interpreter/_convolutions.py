@@ -91,9 +91,19 @@ def _by_parts(conv: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int
 
 
 def _edged(x: Any, geometry: _Geometry) -> Any:
+    """A padded input whose axes are in the order of its memory."""
     if all(edge == (0, 0, 0) for edge in geometry.padding):
-        return x
+        return np.ascontiguousarray(x)
     return padded(x, 0, ((0, 0, 0), (0, 0, 0), *geometry.padding))
+
+
+def _edged_channels_last(x: Any, geometry: _Geometry) -> Any:
+    """A padded input, its channels one after the other: patches are laid out by runs of them."""
+    rank = len(geometry.out)
+    x = np.ascontiguousarray(x.transpose(0, *range(2, 2 + rank), 1))
+    if any(edge != (0, 0, 0) for edge in geometry.padding):
+        x = padded(x, 0, ((0, 0, 0), *geometry.padding, (0, 0, 0)))
+    return x.transpose(0, rank + 1, *range(1, rank + 1))
 
 
 def _patches(x: Any, geometry: _Geometry) -> Any:
@@ -141,7 +151,7 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     if geometry.is_product:
         result = np.matmul(x.transpose(0, *last).reshape(-1, weights.shape[0]), weights)
     else:
-        view = _patches(_edged(x, geometry), geometry)
+        view = _patches(_edged_channels_last(x, geometry), geometry)
         view = view.transpose(0, *range(2 + rank, 2 + 2 * rank), *last)
         pixels = math.prod(geometry.out)
         result = np.empty((batch * pixels, outputs), x.dtype)
@@ -166,10 +176,10 @@ def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     batch, channels = x.shape[:2]
     multiplier = kernel.shape[0] // channels
     rank = len(geometry.out)
-    view = _patches(_edged(x, geometry), geometry)
+    last = x.strides[1] == x.itemsize
+    view = _patches((_edged_channels_last if last else _edged)(x, geometry), geometry)
     weights = kernel.reshape(channels, multiplier, *geometry.window)
     ones = (1,) * rank
-    last = x.strides[1] == x.itemsize
     order = (0, *range(2, 2 + rank), 1) if last else tuple(range(2 + rank))
     back = (0, rank + 1, *range(1, rank + 1)) if last else tuple(range(2 + rank))
     outputs = []

@@ -1,19 +1,23 @@
 """The equations of a jaxpr, and of all jaxprs that it calls, over numbered values.
 
-:func:`simplified` drops those that NumPy does not need: views of constants, views of views,
-broadcasts before ufuncs. A call of NumPy takes a microsecond beside its work, so that a small
-program takes as long as it has equations.
+:func:`flattened` drops those that NumPy does not need: dead ones, views of constants, views of
+views, broadcasts before ufuncs. A call of NumPy takes a microsecond beside its work, so that a
+small program takes as long as it has equations.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from ..jax_internals import ClosedJaxpr
-from ..jaxprs import Flattener, Trait, primitives_with
+from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
+from ..jaxprs import Flattener, Trait, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 
 #: Primitives that JAX evaluates by a function of other primitives.
@@ -21,35 +25,120 @@ _EXPANDED = frozenset({"random_gamma"})
 _IDENTITIES = primitives_with(Trait.IDENTITY)
 _RESHAPES = primitives_with(Trait.KEEPS_ORDER)
 _UNKNOWN = Aval((), np.dtype(bool))
+#: The parameters that hold jaxprs, of the primitives that there are rules for.
+_JAXPRS = frozenset({"body_jaxpr", "branches", "cond_jaxpr", "jaxpr", "update_jaxpr"})
 
 
 class Equation(NamedTuple):
-    """An equation of the flattened jaxpr."""
+    """An equation of a flat jaxpr."""
 
     call: Call
-    rule: KernelRule | None
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     several: bool
     has_effects: bool
 
+    @property
+    def rule(self) -> KernelRule | None:
+        """The way to compute it; None if the interpreter has none."""
+        return RULES.get(self.call.name)
 
-class Flattened(Flattener[int]):
-    """The equations of a jaxpr and of all jaxprs that it calls, over numbered values.
+
+class FlatJaxpr(NamedTuple):
+    """A jaxpr as equations over numbered values, without any of JAX's objects: it can be stored.
+
+    Jaxprs among the parameters of its equations (bodies of loops, branches) are flat, too.
 
     equations
-        in the order of evaluation.
+        those that the results depend on, in the order of evaluation.
     avals
         of each value.
     constants
-        values that are known, by number.
+        contents of values that are known, by number.
+    arguments, results
+        the numbers of both, and for each whether it has typed keys.
+    faults
+        sorted names of dtypes of its values that the interpreter does not have.
+    """
+
+    equations: list[Equation]
+    avals: list[Aval]
+    constants: dict[int, Any]
+    arguments: list[tuple[int, bool]]
+    results: list[tuple[int, bool]]
+    faults: tuple[str, ...]
+
+    def to_bytes(self) -> bytes:
+        """The flat jaxpr for :meth:`from_bytes`, in a process with the same code.
+
+        Raises what ``pickle`` does where it holds something that has no such form.
+        """
+        file = io.BytesIO()
+        _JaxprPickler(file, pickle.HIGHEST_PROTOCOL).dump(self)
+        return file.getvalue()
+
+    @staticmethod
+    def from_bytes(contents: bytes) -> FlatJaxpr:
+        """The flat jaxpr that :meth:`to_bytes` wrote. As all pickles, these may run any code."""
+        return _JaxprUnpickler(io.BytesIO(contents)).load()
+
+
+class _NamedPrimitive(NamedTuple):
+    """A primitive among the parameters of an equation, of which rules read the name alone."""
+
+    name: str
+
+
+class _JaxprPickler(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> str | None:
+        return obj.name if isinstance(obj, Primitive) else None
+
+
+class _JaxprUnpickler(pickle.Unpickler):
+    def persistent_load(self, pid: str) -> _NamedPrimitive:
+        return _NamedPrimitive(pid)
+
+
+def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
+    """A jaxpr as a flat one. One that is open has no constants."""
+    equations = _Equations()
+    inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+    arguments = [equations.value(v.aval) for v in inner.invars]
+    results: Sequence[int] = equations.flatten(jaxpr, arguments)
+    live = equations.all
+    if not equations.faults:
+        live, results = _simplified(equations, results)
+    live = needed(live, results)
+    used = {*results, *(i for e in live for i in (*e.inputs, *e.outputs))}
+    return FlatJaxpr(
+        live,
+        equations.avals,
+        {i: x for i, x in equations.constants.items() if i in used},
+        _with_keys(arguments, inner.invars),
+        _with_keys(results, inner.outvars),
+        tuple(sorted({name for i, name in equations.faults.items() if i in used})),
+    )
+
+
+def _with_keys(numbers: Sequence[int], variables: Sequence[Any]) -> list[tuple[int, bool]]:
+    keys = [not isinstance(v.aval.dtype, np.dtype) for v in variables]
+    return list(zip(numbers, keys, strict=True))
+
+
+class _Equations(Flattener[int]):
+    """The equations of a jaxpr and of all jaxprs that it calls, over numbered values.
+
+    all
+        in the order of evaluation.
+    avals, constants
+        as in :class:`FlatJaxpr`.
     faults
         names of dtypes that the interpreter does not have, by the number of the value.
     """
 
     def __init__(self) -> None:
         super().__init__("cpu")
-        self.equations: list[Equation] = []
+        self.all: list[Equation] = []
         self.avals: list[Aval] = []
         self.constants: dict[int, Any] = {}
         self.faults: dict[int, str] = {}
@@ -83,14 +172,26 @@ class Flattened(Flattener[int]):
             return inputs[:1]
         call = Call(
             name,
-            equation.params,
+            _without_jaxprs(equation.params),
             tuple([self.avals[i] for i in inputs]),
             tuple([self.avals[i] for i in outputs]),
         )
-        several = equation.primitive.multiple_results
-        rule, has_effects = RULES.get(name), bool(equation.effects)
-        self.equations.append(Equation(call, rule, inputs, outputs, several, has_effects))
+        several, has_effects = equation.primitive.multiple_results, bool(equation.effects)
+        self.all.append(Equation(call, inputs, outputs, several, has_effects))
         return outputs
+
+
+def _without_jaxprs(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameters of an equation, with flat jaxprs in the places of jaxprs."""
+    if params.keys().isdisjoint(_JAXPRS):
+        return params
+    return {name: _flat(x) if name in _JAXPRS else x for name, x in params.items()}
+
+
+def _flat(param: Any) -> Any:
+    if isinstance(param, tuple):
+        return tuple(map(_flat, param))
+    return flattened(param) if isinstance(param, ClosedJaxpr | Jaxpr) else param
 
 
 def _expanded(equation: Any) -> ClosedJaxpr:
@@ -99,7 +200,7 @@ def _expanded(equation: Any) -> ClosedJaxpr:
     return jax.make_jaxpr(partial(equation.primitive.impl, **equation.params))(*arguments)
 
 
-def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
+def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
     """The equations without those that NumPy does not need, and the numbers of the results.
 
     Constants that follow are added to ``flat``.
@@ -112,7 +213,7 @@ def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation],
     #: Values that NumPy makes of others by itself, in the functions of two arrays.
     broadcast: dict[int, int] = {}
     equations = []
-    for equation in flat.equations:
+    for equation in flat.all:
         ins = tuple([equal.get(i, i) for i in equation.inputs])
         call, rule = equation.call, equation.rule
         if equation.several:
@@ -141,7 +242,7 @@ def simplified(flat: Flattened, results: Sequence[int]) -> tuple[list[Equation],
                     constants[out] = np.asarray(kernel(*[constants[i] for i in ins]))
                     continue
         call = call._replace(ins=tuple([avals[i] for i in ins]))
-        equations.append(equation._replace(call=call, rule=rule, inputs=ins))
+        equations.append(equation._replace(call=call, inputs=ins))
     return equations, tuple([equal.get(i, i) for i in results])
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..jaxprs import output_ids
 from ._reductions import MONOIDS, argsort
 from ._rules import Aval, Call, Kernel, is_floating, is_small_float, rule
 
@@ -189,7 +188,7 @@ def _scatter(call: Call) -> Kernel | None:
     if mode not in {"CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"}:
         return None
     update = params["update_jaxpr"]
-    if combine is None and update is not None and output_ids(update) != [1]:
+    if combine is None and update is not None and update.results != update.arguments[1:]:
         return None  # it does anything but return the update
     hidden = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     window_sizes = iter([call.ins[2].shape[i] for i in numbers.update_window_dims])

@@ -17,6 +17,11 @@ def _uncovered(plans: Sequence[Plan]) -> tuple[str, ...]:
     return tuple(sorted({name for p in plans for name in p.uncovered}))
 
 
+def _result_shape(jaxpr: Any) -> tuple[int, ...]:
+    """The shape of the first result of a flat jaxpr."""
+    return jaxpr.avals[jaxpr.results[0][0]].shape
+
+
 class Cond(NestedKernel):
     """``lax.cond`` and ``lax.switch``: the branch of an index, which is clamped."""
 
@@ -39,7 +44,7 @@ class While(NestedKernel):
 
     def __init__(self, call: Call) -> None:
         params = call.params
-        self._batched = bool(params["cond_jaxpr"].out_avals[0].shape)
+        self._batched = bool(_result_shape(params["cond_jaxpr"]))
         self._cond, self._body = plan(params["cond_jaxpr"]), plan(params["body_jaxpr"])
         self._cond_consts = params["cond_nconsts"]
         self._consts = params["cond_nconsts"] + params["body_nconsts"]

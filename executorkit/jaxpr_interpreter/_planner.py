@@ -1,14 +1,14 @@
-"""Planning: nested jaxprs inlined, dead equations dropped, a kernel and last uses for others."""
+"""Planning: a kernel for every equation of a flat jaxpr, and the last uses of values."""
 
 import math
-from collections.abc import Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 
 from ..jax_internals import ClosedJaxpr
-from ..jaxprs import Trait, flops, needed, primitives_with
-from ._equations import Equation, Flattened, simplified
+from ..jaxprs import Trait, flops, primitives_with
+from ._equations import Equation, FlatJaxpr, flattened
 from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep
 from ._rules import Call, Kernel, is_small_float
 
@@ -32,20 +32,15 @@ REUSE_BYTES = 1 << 14
 _PRODUCTS = primitives_with(Trait.PRODUCT)
 
 
-def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
+def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
     """The plan of a jaxpr. ``Plan.uncovered`` names all that the interpreter does not have."""
-    flattened = Flattened()
-    jaxpr = closed_jaxpr.jaxpr
-    arguments = [flattened.value(v.aval) for v in jaxpr.invars]
-    results: Sequence[int] = flattened.flatten(closed_jaxpr, arguments)
-    equations = flattened.equations
-    if not flattened.faults:
-        equations, results = simplified(flattened, results)
-    live = needed(equations, results)
+    flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
+    live, avals, constants_of = flat.equations, flat.avals, flat.constants
+    results = [i for i, _ in flat.results]
     # Values whose memory other values may share: what an equation that makes views reads.
     shared = {i for e in live if e.rule is None or not e.rule.fresh for i in e.inputs}
     steps: list[PlanStep] = []
-    uncovered = _faults(flattened, live, arguments, results)
+    uncovered = set(flat.faults)
     seconds, large_products, overwrites = 0.0, False, False
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
@@ -70,18 +65,16 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
             overwrites = overwrites or kernel is not plain
         out = equation.outputs if equation.several else equation.outputs[0]
         steps.append(PlanStep(kernel, equation.inputs, out, dead))
-    constants: list[Any] = [None] * len(flattened.avals)
-    for i, x in flattened.constants.items():
+    constants: list[Any] = [None] * len(avals)
+    for i, x in constants_of.items():
         constants[i] = x
     read = {*results, *(i for e in live for i in e.inputs)}
     return Plan(
         steps=steps,
-        inputs=[
-            PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)
-        ],
+        inputs=list(starmap(PlanInput, flat.arguments)),
         results=[
-            PlanResult(i, flattened.avals[i], i in owned and i not in results[:n], _is_key(v.aval))
-            for n, (i, v) in enumerate(zip(results, jaxpr.outvars, strict=True))
+            PlanResult(i, avals[i], i in owned and i not in results[:n], is_key)
+            for n, (i, is_key) in enumerate(flat.results)
         ],
         constants=constants,
         uncovered=tuple(sorted(uncovered)),
@@ -94,10 +87,6 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     )
 
 
-def _is_key(aval: Any) -> bool:
-    return not isinstance(aval.dtype, np.dtype)
-
-
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
     """For each equation the values that no later one reads."""
     last_uses = []
@@ -107,15 +96,6 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
         last_uses.append(tuple(dead))
         read.update(dead)
     return last_uses[::-1]
-
-
-def _faults(
-    flattened: Flattened, live: list[Equation], arguments: Sequence[int], results: Sequence[int]
-) -> set[str]:
-    if not flattened.faults:
-        return set()
-    used = {*results, *(i for e in live for i in (*e.inputs, *e.outputs))}
-    return {name for i, name in flattened.faults.items() if i in used}
 
 
 def _seconds(equation: Equation) -> float:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..jaxprs import flat_program
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
 _ASSOCIATIVE = {
@@ -86,15 +85,15 @@ def _general_reduce(call: Call) -> Kernel | None:
     return lambda x, start: [monoid.reduce(np.asarray(x), axis=axes, initial=np.asarray(start)[()])]
 
 
-def monoid_of(closed_jaxpr: Any) -> np.ufunc | None:
-    """The ufunc of a jaxpr of two numbers that applies one primitive to them."""
-    program = flat_program(closed_jaxpr)
-    if len(program.operations) != 1 or len(program.inputs) != 2:
+def monoid_of(jaxpr: Any) -> np.ufunc | None:
+    """The ufunc of a flat jaxpr of two numbers that applies one primitive to them."""
+    if len(jaxpr.equations) != 1 or len(jaxpr.arguments) != 2:
         return None
-    (operation,) = program.operations
-    if sorted(map(id, operation.inputs)) != sorted(map(id, program.inputs)):
+    (equation,) = jaxpr.equations
+    arguments, results = ([i for i, _ in values] for values in (jaxpr.arguments, jaxpr.results))
+    if sorted(equation.inputs) != sorted(arguments) or list(equation.outputs) != results:
         return None
-    return MONOIDS.get(operation.name) if operation.outputs == program.outputs else None
+    return MONOIDS.get(equation.call.name)
 
 
 @rule("argmax", "argmin", fresh=True, weight=2)

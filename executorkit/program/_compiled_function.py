@@ -265,8 +265,8 @@ class CompiledFunction:
             large=self._large,
         )
         self._first_calls = FirstCalls(
-            jitted, self._dispatcher, self._policy, count, self._static, self._device,
-            unlisted=self._executable_bytes is None,
+            jitted, self._dispatcher, self._policy, count, self._note_loaded_jaxpr,
+            static=self._static, device=self._device, unlisted=self._executable_bytes is None,
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
@@ -517,6 +517,11 @@ class CompiledFunction:
 
     def _count_load(self) -> None:
         self._count_compilation(loaded=True)
+
+    def _note_loaded_jaxpr(self) -> None:
+        """Notes a call whose jaxpr came from disk instead of a trace: it is logged."""
+        self._traces_since_clear += 1
+        self._threads_to_log[threading.get_ident()] = True
 
     def _count_compilation(self, loaded: bool) -> None:
         with _count_lock:

@@ -137,7 +137,7 @@ def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
     takes_all = jaxlib.version.__version__ in _VERSIONS_THAT_TAKE_ALL
     if takes_all and EVERY_OPTION.items() >= set(options):
         return True
-    return cached_answer((options, jax.default_backend()), lambda: _compiles_with(options))
+    return cached_answer(lambda: (options, jax.default_backend()), lambda: _compiles_with(options))
 
 
 def _compiles_with(options: tuple[tuple[str, str], ...]) -> bool:

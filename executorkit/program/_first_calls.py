@@ -5,10 +5,10 @@ a few times. So the first calls with arguments of certain shapes are traced, and
 interpreted (:mod:`executorkit.jaxpr_interpreter`). How many depends on a policy, never on the
 clock, so that a run repeats bit for bit:
 
-- :class:`ByCount`: calls are counted for each function and each set of shapes. The 16th (the second
-  of a program with much work) has the program compiled in the background, and a later one waits for
-  it and runs it: its number follows from the program's size, such that compilation should have
-  ended, or that scripts of a few dozens of calls end before.
+- :class:`ByCount`: calls are counted for each function and each set of shapes. Where compiling is
+  estimated to take less time than 30 interpreted calls, the second call has the program compiled in
+  the background, and the 6th runs it, and waits for it if need be. Others are compiled from the
+  32nd call on, so that scripts of a few dozens of calls end before.
 - :class:`ByAge`, for programs of training: a training that is repeated in the same process, or
   resumed from its files in another one, has to be equal to the last bit. So it must not matter what
   a process has called, traced or compiled before. What decides is the *age* of the training and the
@@ -21,7 +21,8 @@ clock, so that a run repeats bit for bit:
   (executors and modules that compile ahead).
 
 The disk cache decides nothing: a program is compiled, or loaded instead, at the same calls. One
-whose calls a policy refuses is stored with that answer, so that it need not be traced again.
+whose calls a policy refuses is stored with that answer, and for the others the jaxpr that is
+interpreted, so that nothing need be traced again.
 
 Programs are compiled at once where the interpreter lacks a primitive, where its estimate of the
 work is above what compilation takes, and while the profiler records.
@@ -44,22 +45,23 @@ from typing import Any, Protocol
 
 import jax
 import numpy as np
-from jax.core import Tracer
+from jax.core import ShapedArray, Tracer
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
-from ..jaxpr_interpreter import Plan, plan
+from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, plan
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
 from .disk_cache import CachedJit, trace_context
 
-#: The call with the same shapes that has the program compiled in the background, and that of a
-#: program whose interpretation takes more than these seconds.
-_COMPILE_AT, _COMPILE_LARGE_AT, _LARGE_SECONDS = 16, 2, 5e-3
-#: Minimum number of calls from there to the one that first runs the compiled program, and maximum
-#: number of the latter; minimum number of steps of a training that are interpreted, if one is.
-_MIN_CALLS, _MAX_TAKE_OVER = 4, 48
+#: Number of calls whose time together is kept short.
+_SOON = 30
+#: The call with the same shapes that has the program compiled in the background, and the one that
+#: first runs it, or waits for it: of programs that compile in less time than so many interpreted
+#: calls take, and of others.
+_COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 2, 6
+_COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: Age from which on everything is compiled.
 MAX_AGE = 64
 #: Number of trainings of the same shapes whose first steps are interpreted. A script that binds
@@ -136,8 +138,9 @@ class ByCount:
         return function.estimate <= function.compilation
 
     def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        begin = _COMPILE_LARGE_AT if function.estimate > _LARGE_SECONDS else _COMPILE_AT
-        return begin, min(begin + max(function.calls_while_compiling, _MIN_CALLS), _MAX_TAKE_OVER)
+        if function.is_better_compiled:
+            return _COMPILE_SOON_AT, _TAKE_OVER_SOON_AT
+        return _COMPILE_AT, _TAKE_OVER_AT
 
     def time(self, entry: Entry, age: int | None) -> float:
         entry.count += 1
@@ -158,9 +161,9 @@ class ByAge:
         return function.estimate <= min(_MAX_STEP_SECONDS, function.compilation)
 
     def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        """Half of the way for a small program, so that a script of a few steps compiles nothing."""
-        take_over_at = min(max(function.calls_while_compiling, _MIN_CALLS), MAX_AGE)
-        return 1 if function.estimate > _LARGE_SECONDS else take_over_at // 2, take_over_at
+        if function.is_better_compiled:
+            return _COMPILE_SOON_AT - 1, _TAKE_OVER_SOON_AT - 1
+        return _COMPILE_AT, MAX_AGE
 
     def time(self, entry: Entry, age: int | None) -> float:
         entry.count += age == 0
@@ -273,6 +276,8 @@ class FirstCalls:
         has the executables of what is stored on disk.
     count
         is given each executable that was compiled, or loaded, in the background.
+    note_jaxpr
+        is called where a jaxpr was loaded instead of being traced.
     counted
         signatures of calls that are interpreted by their number, or always.
     compiling
@@ -285,7 +290,8 @@ class FirstCalls:
     """
 
     __slots__ = (
-        "_count", "_device", "_dispatcher", "_entries", "_jitted", "_policy", "_static",
+        "_count", "_device", "_dispatcher", "_entries", "_jitted", "_note_jaxpr", "_policy",
+        "_static",
         "compiling", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
@@ -295,6 +301,7 @@ class FirstCalls:
         dispatcher: CachedJit,
         policy: Callable[[int | None], Policy],
         count: Callable[[jax.stages.Compiled], object],
+        note_jaxpr: Callable[[], object],
         static: Sequence[int] = (),
         device: Any = None,
         unlisted: bool = True,
@@ -303,6 +310,7 @@ class FirstCalls:
         self._dispatcher = dispatcher
         self._policy = policy
         self._count = count
+        self._note_jaxpr = note_jaxpr
         self._static = frozenset(static)
         self._device = device
         self._entries: dict[Hashable, Entry] = {}
@@ -408,19 +416,29 @@ class FirstCalls:
         self, args: Sequence[Any], leaves: Sequence[Any], policy: Policy
     ) -> InterpretedFunction | None:
         """The plan of calls with such arguments; None where they cannot be interpreted, or the disk
-        cache has the answer that the policy refuses it. Traces the function otherwise."""
+        cache has the answer that the policy refuses it. Traces the function unless the cache has
+        its jaxpr."""
         target = _target(leaves, self._device)
         if target is None or not settings_allow():
             return None
         if policy is not ALWAYS and self._dispatcher.found(tuple(args)):
             return None
         with paused_collection():
+            stored = self._dispatcher.stored_jaxpr(tuple(args))
+            if stored is not None:
+                self._note_jaxpr()
+                return InterpretedFunction(*stored, target, self._static)
             with tracing_allowed():
                 traced = self._jitted.trace(*args)
             if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
                 return None
-            steps = plan(traced.jaxpr)
-        return None if steps.uncovered else InterpretedFunction(steps, traced, target, self._static)
+            jaxpr = flattened(traced.jaxpr)
+            function = InterpretedFunction(jaxpr, traced.out_tree, target, self._static)
+        if function.plan.uncovered:
+            return None
+        if policy.accepts(function):
+            self._dispatcher.store_jaxpr(tuple(args), jaxpr, traced.out_tree)
+        return function
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
         """Has the program compiled, or loaded, in the background; the next call finds it.
@@ -452,31 +470,34 @@ class InterpretedFunction:
     """The plan of calls with arguments of certain shapes.
 
     plan
-        evaluates the function on NumPy arrays.
+        evaluates the function on NumPy arrays, as its jaxpr says.
     estimate, compilation
         estimated seconds of a call, and of compiling the function's program.
     """
 
     __slots__ = ("_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation", "plan")
 
-    def __init__(self, steps: Plan, traced: Any, target: _Target, static: frozenset[int]) -> None:
-        self.plan = steps
+    def __init__(
+        self, jaxpr: FlatJaxpr, out_tree: Any, target: _Target, static: frozenset[int]
+    ) -> None:
+        self.plan = plan(jaxpr)
         self._static = static
         #: None for keys, whose data the plan takes.
-        self._dtypes = [None if _is_key(a) else a.dtype for a in traced.jaxpr.in_avals]
-        self._avals = traced.jaxpr.out_avals
-        self._out_tree = traced.out_tree
+        self._dtypes = [None if key else jaxpr.avals[i].dtype for i, key in jaxpr.arguments]
+        results = [jaxpr.avals[i] for i, _ in jaxpr.results]
+        self._avals = [ShapedArray(x.shape, x.dtype) for x in results]
+        self._out_tree = out_tree
         self._target = target
-        self.compilation = _COMPILE_SECONDS * math.sqrt(steps.equations)
+        self.compilation = _COMPILE_SECONDS * math.sqrt(self.plan.equations)
 
     @property
     def estimate(self) -> float:
         return self.plan.estimate
 
     @property
-    def calls_while_compiling(self) -> int:
-        """The number of calls that take as long as compiling."""
-        return round(self.compilation / max(self.estimate, 1e-3))
+    def is_better_compiled(self) -> bool:
+        """True if compiling takes less time than a number of calls that is soon reached."""
+        return self.compilation < _SOON * self.estimate
 
     def run(self, args: Sequence[Any]) -> Any:
         """The results of a call with such arguments."""
@@ -563,7 +584,3 @@ def _kind(x: Any) -> Hashable:
     if isinstance(x, np.ndarray | np.generic):
         return x.shape, x.dtype
     return type(x)
-
-
-def _is_key(aval: Any) -> bool:
-    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)

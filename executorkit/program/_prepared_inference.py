@@ -21,18 +21,23 @@ that two that do not fit together never take turns.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import weakref
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from enum import Enum, auto
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
+from .._support.garbage_collection import paused_collection
+from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
 from ..lowering import Graph, Stages, memoize, two_stages
 from ..ops.schema.traits import MATMUL
+from . import disk_cache
 from ._code_cache import CodeCache
 from ._compiled_function import CompiledFunction
 from ._program_options import Options, bytes_of, chosen
@@ -138,10 +143,51 @@ class FedArguments:
             self.latest = None
 
 
+class _Border(NamedTuple):
+    """The arrays between the stages of a program and around them (see :class:`Stages`).
+
+    prepared
+        shapes and dtypes of the prepared arrays.
+    preparation
+        distinguishes what is computed of which sources.
+    """
+
+    sources: tuple[int, ...]
+    fed: tuple[int, ...]
+    held: tuple[int, ...]
+    prepared: tuple[jax.ShapeDtypeStruct, ...]
+    preparation: Hashable
+
+    @property
+    def prepared_bytes(self) -> int:
+        return sum(math.prod(x.shape) * x.dtype.itemsize for x in self.prepared)
+
+    @staticmethod
+    def of(stages: Stages) -> _Border | None:
+        """The border of stages; None where there is nothing to prepare."""
+        prepared = [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in stages.prepare.outputs]
+        preparation = stages.preparation or object()
+        positions = stages.sources, stages.fed, stages.held
+        return _Border(*positions, tuple(prepared), preparation) if prepared else None
+
+    def to_json(self) -> Any:
+        """In JSON's types. NotFingerprintableError where that says nothing to other processes."""
+        if type(self.preparation) is not str:
+            raise NotFingerprintableError("a first stage that holds arrays")
+        prepared = [(x.shape, x.dtype.name) for x in self.prepared]
+        return self.sources, self.fed, self.held, prepared, self.preparation
+
+    @staticmethod
+    def from_json(answer: Any) -> _Border:
+        sources, fed, held, prepared, preparation = answer
+        arrays = [jax.ShapeDtypeStruct(tuple(s), jnp.dtype(name)) for s, name in prepared]
+        return _Border(tuple(sources), tuple(fed), tuple(held), tuple(arrays), preparation)
+
+
 class _Split(NamedTuple):
     """A program split for arrays of certain shapes, and its two compiled functions."""
 
-    stages: Stages
+    border: _Border
     prepare: CompiledFunction
     run: CompiledFunction
 
@@ -195,6 +241,8 @@ class PreparedInference:
     jit
         makes the compiled form of a function: ``jit(function, name, facts)``; the facts distinguish
         it from others of that name.
+    question
+        ``question(facts, platform)`` distinguishes the program with such facts in every process.
     always
         prepares arrays however small they are.
     prepares
@@ -207,11 +255,13 @@ class PreparedInference:
         evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
         whole: Callable[..., Any],
         jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
+        question: Callable[[Hashable, str], Hashable],
         always: bool,
     ) -> None:
         self._evaluate = evaluate
         self._whole = whole
         self._jit = jit
+        self._question = question
         self._min_bytes = 0 if always else MIN_BYTES
         self._n_args = len(graph.args)
         self._n_arrays = self._n_args + len(graph.aux)
@@ -257,7 +307,7 @@ class PreparedInference:
             return self._whole(args, aux, key)
         fed.confirm()
         split = entry.split
-        held = [arrays[i] for i in split.stages.held]
+        held = [arrays[i] for i in split.border.held]
         return split.run([arrays[i] for i in layout.fed], held, prepared), ()
 
     def calls(
@@ -272,12 +322,11 @@ class PreparedInference:
             split = self._split(layout) if fed and layout.n_bytes >= self._min_bytes else None
         if split is None:
             return []
-        stages, sharding = split.stages, arrays[0].sharding
+        border, sharding = split.border, arrays[0].sharding
         prepared = tuple(
-            jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=sharding)
-            for v in stages.prepare.outputs
+            jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding) for x in border.prepared
         )
-        groups = stages.sources, stages.fed, stages.held
+        groups = border.sources, border.fed, border.held
         sources, fed_arrays, held = ([arrays[i] for i in positions] for positions in groups)
         return [(split.prepare, (sources,)), (split.run, (fed_arrays, held, prepared))]
 
@@ -303,7 +352,7 @@ class PreparedInference:
 
     def _count(self, entry: _Entry, layout: _Layout, arrays: Arrays, fed: FedArguments) -> None:
         """Counts a call with a set; prepares it where there were enough and there is room."""
-        with self._lock:
+        with self._lock, paused_collection():
             if entry.state is State.NOT_WORTH_IT:
                 return
             entry.state = State.COUNTING
@@ -333,31 +382,53 @@ class PreparedInference:
 
         avals = layout.avals
         stays = [i in layout.staying for i in range(len(avals))]
-        stages = in_x64(two_stages)(evaluate, avals, stays, layout.platform)
-        if not stages.prepare.outputs:
-            return None
+
+        @cache
+        def stages() -> Stages:
+            return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
+
         facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])
+        border = self._border(facts, layout.platform, stages)
+        if border is None:
+            return None
         splits = (split for split in self._splits.values() if split is not None)
-        equal = (s.prepare for s in splits if s.stages.preparation == stages.preparation)
+        equal = (s.prepare for s in splits if s.border.preparation == border.preparation)
         prepare = next(equal, None)
         if prepare is None:
-            prepare = self._jit(lambda sources: stages.prepare(*sources), "prepare", facts)
+            prepare = self._jit(lambda sources: stages().prepare(*sources), "prepare", facts)
 
         def run(fed: Arrays, held: Arrays, prepared: Arrays) -> tuple[Any, ...]:
-            return stages.run(*fed, *held, *prepared)
+            return stages().run(*fed, *held, *prepared)
 
-        return _Split(stages, prepare, self._jit(run, "infer_prepared", facts))
+        return _Split(border, prepare, self._jit(run, "infer_prepared", facts))
+
+    def _border(
+        self, facts: Hashable, platform: str, stages: Callable[[], Stages]
+    ) -> _Border | None:
+        """The border of the stages, which are traced unless the disk cache has the answer; None
+        where there is nothing to prepare."""
+        traced: list[_Border | None] = []
+
+        def find() -> Any:
+            traced.append(_Border.of(stages()))
+            return None if traced[0] is None else traced[0].to_json()
+
+        try:
+            answer = disk_cache.cached_answer(lambda: self._question(facts, platform), find)
+        except NotFingerprintableError:
+            return traced[0]
+        return traced[0] if traced else answer and _Border.from_json(answer)
 
     def _prepared(self, split: _Split, arrays: Arrays) -> PreparedArrays | None:
         """The prepared arrays for these ones; None if there is no room."""
-        stages = split.stages
-        sources = [arrays[i] for i in stages.sources]
-        key = stages.preparation, _identities(sources)
+        border = split.border
+        sources = [arrays[i] for i in border.sources]
+        key = border.preparation, _identities(sources)
         prepared = prepared_arrays.get(key)
         if prepared is not None and prepared.arrays is None:
             prepared = None
-        if prepared is None and prepared_arrays.make_room(stages.prepared_bytes):
-            prepared = PreparedArrays(split.prepare(sources), stages.prepared_bytes, sources)
+        if prepared is None and prepared_arrays.make_room(border.prepared_bytes):
+            prepared = PreparedArrays(split.prepare(sources), border.prepared_bytes, sources)
             prepared_arrays.get_or_make(key, lambda: prepared)
             self.prepares += 1
         return prepared
@@ -369,6 +440,7 @@ def prepared_inference(
     evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
     whole: Callable[..., Any],
     jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
+    question: Callable[[Hashable, str], Hashable],
 ) -> PreparedInference | None:
     """The prepared inference of a program; None where it is not wanted, or cannot gain anything."""
     choice = chosen(options.prepare, "EXECUTORKIT_PREPARE")
@@ -376,7 +448,7 @@ def prepared_inference(
         return None
     if not choice and not any(MATMUL in step.op.traits for step in graph.steps):
         return None
-    return PreparedInference(graph, evaluate, whole, jit, choice is True)
+    return PreparedInference(graph, evaluate, whole, jit, question, choice is True)
 
 
 class _Watch:

@@ -116,8 +116,9 @@ class Program(BaseProgram):
         self._prefetched: set[Hashable] = set()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
         self.prepared = prepared_inference(
-            graph, self.options, self._evaluator.for_inference, self.infer[False], self._jitted
-        )
+            graph, self.options, self._evaluator.for_inference, self.infer[False], self._jitted,
+            self._stages_question,
+        )  # fmt: skip
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._forward, "forward", trains=True)
         self.forward_backward = self._both_modes(
@@ -130,6 +131,10 @@ class Program(BaseProgram):
     def _jitted(self, function: Callable[..., Any], name: str, facts: Hashable) -> CompiledFunction:
         """The compiled form of a function that the facts distinguish from others of its name."""
         return self._compiled(function, name, fingerprint=lambda: self.fingerprint(name, facts))
+
+    def _stages_question(self, facts: Hashable, platform: str) -> Hashable:
+        settings = disk_cache.jax_settings()
+        return "stages", self.fingerprint(facts), platform, settings, disk_cache.trace_context()
 
     def _both_modes(
         self, method: Callable[..., Any], name: str, on_disk: bool = False, trains: bool = False

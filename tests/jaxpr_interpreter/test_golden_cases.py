@@ -1,4 +1,7 @@
-"""Every golden case of an operator, forward and backward, by the interpreter instead of XLA."""
+"""Every golden case of an operator, forward and backward, by the interpreter instead of XLA.
+
+The interpreter takes jaxprs in the form in which they are stored on disk.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import jax
 import numpy as np
 import pytest
 
-from executorkit.jaxpr_interpreter import plan
+from executorkit.jaxpr_interpreter import FlatJaxpr, flattened, plan
 from tests import _golden
 
 #: Cases that need another tolerance here, and why.
@@ -28,11 +31,11 @@ FAMILIES = _golden.families()
 
 
 def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, traced and interpreted."""
+    """The function, traced, stored, read again and interpreted."""
 
     def run(*args: Any) -> Any:
         closed_jaxpr, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
-        planned = plan(closed_jaxpr)
+        planned = plan(FlatJaxpr.from_bytes(flattened(closed_jaxpr).to_bytes()))
         assert planned.uncovered == ()
         results = planned.run([np.asarray(x) for x in jax.tree.leaves(args)])
         return jax.tree.unflatten(jax.tree.structure(shapes), results)

@@ -128,6 +128,52 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
     assert all(result[3] == results[0][3] for result in results)
 
 
+def first_calls():
+    """Results of the first calls of inference in two stages and of training, as bytes."""
+    data = mx.sym.Variable("data")
+    net = mx.sym.Convolution(data, kernel=(3, 3), num_filter=4, no_bias=True, name="conv")
+    net = mx.sym.Activation(mx.sym.BatchNorm(net, name="norm"), act_type="relu")
+    net = mx.sym.FullyConnected(mx.sym.Dropout(net, p=0.5), num_hidden=3, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    shapes = {"data": (2, 3, 8, 8), "softmax_label": (2,)}
+    images = mx.nd.array(np.random.RandomState(0).rand(2, 3, 8, 8))
+    results = []
+    with mx.program.options(prepare=True):
+        executor = net.simple_bind(mx.cpu(), "null", **shapes)
+    for k, array in enumerate(executor.arg_arrays):
+        array[:] = 0.1 * k
+    for array in executor.aux_arrays:
+        array[:] = 1
+    for _ in range(2):
+        results += executor.forward(is_train=False, data=images)
+    module = mx.mod.Module(net)
+    module.bind([("data", shapes["data"])], [("softmax_label", (2,))])
+    mx.random.seed(0)
+    module.init_params(mx.init.One())
+    module.init_optimizer(optimizer_params={"momentum": 0.9})
+    for _ in range(2):
+        module.forward_backward(mx.io.DataBatch([images], [mx.nd.array([0, 1])]))
+        module.update()
+    results += module.get_params()[0].values()
+    return [r.asnumpy().tobytes() for r in results], executor.program.prepared_bytes
+
+
+def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
+    new_process, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+    results, traces, loads = new_process(first_calls)
+    # Those of the second call of inference are compiled in the background.
+    assert (traces, loads) == (3, 0)
+    assert new_process(first_calls)[:2] == (results, 0)
+    jaxprs = list((tmp_path / "own").glob("*.jaxpr"))
+    assert len(jaxprs) == 3
+    for file in jaxprs:
+        file.write_bytes(file.read_bytes()[:-1])
+    assert new_process(first_calls)[:2] == (results, 3)
+    assert new_process(first_calls)[:2] == (results, 0)
+
+
 def test_gradients_are_those_of_the_stored_executable(new_process):
     def gradient():
         net = mx.sym.sum(mx.sym.Activation(x * 3, act_type="tanh"))

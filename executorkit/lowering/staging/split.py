@@ -6,6 +6,7 @@ so that prepared arrays are no larger than they need to be, and an argument that
 stays an argument.
 """
 
+import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,9 +49,13 @@ class Stages:
         return sum(value.n_bytes for value in self.prepare.outputs)
 
     @cached_property
-    def preparation(self) -> Hashable:
-        """A value that is equal for stages that prepare equal arrays from equal sources."""
-        return _structure(self.prepare)
+    def preparation(self) -> str | None:
+        """A text that is equal for stages that prepare equal arrays from equal sources; None where
+        they hold arrays."""
+        structure = _structure(self.prepare)
+        if structure is None:
+            return None
+        return hashlib.blake2b(repr(structure).encode(), digest_size=24).hexdigest()
 
 
 def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValue]:
@@ -130,12 +135,14 @@ def _keeps_order(operation: Operation) -> bool:
 
 
 def _structure(program: FlatProgram) -> Hashable:
-    """The operations as a value; that of no other program where they hold arrays."""
+    """The operations as a value; None where they hold arrays or keys."""
     numbers = {value: i for i, value in enumerate(program.inputs)}
     steps = []
+    if any(v.constant is not None and _is_key(v) for v in program.used_inputs):
+        return None
     for operation in program.operations:
         if any(map(_holds_arrays, operation.params.values())):
-            return id(program)
+            return None
         inputs = tuple(_name_of(v, numbers) for v in operation.inputs)
         for value in operation.outputs:
             numbers[value] = len(numbers)
@@ -149,11 +156,13 @@ def _holds_arrays(param: Any) -> bool:
     return bool(consts) or isinstance(param, np.ndarray | jax.Array)
 
 
+def _is_key(value: FlatValue) -> bool:
+    return bool(jnp.issubdtype(value.dtype, jax.dtypes.extended))
+
+
 def _name_of(value: FlatValue, numbers: Mapping[FlatValue, int]) -> Hashable:
     """The number of a value, or its contents if they are constant."""
     if value.constant is None:
         return numbers[value]
-    if jnp.issubdtype(value.dtype, jax.dtypes.extended):
-        return id(value)
     array = np.asarray(value.constant)
     return array.dtype.str, array.shape, array.tobytes()

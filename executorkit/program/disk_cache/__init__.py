@@ -1,15 +1,16 @@
 """Executables on disk, found by what they are computed from.
 
 The rest of the package sees this interface alone: a jitted function is wrapped in a
-:class:`CachedJit`, whose fingerprint is a text that is equal in all processes, and yes-or-no facts
-of the installation go through :func:`cached_answer`. Nothing is looked up before the first program
-that can be stored.
+:class:`CachedJit`, whose fingerprint is a text that is equal in all processes, and what else is
+known of programs and of the installation goes through :func:`cached_answer`. Nothing is looked up
+before the first program that can be stored.
 """
 
 from .cached_jit import CachedJit as CachedJit
 from .fingerprint import (
     cached_answer as cached_answer,
     fingerprint as fingerprint,
+    jax_settings as jax_settings,
     read_process_facts as read_process_facts,
     structure_fingerprint as structure_fingerprint,
     trace_context as trace_context,

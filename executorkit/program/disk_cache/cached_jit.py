@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import threading
 from collections.abc import Callable, Hashable
 from functools import lru_cache
@@ -24,6 +25,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from ...errors import NotFingerprintableError
 from ...jax_internals import c_function
+from ...jaxpr_interpreter import FlatJaxpr
 from .._background_tasks import submit_after
 from .._donation import Donated, call_donating
 from .fingerprint import environment_fingerprint, trace_context
@@ -200,6 +202,17 @@ class CachedJit:
             self._prefetched[key] = executable
         return executable is not None
 
+    def stored_jaxpr(self, args: tuple[Any, ...]) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr for such arguments and the structure of its results, from disk."""
+        entry = self._entry(_call_key(args), args) if self.caches else None
+        return entry and entry.load_jaxpr()
+
+    def store_jaxpr(self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any) -> None:
+        """Has the file of a flat jaxpr written in the background."""
+        entry = self._entry(_call_key(args), args) if self.caches else None
+        if entry is not None:
+            submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
+
     def _entry(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
 
@@ -249,11 +262,13 @@ def _call_key(args: tuple[Any, ...]) -> _CallKey:
 
 
 class CachedExecutable:
-    """One executable for arguments of certain shapes, as it is, or will be, in a file."""
+    """One executable for arguments of certain shapes, as it is, or will be, in a file, and the
+    jaxpr that its first calls are interpreted by, in another one."""
 
-    def __init__(self, files: DiskCache, name: str, device: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, files: DiskCache, stem: str, device: Any, args: tuple[Any, ...]) -> None:
         self._files = files
-        self._name = name
+        self._name = f"{stem}.program"
+        self._jaxpr_name = f"{stem}.jaxpr"
         self._device = device
         self._arguments = jax.tree.structure((args, {}))
 
@@ -279,7 +294,7 @@ class CachedExecutable:
         leaves, structure = jax.tree.flatten(args)
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
         facts = compiled_with, str(structure), shapes, environment
-        return CachedExecutable(files, f"{digest(repr(facts) + text)}.program", device, args)
+        return CachedExecutable(files, digest(repr(facts) + text), device, args)
 
     def exists(self) -> bool:
         """True if there is a file, whatever is in it."""
@@ -302,13 +317,41 @@ class CachedExecutable:
             return deserialize_and_load(
                 executable,
                 self._arguments,
-                jax.tree.structure(_unpack(facts["results"], _subtrees(self._arguments))),
+                self._structure(facts["results"]),
                 self._device.client,
                 [self._device],
             )
         except Exception:  # a file with any defect counts as missing
             self._files.drop(self._name)
             return None
+
+    def load_jaxpr(self) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr from its file, and the structure of its results; None if there is none."""
+        entry = self._files.read(self._jaxpr_name)
+        if entry is None:
+            return None
+        facts, contents = entry
+        try:
+            return FlatJaxpr.from_bytes(contents), self._structure(facts["results"])
+        except Exception:  # as above
+            self._files.drop(self._jaxpr_name)
+            return None
+
+    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any) -> None:
+        """Writes the file of a flat jaxpr, if its parameters have a form for files."""
+        try:
+            facts, contents = {"results": self._packed(structure)}, jaxpr.to_bytes()
+        except (NotFingerprintableError, pickle.PicklingError, TypeError, AttributeError):
+            return
+        self._files.write(self._jaxpr_name, facts, contents)
+
+    def _packed(self, structure: Any) -> Any:
+        """The structure of results in JSON's types; NotFingerprintableError if it has none."""
+        results = jax.tree.unflatten(structure, range(structure.num_leaves))
+        return _pack(results, _subtrees(self._arguments))
+
+    def _structure(self, packed: Any) -> Any:
+        return jax.tree.structure(_unpack(packed, _subtrees(self._arguments)))
 
     def compile(self, lowered: jax.stages.Lowered, at_once: bool) -> jax.stages.Compiled | None:
         """Compiles, and has the file written in the background. Returns the executable, or None
@@ -339,9 +382,7 @@ class CachedExecutable:
         if "custom_call" in lowered.as_text():
             return
         try:
-            tree = executable.out_tree
-            results = jax.tree.unflatten(tree, range(tree.num_leaves))
-            facts = {"results": _pack(results, _subtrees(self._arguments)), "at_once": at_once}
+            facts = {"results": self._packed(executable.out_tree), "at_once": at_once}
             contents, _, _ = serialize(executable)
         except (
             NotFingerprintableError,

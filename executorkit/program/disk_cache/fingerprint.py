@@ -26,7 +26,7 @@ from ...lowering import LoweredBody
 from ...ops import OpDef, Params
 from ...ops.schema.operator_registry import all_ops
 from .._background_tasks import submit_after
-from .switch import active_disk_cache, remembered
+from .switch import disk_cache_enabled, remembered
 
 # -- values --------------------------------------------------------------------------------------
 
@@ -244,15 +244,16 @@ def _modules(package: str) -> Iterator[tuple[Any, ...]]:
                     folders.append(name)
 
 
-def cached_answer(question: Hashable, find: Callable[[], bool]) -> bool:
-    """The answer to a question about this installation; stored while the cache is enabled."""
-    if active_disk_cache() is None:
+def cached_answer(question: Callable[[], Hashable], find: Callable[[], Any]) -> Any:
+    """The answer, of JSON's types, to a question about this installation; stored while the cache is
+    enabled. ``question`` may raise NotFingerprintableError: the answer is not stored then."""
+    if not disk_cache_enabled():
         return find()
     try:
-        facts = process_fingerprint()
+        facts = question(), process_fingerprint()
     except NotFingerprintableError:
         return find()
-    return remembered((question, facts), find)
+    return remembered(facts, find)
 
 
 def _processor() -> tuple[str, ...]:

@@ -20,7 +20,7 @@ MAX_BYTES = 1 << 30
 #: Version of the files' layout.
 _FORMAT = 2
 #: The name of a file: the digest of its key, and what it holds.
-_NAMES = re.compile(r"[0-9a-f]{48}\.(program|answer)")
+_NAMES = re.compile(r"[0-9a-f]{48}\.(program|jaxpr|answer)")
 #: Size of a block of the file system in bytes: a small file takes one.
 _BLOCK = 4096
 
