@@ -158,7 +158,7 @@ class _GroupStatisticsReader:
 
     @in_x64
     def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        replicas = Replicas.on([c.device for c in self._core.contexts])
+        replicas = Replicas.of(self._core.contexts)
         stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
         matrices = iter(fetch_rows(stacked))
         sections: list[list[list[Statistics]]] = []

@@ -30,6 +30,7 @@ from ..parallel import (
     attach_replicated,
     division_of,
     gather,
+    source_of,
     update_by_sum,
 )
 from ..program import CompiledFunction, Program, StepSpec, Training, UpdateSpec, program_for
@@ -76,6 +77,13 @@ class Backend(ABC):
     def weights(self) -> list[NDArray]:
         """The parameters that are trained, on the first device."""
         return [self.first(i) for i in self._argnums]
+
+    @property
+    def state_sources(self) -> list[NDArray]:
+        """Arrays with the contents of these parameters, to make the optimizer's state from."""
+        arrays = [self.arg_arrays[i] for i in self._argnums]
+        pairs = zip(arrays, self.weights, strict=True)
+        return [source_of(a) if isinstance(a, ReplicatedArray) else w for a, w in pairs]
 
     @property
     def functions(self) -> list[CompiledFunction]:
