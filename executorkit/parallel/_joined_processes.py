@@ -202,7 +202,7 @@ def update_function(
         places, places_of_updates = offsets
         on_device = with_offsets(spec, places_of_updates)
         sums, means, told = _joint_sums(on_device, grads, aux, flags, places, job)
-        keys = _keys_of_first(update_keys)
+        keys = _keys_of_first(update_keys) if len(job) > 1 else update_keys
         new = apply_updates(on_device, weights, sums, states, keys=keys, hyperparams=hyperparams)
         old = weights, states, tuple(aux)
         *new, means = _if_all_have_batches(told, (*new, means), old)

@@ -83,7 +83,9 @@ def joint_sums(
     buffers = [
         jnp.concatenate([operands[i].reshape(-1) for i in group]) for group in layout.together
     ]
-    sums = lax.psum((*buffers, *(operands[i] for i in layout.alone)), JOB_AXES)
+    sums = *buffers, *(operands[i] for i in layout.alone)
+    if len(job) > 1:
+        sums = lax.psum(sums, JOB_AXES)
     totals: list[Any] = [None] * len(operands)
     places = iter(offsets)
     for group, buffer in zip(layout.together, sums, strict=False):

@@ -100,7 +100,8 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
         kinds = [c.device_type for c in self.contexts] * jax.process_count()
-        drawn = [next_key_data(Context(kind, k)) for k, kind in enumerate(kinds)]
+        width = self.replicas.width
+        drawn = [next_key_data(Context(kind, k * width)) for k, kind in enumerate(kinds)]
         first = jax.process_index() * len(self.contexts)
         return self.replicas.from_host(np.stack(drawn[first : first + len(self.contexts)]))
 

@@ -176,6 +176,8 @@ def _summing_step(
 
 
 def _sums(mean: bool, arrays: Arrays) -> tuple[jax.Array, ...]:
+    if jax.lax.axis_size(DEVICE_AXIS) == 1:  # XLA refuses a sum over one replica of several devices
+        return tuple(arrays)
     reduce = jax.lax.pmean if mean else jax.lax.psum
     return tuple(reduce(x, DEVICE_AXIS).astype(x.dtype) for x in arrays)
 

@@ -276,8 +276,14 @@ def own_entries(stacked: jax.Array) -> jax.Array:
     if not _is_of_job(getattr(stacked, "sharding", None)):
         return stacked
     local = _local_sharding(stacked.sharding)
-    shape = (len(local.mesh.devices), *stacked.shape[1:])
+    shape = (local.mesh.shape[DEVICE_AXIS], *stacked.shape[1:])
     return jax.make_array_from_single_device_arrays(shape, local, parts_of(stacked))
+
+
+def first_entry(stacked: jax.Array) -> list[jax.Array]:
+    """The first entry that this process has, on its only device or in the parts of several."""
+    width = stacked.sharding.mesh.shape.get(MODEL_AXIS, 1) if spec_of(stacked) else 1
+    return parts_of(stacked)[:width]
 
 
 @lru_cache(maxsize=256)

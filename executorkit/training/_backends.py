@@ -117,7 +117,10 @@ class Backend(ABC):
         targets = tuple(range(len(self._argnums)))
         call = self._attach(updater, targets)
         if call is not None:
-            self._update = UpdateSpec(targets, call.update, len(call.hyperparams))
+            runnable, leaves = self._runnables[0], jax.tree.leaves(call.state)
+            weights = [runnable.arg_arrays[i] for i in self._argnums]
+            update = runnable.update_for(call.update, weights, leaves)
+            self._update = UpdateSpec(targets, update, len(call.hyperparams))
         return call is not None
 
     @abstractmethod
