@@ -27,7 +27,7 @@ _ATTRIBUTE = "__sharding__"
 
 
 def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int) -> Spec:
-    """The axes along which a variable of this shape is divided over so many devices.
+    """The axes along which a variable of this shape is divided over this number of devices.
 
     BindError for a text that is no sharding of such an array; ShapeError for a length that the
     devices do not divide.

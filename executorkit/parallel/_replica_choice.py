@@ -27,7 +27,7 @@ class ReplicaContext(Context):
 
 
 def replica_contexts(contexts: Sequence[Context], width: int) -> list[Context]:
-    """A context for each replica of ``width`` devices, made of so many contexts each; those of
+    """A context for each replica of ``width`` devices, made of ``width`` contexts; those of
     replicas stay as they are.
 
     BindError if their number is no multiple of that, or a device is there twice.

@@ -82,7 +82,7 @@ class Replicas:
         self.devices = tuple([row[0] for row in rows])
         self.width = len(rows[0])
         self.mesh = Mesh(*_grid(rows))
-        self.sharding = NamedSharding(self.mesh, PartitionSpec(DEVICE_AXIS, *spec))
+        self.sharding = _stacked_sharding(self.mesh, spec)
         self._everywhere = NamedSharding(self.mesh, PartitionSpec(None, *spec))
 
     @staticmethod
@@ -282,7 +282,8 @@ def own_entries(stacked: jax.Array) -> jax.Array:
 
 def first_entry(stacked: jax.Array) -> list[jax.Array]:
     """The first entry that this process has, on its only device or in the parts of several."""
-    width = stacked.sharding.mesh.shape.get(MODEL_AXIS, 1) if spec_of(stacked) else 1
+    sharding: Any = stacked.sharding
+    width = sharding.mesh.shape[MODEL_AXIS] if spec_of(stacked) else 1
     return parts_of(stacked)[:width]
 
 
@@ -290,7 +291,15 @@ def first_entry(stacked: jax.Array) -> list[jax.Array]:
 def _local_sharding(of_job: Any) -> NamedSharding:
     rows = of_job.mesh.devices[jax.process_index()]
     mesh = Mesh(rows, of_job.mesh.axis_names[1:])
-    return NamedSharding(mesh, PartitionSpec(DEVICE_AXIS, *of_job.spec[1:]))
+    return _stacked_sharding(mesh, tuple(of_job.spec[1:]))
+
+
+def _stacked_sharding(mesh: Mesh, spec: Spec) -> NamedSharding:
+    """The sharding of stacked arrays on a mesh, in the form in which programs return them: without
+    the axis of the replicas if there is one of several devices."""
+    if mesh.shape[DEVICE_AXIS] > 1 or MODEL_AXIS not in mesh.axis_names:
+        return NamedSharding(mesh, PartitionSpec(DEVICE_AXIS, *spec))
+    return NamedSharding(mesh, PartitionSpec(None, *spec) if spec else PartitionSpec())
 
 
 @lru_cache(maxsize=256)

@@ -13,6 +13,7 @@ import optax as _optax
 import pytest
 
 import executorkit as mx
+from executorkit.display import view_of
 from executorkit.errors import ArgumentValueError, BindError, NotSupportedError, ShapeError
 from executorkit.parallel._model_sharding import sharding_of
 from executorkit.parallel._replicated_array import ReplicatedArray
@@ -170,6 +171,10 @@ def _arrays(core: Any) -> dict[str, Any]:
     }
 
 
+def _sharding(array: ReplicatedArray) -> Any:
+    return array.value.sharding
+
+
 def _states(updater: Any) -> list[ReplicatedArray]:
     return jax.tree.leaves([s.arrays for s in updater.replicated_states.values()])
 
@@ -205,8 +210,9 @@ def test_steps_equal_those_of_undivided_parameters(optimizer, replicas, width):
     _assert_close(*params)
 
 
-def test_each_device_holds_its_part_in_every_step():
-    module = _module(_mlp(), _contexts(2, 2), 2)
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_each_device_holds_its_part_in_every_step(replicas):
+    module = _module(_mlp(), _contexts(replicas, 2), 2)
     divided = {"fc1_weight", "fc1_bias", "fc2_weight"}
     core = module.core
     for _ in range(3):
@@ -283,9 +289,7 @@ def test_an_update_by_gradients_that_were_read_keeps_the_division():
         trained.append(module)
     core = trained[0].core
     assert _shares(_arrays(core))["fc2_weight"] == 0.5
-    assert {s.value.sharding.mesh for s in _states(trained[0]._updater)} == {
-        core.pmapped.replicas.mesh
-    }
+    assert {_sharding(s).mesh for s in _states(trained[0]._updater)} == {core.pmapped.replicas.mesh}
     _assert_close(*map(_parameters, trained))
 
 
@@ -467,7 +471,7 @@ def test_feed_forward():
             )  # fmt: skip
             model.fit(mx.io.NDArrayIter(data, np.arange(48) % CLASSES, ROWS))
             predictions = model.predict(mx.io.NDArrayIter(data, batch_size=ROWS))
-        arrays = {**model.arg_params, **model.aux_params}
+        arrays = {**(model.arg_params or {}), **(model.aux_params or {})}
         trained.append({"": predictions, **{n: x.asnumpy() for n, x in arrays.items()}})
     _assert_close(*trained)
 
@@ -481,7 +485,7 @@ def test_monitors_and_searches_see_whole_arrays():
     module.forward(_batches((ROWS, 12), 1)[0])
     seen = monitor.toc()
     assert seen
-    assert "2 replicas of 2 devices run one mapped program" in mx.display.view_of(module).text()
+    assert "2 replicas of 2 devices run one mapped program" in view_of(module).text()
 
 
 # -- the attribute and the option ------------------------------------------------------------------
