@@ -94,6 +94,11 @@ class Context(metaclass=_ContextType):
         return _device(self.device_type, self.device_id)
 
     @property
+    def devices(self) -> tuple[Device, ...]:
+        """The JAX devices among which arrays of this context may be divided: the only one."""
+        return (self.device,)
+
+    @property
     def default_ctx(self) -> Context:
         """The current context of this thread, as ``Context.default_ctx``."""
         return current_context()

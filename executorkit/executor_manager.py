@@ -39,9 +39,12 @@ from .parallel import (
     group_label,
     group_parts,
     mean_parameters,
+    replica_contexts,
+    replica_workloads,
     set_parameters,
     split_input_slice as _split_input_slice,
 )
+from .program import current_options
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
@@ -109,15 +112,16 @@ class DataParallelExecutorManager(Viewed, DataParallel):
             problem = f"{loads!r}, expected a list of {len(ctx)} numbers"
             because = f"the contexts are {list(ctx)}"
             raise BatchError("manager: work_load_list", problem, because=because)
-        self.slices = _split_input_slice(train_data.batch_size, loads)
+        width = current_options().model_parallel
+        self.ctx = replica_contexts(ctx, width)
+        self.slices = _split_input_slice(train_data.batch_size, replica_workloads(loads, width))
         self.arg_names = arg_names
         self.param_names = param_names
         self.aux_names = aux_names
-        self.ctx = ctx
         self.symbol = symbol
         self.sym_gen = sym_gen
         self.execgrp = DataParallelExecutorGroup(
-            symbol, arg_names, param_names, ctx, self.slices, train_data
+            symbol, arg_names, param_names, self.ctx, self.slices, train_data
         )
         self.curr_execgrp: DataParallelExecutorGroup | None = None
         self.execgrp_bucket: dict[Any, DataParallelExecutorGroup] = {}

@@ -74,7 +74,7 @@ class _JoinedRun(Runnable[Any]):
         states: Sequence[Any], outputs: Sequence[_Spread], targets: Sequence[Any],
     ) -> None:  # fmt: skip
         self.contexts = [step.runnable.context for step in steps]
-        self.replicas = Replicas.on([c.device for c in self.contexts])
+        self.replicas = Replicas.of(self.contexts)
         super().__init__(
             plan.program.graph,
             PmapProgram.of(plan.program, self.replicas),

@@ -13,6 +13,7 @@ from ..errors import (
     DTypeError,
     InputTypeError,
     MXNetError,
+    NotSupportedError,
     ShapeError,
     did_you_mean,
     explain,
@@ -21,7 +22,7 @@ from ..lowering import Graph, graph_of, infer, placements, reported_output_shape
 from ..ndarray import NDArray
 from ..ops.schema.attrs import dtype_name
 from ..ops.schema.inference import is_fully_known, shape_text
-from ..program import options_from_arguments
+from ..program import current_options, options_from_arguments
 from ..symbol import Symbol
 from ._buffers import lazy_zeros
 from ._executor import Executor
@@ -297,6 +298,12 @@ class _ArrayFactory:
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
+    width = current_options().model_parallel
+    if width > 1:
+        raise NotSupportedError(
+            "bind", f"an executor is on one device, and model_parallel={width}",
+            hint="mx.mod.Module(symbol, context=[...]), or mx.program.options(model_parallel=1)",
+        )  # fmt: skip
     groups = {f"group2ctx[{name!r}]": context for name, context in (group2ctx or {}).items()}
     for where, context in {"ctx": ctx, **groups}.items():
         if not isinstance(context, Context):

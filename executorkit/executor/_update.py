@@ -110,11 +110,11 @@ class PendingUpdate:
         self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
-        update = runnable.update_for(call.update, cells)
+        weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
+        update = runnable.update_for(call.update, weights, cells)
         cells = list(map(buffer_of, cells))
         state = jax.tree.unflatten(tree, read_buffers(cells))
-        argnums, arrays = runnable.program.argnums, runnable.arg_arrays
-        cells = [*[buffer_of(arrays[argnums[k]]) for k in targets], *cells]
+        cells = [*map(buffer_of, weights), *cells]
         spec = UpdateSpec(targets, update, len(call.hyperparams))
         self._updates.append(_AttachedUpdate(spec, call, cells, state))
         call.attached = True

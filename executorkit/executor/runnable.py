@@ -130,8 +130,10 @@ class Runnable(ABC, Generic[Value]):
     def filled_like(self, array: Value, number: float) -> jax.Array:
         """New contents for an array: one number everywhere."""
 
-    def update_for(self, update: UpdateFunction, state: Sequence[PendingValue]) -> UpdateFunction:
-        """An update as a part of the program, given the leaves of its state."""
+    def update_for(
+        self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]
+    ) -> UpdateFunction:
+        """An update of these weights as a part of the program, given the leaves of its state."""
         return update
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:

@@ -61,7 +61,7 @@ def write_to_devices(array: NDArray, targets: PerDevice) -> None:
                 array.copyto(target)
         return
     replicas, dtype = targets.replicas, targets.dtype
-    value = fit(array, targets.shape, dtype, replicas.devices[0], "pull").value
+    value = fit(array, targets.shape, dtype, replicas.home, "pull").value
     targets.assign(replicas.broadcast(value))
 
 

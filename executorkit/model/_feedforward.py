@@ -19,7 +19,8 @@ from ..initializer import Uniform
 from ..io import DataDesc, DataIter, NDArrayIter
 from ..kvstore import joins_processes
 from ..ndarray import NDArray
-from ..parallel import share_first, update_together
+from ..parallel import replica_contexts, share_first, update_together
+from ..program import current_options, options
 from ..symbol import Symbol
 from ._checkpoint_files import load_checkpoint, save_checkpoint
 from ._kvstore_update import (
@@ -159,8 +160,10 @@ class FeedForward:
             eval_metric = metrics.create(eval_metric)
         assert self.arg_params is not None
         assert self.aux_params is not None
-        store, update_on_kvstore = _create_kvstore(kvstore, len(self.ctx), self.arg_params)
-        optimizer = self._make_optimizer(param_names, data.batch_size, store, update_on_kvstore)
+        n_devices = len(replica_contexts(self.ctx, current_options().model_parallel))
+        store, update_on_kvstore = _create_kvstore(kvstore, n_devices, self.arg_params)
+        count = 1 if update_on_kvstore else n_devices
+        optimizer = self._make_optimizer(param_names, data.batch_size, store, count)
         manager = DataParallelExecutorManager(
             symbol, self.ctx, data, arg_names, param_names=param_names, aux_names=aux_names,
             work_load_list=work_load_list, logger=logger, sym_gen=self.sym_gen,
@@ -362,7 +365,10 @@ class FeedForward:
         if executor is None or any(executor.arg_dict[n].shape != s for n, s in shapes.items()):
             types = {name: a.dtype for name, a in self.arg_params.items()}
             types.update({d.name: d.dtype for d in descs})
-            executor = symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
+            with options(model_parallel=1):
+                executor = symbol.simple_bind(
+                    self.ctx[0], grad_req="null", type_dict=types, **shapes
+                )
             self._pred_exec = executor
         executor.copy_params_from(self.arg_params, self.aux_params)
         return executor
@@ -377,11 +383,9 @@ class FeedForward:
             _load_data(batch, inputs)
             yield batch, executor.forward(is_train=False)
 
-    def _make_optimizer(
-        self, names: list[str], rows: int, store: Any, update_on_kvstore: bool
-    ) -> Any:
-        """The optimizer for training, with the indices that stores and updaters use."""
-        count = 1 if update_on_kvstore else len(self.ctx)
+    def _make_optimizer(self, names: list[str], rows: int, store: Any, count: int) -> Any:
+        """The optimizer for training, with the indices that stores and updaters use: ``count`` of
+        them for each parameter."""
         index_names = {i * count + k: name for i, name in enumerate(names) for k in range(count)}
         optimizer = self.optimizer
         if isinstance(optimizer, str):

@@ -26,11 +26,14 @@ from ..parallel import (
     check_group_finite,
     gather,
     mean_parameters,
+    options_with,
+    replica_contexts,
+    replica_workloads,
     set_parameters,
     split_input_slice,
     update_metric,
 )
-from ..program import Precompilation, current_options, use_options
+from ..program import Precompilation, use_options
 from ..symbol import Symbol
 from ._arguments import as_data_desc, batch_inputs, grad_req_by_argument, group2ctxs_per_context
 
@@ -59,7 +62,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
     symbol
         the network.
     contexts
-        the devices.
+        the devices; of each replica the first, with ``model_parallel``.
     workload
         a number for each device: its share of the batch. None for equal shares.
     data_shapes, label_shapes
@@ -112,8 +115,10 @@ class DataParallelExecutorGroup(ExecutorGroup):
         group2ctxs: Any = None,
     ) -> None:
         self.symbol = symbol
-        self.contexts = list(contexts)
-        self.workload = [1] * len(self.contexts) if workload is None else list(workload)
+        self._options = options_with(None if shared_group is None else shared_group.core)
+        width = self._options.model_parallel
+        self.contexts = replica_contexts(contexts, width)
+        self.workload = replica_workloads(workload or [1] * len(contexts), width)
         self.param_names = list(param_names)
         self.arg_names = symbol.list_arguments()
         parameters = set(param_names)
@@ -134,7 +139,6 @@ class DataParallelExecutorGroup(ExecutorGroup):
         data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
         differentiated = {*self.param_names} - {*self.fixed_param_names} | {*data_names}
         self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
-        self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
         self._sharing_groups: WeakSet[DataParallelExecutorGroup] = (
             WeakSet() if shared_group is None else shared_group._sharing_groups

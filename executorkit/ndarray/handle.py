@@ -120,6 +120,7 @@ class Handle:
     def host(self) -> np.ndarray:
         """The contents in the host's memory, not to be written to."""
         storage = self.storage
+        storage.compute()
         current = storage.current
         if current is None:
             producer = storage.producer

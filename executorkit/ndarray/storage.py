@@ -162,6 +162,11 @@ class Storage:
         value = self.current
         return self.read(0, self.shape) if value is None else value
 
+    def compute(self) -> None:
+        """Computes the whole contents, if they are pending, without making them."""
+        if self.producer is not None and not isinstance(self.producer, MadeContents):
+            self._run(self.producer)
+
     @property
     def pending(self) -> Producer | None:
         """The producer that reading the whole would run; None if nothing has to be computed."""

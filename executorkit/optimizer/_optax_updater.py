@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import jax
 import jax.numpy as jnp
+from jax.tree_util import DictKey
 
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
@@ -34,7 +35,13 @@ class StatefulUpdate(Protocol):
     """An update of all parameters, a ``program.UpdateFunction``, with its first state.
 
     It may have a method ``loss_scale(state)``, as described there.
+
+    names
+        the parameters, in the order of the weights.
     """
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
 
     def init(self, weights: Arrays) -> Any:
         """The state before the first step."""
@@ -105,6 +112,7 @@ class OptaxUpdater:
 
     def __init__(self, update: StatefulUpdate, weights: Sequence[NDArray]) -> None:
         self._update = update
+        self._names = update.names
         self._context = weights[0].context
         self.hyperparams: tuple[float, ...] = ()
         self.training = Training()
@@ -157,6 +165,13 @@ class OptaxUpdater:
         """As :meth:`executorkit.optimizer.Updater.attach`."""
         trainings = [self.training, *[updater.training for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, trainings))
+
+    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+        """The number of the parameter whose name is in the path of a leaf of the state; None for
+        one that belongs to all."""
+        keys = [entry.key for entry in path if isinstance(entry, DictKey)]
+        numbers = [self._names.index(key) for key in keys if key in self._names]
+        return numbers[-1] if numbers else None
 
     def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
         """Does nothing: the state is there."""

@@ -182,6 +182,11 @@ class Updater:
 
         return undo_all
 
+    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+        """The number of the parameter that a leaf of the state of ``index`` belongs to, of those
+        that are updated together."""
+        return indices.index(index)
+
     def attach(
         self,
         indices: Sequence[Any],

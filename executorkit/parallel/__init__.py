@@ -8,6 +8,7 @@ from ._batch_transfer import (
 from ._data_parallel_core import (
     DataParallel as DataParallel,
     DataParallelCore as DataParallelCore,
+    options_with as options_with,
     update_metric as update_metric,
 )
 from ._group_snapshots import check_group_finite as check_group_finite
@@ -19,6 +20,7 @@ from ._group_update import (
     mean_parameters as mean_parameters,
     set_parameters as set_parameters,
     share_first as share_first,
+    source_of as source_of,
     sum_arrays_over_job as sum_arrays_over_job,
     update_by_sum as update_by_sum,
     update_together as update_together,
@@ -29,7 +31,12 @@ from ._joint_epoch import JointEpoch as JointEpoch
 from ._lockstep import lockstep as lockstep
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
-from ._replica_choice import ContextGroups as ContextGroups, can_replicate as can_replicate
+from ._replica_choice import (
+    ContextGroups as ContextGroups,
+    can_replicate as can_replicate,
+    replica_contexts as replica_contexts,
+    replica_workloads as replica_workloads,
+)
 from ._replicas import Replicas as Replicas, traffic as traffic
 from ._replicated_array import (
     MemberStorage as MemberStorage,

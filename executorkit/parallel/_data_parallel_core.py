@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
-from ..errors import BatchError, MXNetError, check_names, listed
+from ..errors import BatchError, MXNetError, NotSupportedError, check_names, listed
 from ..executor import (
     Executor,
     PendingStep,
@@ -19,12 +20,19 @@ from ..executor import (
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
-from ..program import CompileTask, Training, can_split_temp_buffers, current_options, program_for
+from ..program import (
+    CompileTask,
+    Options,
+    Training,
+    can_split_temp_buffers,
+    current_options,
+    program_for,
+)
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
 from ._replica_arrays import ReplicaArrayFactory, SharedArrays
-from ._replica_choice import ContextGroups
+from ._replica_choice import ContextGroups, can_replicate, replica_contexts
 from ._replicated_array import PerDevice, ReplicatedArray, shapes_of
 
 #: Maximum number of contexts in a repr.
@@ -81,7 +89,8 @@ class DataParallelCore:
         group2ctxs: Sequence[ContextGroups | None] | None = None,
     ) -> None:
         self.symbol = symbol
-        self.contexts = list(contexts)
+        self.options = options_with(shared)
+        self.contexts = replica_contexts(contexts, self.options.model_parallel)
         self.slices = list(slices)
         self.inputs = list(inputs)
         self.grad_req = list(grad_req)
@@ -90,13 +99,14 @@ class DataParallelCore:
             problem = f"{len(self.slices)} slices, expected one for each of {self.contexts}"
             raise BatchError("group", problem)
         warn_of_shared_cpus(self.contexts)
-        self.options = current_options()
         self.graph = graph = graph_of(symbol.heads)
         check_distinct_names(graph, "bind")
         self.arg_names = graph.arg_names
         self.aux_names = graph.aux_names
         self.output_names = graph.output_names
         check_names("group: input", (i.name for i in self.inputs), self.arg_names)
+        if self.divides_parameters:
+            self._check_one_program()
         inferred = [self._infer(rows) for rows in self.slices]
         arrays = ReplicaArrayFactory(
             graph,
@@ -120,6 +130,29 @@ class DataParallelCore:
             if self.pmapped
             else [list(arrays) for arrays in zip(*(e.outputs for e in self._execs), strict=True)]
         )
+
+    @property
+    def divides_parameters(self) -> bool:
+        """True if each replica of the parameters is on several devices."""
+        return self.options.model_parallel > 1
+
+    def _check_one_program(self) -> None:
+        """NotSupportedError unless all devices can run one program."""
+        reasons = [
+            ("slices have different lengths", len({s.stop - s.start for s in self.slices}) > 1),
+            ("group2ctx spreads the graph over devices", any(self.group2ctxs)),
+            ("Python operators belong to one executor", self.graph.has_effects),
+            ("contexts are of several platforms", not can_replicate(self.contexts, ())),
+        ]
+        because = " and ".join(text for text, holds in reasons if holds)
+        if because:
+            raise NotSupportedError(
+                f"model_parallel={self.options.model_parallel}",
+                "the devices of this group do not run one program",
+                because=because,
+                hint="a batch size that the number of replicas divides, contexts of one kind, or "
+                "model_parallel=1",
+            )
 
     def __repr__(self) -> str:
         return brief(self, None, self.phrases)
@@ -337,6 +370,14 @@ class DataParallelCore:
         if axis < 0 or axis >= len(first):
             return first
         return (*first[:axis], sum(s[axis] for s in shapes), *first[axis + 1 :])
+
+
+def options_with(shared: DataParallelCore | None) -> Options:
+    """The present options, for a group that shares arrays with another: divided as they are."""
+    present = current_options()
+    if shared is None:
+        return present
+    return replace(present, model_parallel=shared.options.model_parallel)
 
 
 #: A metric's ``update(labels, outputs)``.

@@ -19,6 +19,7 @@ from ..program import UpdateFunction
 from ._divided_update import DividedUpdate
 from ._division import Division
 from ._joined_processes import JoiningFunction
+from ._model_sharding import ShardedUpdate
 from ._replicated_array import ReplicatedArray
 
 
@@ -91,8 +92,14 @@ def _gather_function(division: Division) -> JoiningFunction:
     return JoiningFunction(gather, "gather", division.replicas.of_job)
 
 
-def divided_update(update: UpdateFunction, cells: Sequence[Any]) -> Any:
-    """The update for a step, given the leaves of its state: divided if any of them is."""
+def update_in_program(
+    update: UpdateFunction, weights: Sequence[ReplicatedArray], cells: Sequence[Any]
+) -> Any:
+    """The update of these weights for a step, given the leaves of its state: as it is, unless
+    states are divided, or weights."""
+    if weights[0].replicas.width > 1:
+        specs = (tuple([x.replicas.spec for x in arrays]) for arrays in (weights, cells))
+        return ShardedUpdate(update, *specs)
     divided = [x for x in cells if isinstance(x, DividedArray)]
     if not divided:
         return update

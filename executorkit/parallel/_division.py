@@ -120,7 +120,7 @@ class Division:
         return tuple(map(self.replicas.of_job.scalar, layout.offsets)) if layout.offsets else ()
 
     def _layout(self, shapes: Sequence[Shape], like: Sequence[Any]) -> Any:
-        together = self.joins_processes and self.replicas.of_job.on_cpu
+        together = self.joins_processes and self.replicas.of_job.joins_messages
         forms = [(self.part_size(s), x.dtype) for s, x in zip(shapes, like, strict=True)]
         return messages_of(tuple(forms), together)
 

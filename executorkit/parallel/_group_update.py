@@ -9,14 +9,17 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
+import numpy as np
 
+from ..context import cpu
 from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import Rollback, complete
+from ..ndarray.storage import Storage
 from ..ndarray.update_call import UpdateCall
-from ..ndarray.values import fit
+from ..ndarray.values import HostContents, fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._divided_array import DividedArray
@@ -24,9 +27,10 @@ from ._division import Division
 from ._joined_processes import first_of_job, sum_over_job
 from ._joined_update import JoinedUpdate
 from ._lockstep import lockstep
+from ._model_sharding import Spec
 from ._pmap_program import reduce_replicated
 from ._rank_check import check_when_due
-from ._replicas import Replicas
+from ._replicas import Replicas, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 
 
@@ -62,7 +66,7 @@ def _parameter_writes(
     if isinstance(arrays, ReplicatedArray):
         if value.shape != arrays.shape:
             raise ShapeError(where, f"shape {value.shape}, expected {arrays.shape}")
-        one = fit(value, arrays.shape, arrays.dtype, arrays.replicas.devices[0], where).value
+        one = fit(value, arrays.shape, arrays.dtype, arrays.replicas.home, where).value
         return [(arrays, arrays.replicas.broadcast(one), False)]
     writes = []
     for array in arrays:
@@ -77,10 +81,29 @@ def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
     parameters = set(names)
     arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in parameters]
     arrays += group.aux_arrays
-    received = first_of_job(group.contexts[0].device, [a[0].asnumpy() for a in arrays])
-    for members, values in zip(arrays, received, strict=True):
+    divided = [a for a in arrays if isinstance(a, ReplicatedArray) and a.replicas.spec]
+    whole = [a for a in arrays if not (isinstance(a, ReplicatedArray) and a.replicas.spec)]
+    received = first_of_job(group.contexts[0].device, [a[0].asnumpy() for a in whole])
+    for members, values in zip(whole, received, strict=True):
         for member in members:
             member[:] = values
+    _share_first_divided(divided)
+
+
+def _share_first_divided(arrays: Sequence[ReplicatedArray]) -> None:
+    """As :func:`share_first`, for arrays that no device has whole: a sum to which others add 0."""
+    stacks = []
+    for array in arrays:
+        bits = np.dtype(f"u{array.dtype.itemsize}")
+        host = np.zeros((len(array.replicas), *array.shape), bits)
+        if jax.process_index() == 0:
+            host[0] = array[0].asnumpy().view(bits)
+        stacks.append(array.replicas.from_host(host))
+    if stacks:
+        sums, _, _ = sum_over_job(arrays[0].replicas, stacks)
+        for array, total in zip(arrays, sums, strict=True):
+            received = array.replicas.host_entry(own_entries(total), 0).view(array.dtype)
+            array.assign(array.replicas.broadcast(received))
 
 
 def mean_parameters(
@@ -121,7 +144,9 @@ def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevic
         else:
             totals = sum_over_job(replicas, values)[0]
         for (i, old), value in zip(stacks.items(), totals, strict=True):
-            results[i] = ReplicatedArray(old.contexts, old.shape, old.dtype, value)
+            results[i] = ReplicatedArray(
+                old.contexts, old.shape, old.dtype, value, old.replicas.spec
+            )
     lists = {i: list(a) for i, a in enumerate(arrays) if not isinstance(a, ReplicatedArray)}
     if lists:
         sums = sum_arrays_over_job([_sum(members) for members in lists.values()])
@@ -176,6 +201,11 @@ class GroupUpdater(Protocol):
         """Makes the states of parameters where there are none."""
         ...
 
+    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+        """The number of the parameter that a leaf of the state of ``index`` belongs to, given the
+        leaf's path; None for a leaf of all parameters."""
+        ...
+
     def __call__(self, index: Any, grad: Any, weight: Any) -> object:
         """Updates weights in place, given lists."""
         ...
@@ -198,10 +228,14 @@ class _States(NamedTuple):
 
 
 def _replicated_state(
-    updater: GroupUpdater, index: Any, weights: Sequence[ReplicatedArray], division: Division | None
+    updater: GroupUpdater,
+    indices: Sequence[Any],
+    index: Any,
+    weights: Sequence[ReplicatedArray],
+    division: Division | None,
 ) -> Any:
     """The state of parameters on all devices, as a pytree of replicated arrays; those as large as a
-    parameter are divided if there is a division.
+    parameter are divided if there is a division, or as their parameter is.
 
     Their first members replace the state in ``updater.states``, so that it can be read, saved and
     replaced there as usual; all devices follow them.
@@ -218,14 +252,19 @@ def _replicated_state(
 
     shapes = {w.shape for w in weights}
 
-    def replicate(array: NDArray) -> ReplicatedArray:
+    def replicate(path: Any, array: NDArray) -> ReplicatedArray:
         form = weight.contexts, array.shape, array.dtype
         if division is not None and array.shape in shapes and division.divides(array.shape):
             return DividedArray(*form, array.value, division)
-        value = weight.replicas.broadcast(array.value)
-        return ReplicatedArray(*form, value)
+        owner = updater.owner(indices, index, path) if weight.replicas.width > 1 else None
+        spec: Spec = ()
+        if owner is not None and weights[owner].shape == array.shape:
+            spec = weights[owner].replicas.spec
+        replicas = weight.replicas.sharded(spec)
+        value = replicas.broadcast(array.host if spec else array.value)
+        return ReplicatedArray(*form, value, spec)
 
-    replicated = jax.tree.map(replicate, present)
+    replicated = jax.tree_util.tree_map_with_path(replicate, present)
     updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
     updater.replicated_states[index] = _States(members, replicated, division)
     return replicated
@@ -248,16 +287,27 @@ def attach_replicated(
     ``division`` divides the states; see :func:`division_of`.
     """
     first = [w[0] for w in weights]
-    if division is not None:  # no device ever has the states of all parameters whole
-        for index, weight in zip(indices, first, strict=False):
+
+    def state_of(index: Any) -> Any:
+        return _replicated_state(updater, indices, index, weights, division)
+
+    if division is not None or weights[0].replicas.width > 1:
+        # No device ever has the states of all parameters whole.
+        for index, weight in zip(indices, weights, strict=False):
             if index not in updater.states:
-                updater.prepare([index], [weight])
+                updater.prepare([index], [source_of(weight)])
                 if index in updater.states:
-                    _replicated_state(updater, index, weights, division)
-    return updater.attach(
-        indices, first, weights, grads,
-        state_of=lambda index: _replicated_state(updater, index, weights, division),
-    )  # fmt: skip
+                    state_of(index)
+    return updater.attach(indices, first, weights, grads, state_of=state_of)
+
+
+def source_of(weight: ReplicatedArray) -> NDArray:
+    """An array with the contents of a parameter, to make states from: the first member, or a copy
+    in the host's memory if no device is to have all of it."""
+    if not weight.replicas.spec:
+        return weight[0]
+    storage = Storage(weight.shape, weight.dtype, producer=HostContents(weight[0].host, cpu()))
+    return NDArray.from_storage(storage, 0, weight.shape, cpu())
 
 
 def update_together(
@@ -299,7 +349,7 @@ def division_of(core: DataParallelCore, all_processes: bool) -> Division | None:
             "programs of its own",
             hint="a batch size that the number of contexts divides, distinct contexts of one kind",
         )  # fmt: skip
-    return Division(Replicas.on([c.device for c in core.contexts]), all_processes)
+    return Division(Replicas.of(core.contexts), all_processes)
 
 
 def attach_to_each(
@@ -354,7 +404,8 @@ def update_by_sum(
 
     After an exception all devices have the weights as they were, or as after the update.
     """
-    if all_processes:
+    replicas = getattr(weights[0], "replicas", None)
+    if all_processes or (replicas is not None and replicas.width > 1):
         stacked = [a for a in (*grads, *weights, *states) if isinstance(a, ReplicatedArray)]
         count = len(grads)
         if len(stacked) == 2 * count + len(states):
@@ -362,6 +413,7 @@ def update_by_sum(
             weights_here, targets = stacked[count : 2 * count], joined.targets
             if attach_replicated(updater, indices, weights_here, targets, division):
                 return
+    if all_processes:
         flags, grads, set_means = _joined(grads, states)
         if lockstep.note(flags, ()).share < 1:
             return

@@ -69,6 +69,9 @@ def group_label(core: DataParallelCore) -> str:
 def how_it_runs(core: DataParallelCore) -> str:
     """A sentence on the programs that the devices run, with the reasons for several."""
     contexts, slices = core.contexts, core.slices
+    if core.divides_parameters:
+        replicas, width = many(len(contexts), "replica"), core.options.model_parallel
+        return f"{replicas} of {width} devices run one mapped program"
     if core.is_pmapped:
         return f"{len(contexts)} devices run one mapped program"
     if len(contexts) == 1:
@@ -90,7 +93,7 @@ def _devices(core: DataParallelCore) -> Table:
     inputs = [(i, clipped(i.name, 80)) for i in core.inputs]
     rows = [
         [
-            str(context), str(context.device), f"{rows.start} to {rows.stop}",
+            str(context), ", ".join(map(str, context.devices)), f"{rows.start} to {rows.stop}",
             count(rows.stop - rows.start),
             *(shape(i.part(rows)) for i, _ in inputs),
         ]
@@ -158,7 +161,7 @@ class _GroupStatisticsReader:
 
     @in_x64
     def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        replicas = Replicas.on([c.device for c in self._core.contexts])
+        replicas = Replicas.of(self._core.contexts)
         stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
         matrices = iter(fetch_rows(stacked))
         sections: list[list[list[Statistics]]] = []

@@ -26,8 +26,9 @@ from ..program import (
 from ._divided_update import offsets_of_updates, reduced, with_offsets
 from ._joint_sums import JOB_AXES, joint_sums, offsets_of
 from ._lockstep import lockstep
+from ._model_sharding import ProgramSharding, Spec, constrained_each, constrained_updates
 from ._pmap_function import PmapFunction, device_key
-from ._replicas import JobReplicas, Replicas, own_entries
+from ._replicas import JobReplicas, Replicas, own_entries, spec_of
 
 
 class JoiningFunction(PmapFunction):
@@ -46,11 +47,7 @@ class JoiningFunction(PmapFunction):
         compiler_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.job = job
-        devices = tuple(job.mesh.devices.flat)
-        super().__init__(function, name, devices, donates, replicated, compiler_options)
-
-    def transform(self, traced: Callable[..., Any]) -> Any:
-        return self.over_mesh(traced, self.job.mesh)
+        super().__init__(function, name, job.mesh, donates, replicated, compiler_options)
 
     def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         first, *others = args
@@ -67,11 +64,17 @@ class JoiningStep(JoiningFunction):
     __slots__ = ("_forward_states", "_spec")
 
     def __init__(
-        self, program: Program, train: bool, spec: StepSpec, job: JobReplicas, options: Any
+        self,
+        program: Program,
+        train: bool,
+        spec: StepSpec,
+        job: JobReplicas,
+        options: Any,
+        sharding: ProgramSharding | None = None,
     ) -> None:
         self._forward_states = program.forward_state_indices
         self._spec = spec
-        step = joining_step(program, train, spec, job)
+        step = joining_step(program, train, spec, job, sharding)
         super().__init__(step, "step", job, True, REPLICATED_ARGS, options)
 
     def call_into(
@@ -107,7 +110,11 @@ class JoiningStep(JoiningFunction):
 
 
 def joining_step(
-    program: Program, train: bool, spec: StepSpec, job: JobReplicas
+    program: Program,
+    train: bool,
+    spec: StepSpec,
+    job: JobReplicas,
+    sharding: ProgramSharding | None = None,
 ) -> Callable[..., Any]:
     """The function of a step by the sums of the gradients over the devices of all processes.
 
@@ -137,7 +144,8 @@ def joining_step(
         new, forward_states = _if_all_have_batches(
             told[0], (new, tuple(forward_states)), (donated, old)
         )
-        return new, outputs, forward_states, grads, told[0]
+        results = new, outputs, forward_states, grads, told[0]
+        return results if sharding is None else sharding.of_step(program, spec, results)
 
     return mapped
 
@@ -175,12 +183,16 @@ def _if_all_have_batches(told: Any, new: Any, old: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def update_function(spec: StepSpec, job: JobReplicas) -> JoiningFunction:
+def update_function(
+    spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...]
+) -> JoiningFunction:
     """The function of an update by gradients that are there: sends what a step sends, and computes
     the same from it, to the last bit.
 
         function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
             -> weights, states, aux, the sums of the flags
+
+    ``aux_specs`` say how the auxiliary states are divided.
     """
 
     def update(
@@ -190,9 +202,11 @@ def update_function(spec: StepSpec, job: JobReplicas) -> JoiningFunction:
         places, places_of_updates = offsets
         on_device = with_offsets(spec, places_of_updates)
         sums, means, told = _joint_sums(on_device, grads, aux, flags, places, job)
-        keys = _keys_of_first(update_keys)
+        keys = _keys_of_first(update_keys) if len(job) > 1 else update_keys
         new = apply_updates(on_device, weights, sums, states, keys=keys, hyperparams=hyperparams)
-        return *_if_all_have_batches(told, (*new, means), (weights, states, tuple(aux))), told
+        old = weights, states, tuple(aux)
+        *new, means = _if_all_have_batches(told, (*new, means), old)
+        return *constrained_updates(spec, *new), constrained_each(means, aux_specs), told
 
     return JoiningFunction(update, "update", job, replicated=(4, 5))
 
@@ -203,9 +217,11 @@ def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=64)
-def _sum_function(job: JobReplicas) -> JoiningFunction:
+def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> JoiningFunction:
     def sums(grads: Arrays, states: Arrays, flags: Any, offsets: Arrays) -> Any:
-        return joint_sums(grads, states, flags, offsets, job)
+        sums, means, told = joint_sums(grads, states, flags, offsets, job)
+        totals = constrained_each((*sums, *means), specs)
+        return totals[: len(grads)], totals[len(grads) :], told
 
     return JoiningFunction(sums, "sums", job)
 
@@ -220,8 +236,9 @@ def sum_over_job(
     order: they wait for each other.
     """
     job = replicas.of_job
-    offsets = offsets_of(job, (*grads, *states))
-    return _sum_function(job)(tuple(grads), tuple(states), lockstep.flags(replicas), offsets)
+    arrays = *grads, *states
+    function, offsets = _sum_function(job, tuple(map(spec_of, arrays))), offsets_of(job, arrays)
+    return function(tuple(grads), tuple(states), lockstep.flags(replicas), offsets)
 
 
 @in_x64

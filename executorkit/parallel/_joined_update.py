@@ -12,10 +12,11 @@ from ..ndarray.protocol import PendingValue
 from ..ndarray.rollback import complete
 from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import StepSpec, UpdateSpec
-from ._divided_array import divided_update
+from ._divided_array import update_in_program
 from ._joined_processes import step_offsets, update_function
 from ._lockstep import lockstep
 from ._rank_check import check_when_due
+from ._replicas import own_entries
 from ._replicated_array import ReplicatedArray
 
 
@@ -39,7 +40,7 @@ class JoinedUpdate(UpdatableStep):
 
     def attach_update(
         self,
-        weights: Sequence[PendingValue],
+        weights: Sequence[Any],
         grads: Sequence[PendingValue],
         prepare: Callable[[], UpdateCall | None],
     ) -> bool:
@@ -50,12 +51,13 @@ class JoinedUpdate(UpdatableStep):
         values = [w.value for w in weights]
         state = jax.tree.unflatten(tree, [cell.value for cell in cells])
         aux = [s.value for s in self._states]
-        update = divided_update(call.update, cells)
+        update = update_in_program(call.update, weights, cells)
         spec = StepSpec(
             (UpdateSpec(tuple(range(len(values))), update, len(call.hyperparams)),), False
         )
         replicas = self._grads[0].replicas
-        new, new_state, means, flags = update_function(spec, replicas.of_job)(
+        aux_specs = tuple([s.replicas.spec for s in self._states])
+        new, new_state, means, flags = update_function(spec, replicas.of_job, aux_specs)(
             (tuple(values),),
             (state,),
             [g.value for g in self._grads],
@@ -70,7 +72,7 @@ class JoinedUpdate(UpdatableStep):
             *zip(cells, new_state[0], strict=True),
             *zip(self._states, means, strict=True),
         ]
-        complete(lambda: [cell.assign(value) for cell, value in pairs])
+        complete(lambda: [cell.assign(own_entries(value)) for cell, value in pairs])
         call.attached = True
         lockstep.note(flags, weights, [call.undo])
         check_when_due(new[0])

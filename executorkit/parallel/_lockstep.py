@@ -64,6 +64,7 @@ class Lockstep:
     def flags(self, replicas: Replicas) -> jax.Array:
         """The flag of this process in the step that begins, for each of its devices."""
         processes.note_step(self.steps + 1)
+        replicas = replicas.sharded(())
         key = replicas, self._idle
         if key not in self._flags:
             host = np.full((len(replicas), 1), self._idle, np.float32)

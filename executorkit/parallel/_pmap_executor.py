@@ -19,8 +19,9 @@ from ..ndarray.random_state import next_key_data, rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol
-from ._divided_array import divided_update
+from ._divided_array import update_in_program
 from ._lockstep import lockstep
+from ._model_sharding import ProgramSharding
 from ._pmap_program import PmapProgram
 from ._rank_check import check_when_due
 from ._replicas import Replicas
@@ -62,13 +63,13 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         self.contexts = list(contexts)
         self.grad_req = list(grad_req)
         self.grad_arrays = list(grad_arrays)
-        self.replicas = Replicas.on([c.device for c in contexts])
+        self.replicas = Replicas.of(contexts)
         #: The program of one device, which the devices' program maps.
         self.device_program = program
         targets = gradient_targets or [g for g in grad_arrays if g is not None]
         super().__init__(
             graph,
-            PmapProgram.of(program, self.replicas),
+            PmapProgram.of(program, self.replicas, _sharding_of(arg_arrays, aux_arrays)),
             arg_arrays,
             aux_arrays,
             outputs,
@@ -99,22 +100,28 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
         kinds = [c.device_type for c in self.contexts] * jax.process_count()
-        drawn = [next_key_data(Context(kind, k)) for k, kind in enumerate(kinds)]
+        width = self.replicas.width
+        drawn = [next_key_data(Context(kind, k * width)) for k, kind in enumerate(kinds)]
         first = jax.process_index() * len(self.contexts)
         return self.replicas.from_host(np.stack(drawn[first : first + len(self.contexts)]))
 
     def key_aval(self) -> jax.ShapeDtypeStruct:
-        return self._aval((2,), "uint32")
+        return self._aval(self.replicas, (2,), "uint32")
 
     def filled_like(self, array: ReplicatedArray, number: float) -> jax.Array:
-        return self.replicas.filled(array.shape, array.dtype, number)
+        return array.replicas.filled(array.shape, array.dtype, number)
 
     def device_key(self, key_data: Any, k: int) -> Any:
         """Device ``k``'s key among those of a step; None where there is none."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
-    def update_for(self, update: UpdateFunction, state: Sequence[PendingValue]) -> UpdateFunction:
-        return divided_update(update, state)
+    def update_for(
+        self,
+        update: UpdateFunction,
+        weights: Sequence[ReplicatedArray],
+        state: Sequence[PendingValue],
+    ) -> UpdateFunction:
+        return update_in_program(update, weights, state)
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
         (weights, _, _), *_, sums_of_flags = results
@@ -122,14 +129,15 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         lockstep.note(sums_of_flags, arrays, undo)
         check_when_due([w for group in weights for w in group])
 
-    def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
-        stacked = (len(self.contexts), *shape)
-        return jax.ShapeDtypeStruct(stacked, dtype, sharding=self.replicas.sharding)
+    @staticmethod
+    def _aval(replicas: Replicas, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
+        stacked = (len(replicas), *shape)
+        return jax.ShapeDtypeStruct(stacked, dtype, sharding=replicas.sharding)
 
     def calls(self, spec: PrecompileSpec) -> list[ProgramCall]:
         """The calls that the devices will make, with abstract arguments."""
         args, aux, outputs = (
-            tuple([self._aval(a.shape, a.dtype) for a in arrays])
+            tuple([self._aval(a.replicas, a.shape, a.dtype) for a in arrays])
             for arrays in (self.arg_arrays, self.aux_arrays, self.outputs)
         )
         return list(spec.calls(self, args, aux, outputs, with_update=True))
@@ -165,6 +173,15 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         if any(n and h is None for n, h in zip(needed, values, strict=True)):
             check_head_gradients(values, self.output_names, step.needs_head_gradients())
         step.backward(values)
+
+
+def _sharding_of(
+    args: Sequence[ReplicatedArray], aux: Sequence[ReplicatedArray]
+) -> ProgramSharding | None:
+    """The division of these arrays; None where each replica has one device."""
+    if next(iter((*args, *aux))).replicas.width == 1:
+        return None
+    return ProgramSharding(*(tuple([a.replicas.spec for a in arrays]) for arrays in (args, aux)))
 
 
 class ReplicaExecutor(Executor):

@@ -3,7 +3,8 @@
 ``pmap`` is ``jit(shard_map)`` since JAX 0.8, and costs the same (measured on 8 CPU devices with 160
 arrays: 1.17 and 1.11 ms a call). This is the only module that knows which of them runs. Training
 steps donate their parameters and are ``jit(shard_map)``: ``pmap`` calls its program from Python,
-where an interrupt could lose the results (see ``program/_donation.py``).
+where an interrupt could lose the results (see ``program/_donation.py``). So are all functions of
+replicas of several devices, among which XLA divides the computation.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from ..context import Device
 from ..jax_internals import in_x64
 from ..ndarray.random_state import wrap_key
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import CompiledFunction, Donated
+from ._model_sharding import MODEL_AXIS
 from ._replicas import own_entries
 
 
@@ -30,25 +30,22 @@ class PmapFunction(CompiledFunction):
     they have all cores work on one convolution, and mapped devices have one core each.
     """
 
-    __slots__ = ("devices", "replicated")
+    __slots__ = ("devices", "mesh", "replicated")
 
     def __init__(
         self,
         function: Callable[..., Any],
         name: str,
-        devices: tuple[Device, ...],
+        mesh: Mesh,
         donates: bool = False,
         replicated: tuple[int, ...] = (),
         compiler_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.devices = devices
+        """Maps a function over the devices of a mesh; over those of each replica XLA divides it."""
+        self.mesh = mesh
+        self.devices = tuple(mesh.devices.flat)
         self.replicated = replicated
         super().__init__(function, name, donates, compiler_options)
-
-    @property
-    def mesh(self) -> Mesh:
-        """The devices that the function is mapped over."""
-        return Mesh(np.array(self.devices), (DEVICE_AXIS,))
 
     def _call(self, args: tuple[Any, ...], *others: Any, **options: Any) -> Any:
         return super()._call(self.placed(args), *others, **options)
@@ -65,11 +62,11 @@ class PmapFunction(CompiledFunction):
         return jax.tree.map(own_entries, args)
 
     def transform(self, traced: Callable[..., Any]) -> Any:
-        if not self.donates:
+        if not self.donates and self.mesh.axis_names == (DEVICE_AXIS,):
             return jax.pmap(traced, axis_name=DEVICE_AXIS, devices=self.devices)
-        return self.over_mesh(traced, Mesh(np.array(self.devices), (DEVICE_AXIS,)))
+        return self.over_mesh(traced, self.mesh)
 
-    def over_mesh(self, traced: Callable[..., Any], mesh: Mesh) -> Any:
+    def over_mesh(self, traced: Callable[..., Any], mesh: Any) -> Any:
         """The jitted form of the function on the devices of a mesh, whatever its axes."""
         mapped = _over_mesh(traced, mesh, self.replicated, self.name)
         donated = 0 if self.donates else ()
@@ -81,16 +78,17 @@ class PmapFunction(CompiledFunction):
         parts = [
             x if i in self.replicated else jax.tree.map(shard_aval, x) for i, x in enumerate(args)
         ]
-        env = [(DEVICE_AXIS, len(self.devices))]
+        env = [(name, self.mesh.shape[name]) for name in _mapped_axes(self.mesh)]
         return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
 
 
 def _over_mesh(
-    traced: Callable[..., Any], mesh: Mesh, replicated: tuple[int, ...], name: str
+    traced: Callable[..., Any], mesh: Any, replicated: tuple[int, ...], name: str
 ) -> Callable[..., Any]:
     """A function mapped over the leading axis of its arguments, one entry per device of a mesh, but
     for those at the positions ``replicated``, which are the same for all."""
-    whole, split = PartitionSpec(), PartitionSpec(mesh.axis_names)
+    axes = _mapped_axes(mesh)
+    whole, split = PartitionSpec(), PartitionSpec(axes)
 
     def shard(*args: Any) -> Any:
         parts = [
@@ -101,12 +99,17 @@ def _over_mesh(
 
     def mapped(*args: Any) -> Any:
         specs = tuple(whole if i in replicated else split for i in range(len(args)))
-        return jax.shard_map(shard, mesh=mesh, in_specs=specs, out_specs=split, check_vma=False)(
-            *args
-        )
+        return jax.shard_map(
+            shard, mesh=mesh, in_specs=specs, out_specs=split, axis_names=set(axes), check_vma=False
+        )(*args)
 
     mapped.__name__ = mapped.__qualname__ = name
     return mapped
+
+
+def _mapped_axes(mesh: Any) -> tuple[str, ...]:
+    """The axes of a mesh that the entries of stacked arrays belong to."""
+    return tuple([name for name in mesh.axis_names if name != MODEL_AXIS])
 
 
 def shard_aval(stack: Any) -> jax.ShapeDtypeStruct:

@@ -7,8 +7,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 import jax
+from jax.sharding import Mesh
 
-from ..context import Device
 from ..ndarray.array_statistics import statistics_rows
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import (
@@ -26,8 +26,9 @@ from ..program import (
 )
 from ._divided_update import reduced, with_offsets
 from ._joined_processes import JoiningStep
+from ._model_sharding import ProgramSharding, Spec, constrained_each
 from ._pmap_function import PmapFunction, device_key, shard_aval
-from ._replicas import Replicas
+from ._replicas import Replicas, spec_of
 
 
 class PmapProgram(BaseProgram):
@@ -42,25 +43,64 @@ class PmapProgram(BaseProgram):
     forward: tuple[PmapFunction, ...]
     forward_backward: tuple[PmapFunction, ...]
 
-    def __init__(self, program: Program, replicas: Replicas) -> None:
+    def __init__(
+        self, program: Program, replicas: Replicas, sharding: ProgramSharding | None = None
+    ) -> None:
         self.program = program
         self._take_facts(program)
-        self._devices = devices = replicas.devices
+        self._replicas = replicas
+        self._sharding = sharding
         self._train_steps: dict[tuple[bool, StepSpec], PmapFunction] = {}
         self.infer, self.forward, self.forward_backward = (
-            tuple(_taking_key_data(function, devices) for function in pair)
+            tuple(self._taking_key_data(function) for function in pair)
             for pair in (program.infer, program.forward, program.forward_backward)
         )
-        self._backward = PmapFunction(program.backward.function, "backward", devices)
+        self._backward = PmapFunction(self._mapped_backward, "backward", replicas.mesh)
         self.backward = self._backward
 
     def add_user(self, user: object) -> None:
         self.program.add_user(user)
 
     @staticmethod
-    def of(program: Program, replicas: Replicas) -> PmapProgram:
-        """The pmapped form of a program; made once for the same devices."""
-        return program.derived(replicas, lambda: PmapProgram(program, replicas))
+    def of(
+        program: Program, replicas: Replicas, sharding: ProgramSharding | None = None
+    ) -> PmapProgram:
+        """The pmapped form of a program; made once for the same devices and division."""
+        key = replicas, sharding
+        return program.derived(key, lambda: PmapProgram(program, replicas, sharding))
+
+    def _taking_key_data(self, jitted: CompiledFunction) -> PmapFunction:
+        function, has_gradients = jitted.function, jitted.name.startswith("forward_backward")
+
+        def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:
+            results = function(args, aux, device_key(key_data), *others)
+            return self._constrained(results, has_gradients)
+
+        return PmapFunction(mapped, jitted.name, self._replicas.mesh)
+
+    def _mapped_backward(self, *args: Any) -> Any:
+        grads = self.program.backward.function(*args)
+        if self._sharding is None:
+            return grads
+        return self._sharding.gradients(grads, self.program.argnums)
+
+    def _constrained(self, results: Any, has_gradients: bool) -> Any:
+        """The results of a function (outputs, states that forward and that backward changes, then
+        gradients or residuals), divided as the arrays whose place they take."""
+        sharding, program = self._sharding, self.program
+        if sharding is None:
+            return results
+        outputs, forward_states, *others = results
+        constrained = [
+            sharding.outputs(outputs),
+            sharding.states(forward_states, program.forward_state_indices),
+        ]
+        if others:
+            backward_states, last = others
+            constrained.append(sharding.states(backward_states, program.backward_state_indices))
+            grads = sharding.gradients(last, program.argnums) if has_gradients else last
+            constrained.append(grads)
+        return tuple(constrained)
 
     @property
     def can_fuse_updates(self) -> bool:
@@ -73,11 +113,12 @@ class PmapProgram(BaseProgram):
         if function is None:
             options = mapped_options(self.program.compiler_options)
             if spec.joins_processes:
-                job = Replicas.on(self._devices).of_job
-                function = JoiningStep(self.program, train, spec, job, options)
+                job, sharding = self._replicas.of_job, self._sharding
+                function = JoiningStep(self.program, train, spec, job, options, sharding)
             else:
-                step = _summing_step(self.program, train, spec)
-                function = PmapFunction(step, "step", self._devices, True, REPLICATED_ARGS, options)
+                step = _summing_step(self.program, train, spec, self._sharding)
+                mesh = self._replicas.mesh
+                function = PmapFunction(step, "step", mesh, True, REPLICATED_ARGS, options)
             self._train_steps[train, spec] = function
         return function
 
@@ -107,17 +148,19 @@ class PmapProgram(BaseProgram):
 
 
 @lru_cache(maxsize=64)
-def _statistics_function(devices: tuple[Device, ...]) -> PmapFunction:
-    function = partial(statistics_rows, platform=devices[0].platform)
-    return PmapFunction(function, "statistics", devices)
+def _statistics_function(mesh: Mesh) -> PmapFunction:
+    function = partial(statistics_rows, platform=mesh.devices.flat[0].platform)
+    return PmapFunction(function, "statistics", mesh)
 
 
 def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
     """Rows of statistics of each device's entries of stacked arrays, sharded over the devices."""
-    return _statistics_function(replicas.devices)(tuple(stacks))
+    return _statistics_function(replicas.mesh)(tuple(stacks))
 
 
-def _summing_step(program: Program, train: bool, spec: StepSpec) -> Callable[..., Any]:
+def _summing_step(
+    program: Program, train: bool, spec: StepSpec, sharding: ProgramSharding | None
+) -> Callable[..., Any]:
     on_device = with_offsets(spec, [()] * len(spec.updates))
 
     def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
@@ -126,32 +169,29 @@ def _summing_step(program: Program, train: bool, spec: StepSpec) -> Callable[...
     step = make_step(program, train, on_device, reduce)
 
     def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
-        return step(donated, args, aux, device_key(key_data), *others)
+        results = step(donated, args, aux, device_key(key_data), *others)
+        return results if sharding is None else sharding.of_step(program, spec, results)
 
     return mapped
 
 
-def _taking_key_data(jitted: CompiledFunction, devices: tuple[Device, ...]) -> PmapFunction:
-    function = jitted.function
-
-    def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:
-        return function(args, aux, device_key(key_data), *others)
-
-    return PmapFunction(mapped, jitted.name, devices)
-
-
 def _sums(mean: bool, arrays: Arrays) -> tuple[jax.Array, ...]:
+    if jax.lax.axis_size(DEVICE_AXIS) == 1:  # XLA refuses a sum over one replica of several devices
+        return tuple(arrays)
     reduce = jax.lax.pmean if mean else jax.lax.psum
     return tuple(reduce(x, DEVICE_AXIS).astype(x.dtype) for x in arrays)
 
 
 @lru_cache(maxsize=64)
-def _reduction(mean: bool, devices: tuple[Device, ...]) -> PmapFunction:
-    return PmapFunction(partial(_sums, mean), "mean" if mean else "sum", devices)
+def _reduction(mean: bool, mesh: Mesh, specs: tuple[Spec, ...]) -> PmapFunction:
+    def reduction(arrays: Arrays) -> tuple[jax.Array, ...]:
+        return constrained_each(_sums(mean, arrays), specs)
+
+    return PmapFunction(reduction, "mean" if mean else "sum", mesh)
 
 
 def reduce_replicated(
     replicas: Replicas, stacks: Arrays, mean: bool = False
 ) -> tuple[jax.Array, ...]:
     """Sums (or means) of stacked arrays over their devices, as stacked arrays: one program."""
-    return _reduction(mean, replicas.devices)(tuple(stacks))
+    return _reduction(mean, replicas.mesh, tuple(map(spec_of, stacks)))(tuple(stacks))

@@ -13,7 +13,7 @@ from ..errors import MXNetError, listed
 from ..jax_internals import parts_of
 from ._joined_processes import sum_over_job
 from ._lockstep import lockstep
-from ._replicas import Replicas
+from ._replicas import Replicas, first_entry
 
 #: Number of steps after which parameters are compared.
 CHECK_INTERVAL = 100
@@ -30,7 +30,7 @@ def check_ranks(parameters: Iterable[jax.Array]) -> None:
 
     MXNetError, in all of them, names those that differ.
     """
-    parts = [parts_of(x)[0] for x in parameters]
+    parts = [part for x in parameters for part in first_entry(x)]
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(np.asarray(part).reshape(-1).view(np.uint8).data, checksum)

@@ -9,6 +9,7 @@ from ..context import Context
 from ..errors import MXNetError, ShapeError
 from ..executor import is_input_name, lazy_zeros
 from ..lowering import Graph, InferenceResult, placements
+from ._model_sharding import Spec, sharding_of
 from ._replica_choice import ContextGroups, can_replicate
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
@@ -72,14 +73,17 @@ class ReplicaArrayFactory:
             return self._checked_shared(shared, name, shapes, dtype)
         if shared is not None and _has_shapes(shared, shapes, dtype):
             return shared
-        return self._new(shapes, dtype, self._graph.args[i])
+        return self._new(shapes, dtype, self._graph.args[i], self._spec_of_argument(i))
 
     def _gradient(self, i: int, argument: PerDevice) -> PerDevice:
         if self._shared_argument(i) is argument:
             gradient = self._shared.grads.get(self._graph.arg_names[i])
             if gradient is not None:
                 return gradient
-        return self._new(self._shapes(i), self._dtype(i), self._graph.args[i])
+        spec: Spec = ()
+        if isinstance(argument, ReplicatedArray):
+            spec = argument.replicas.spec
+        return self._new(self._shapes(i), self._dtype(i), self._graph.args[i], spec)
 
     def _state(self, i: int) -> PerDevice:
         name = self._graph.aux_names[i]
@@ -88,7 +92,8 @@ class ReplicaArrayFactory:
         state = self._shared.aux.get(name)
         if state is not None:
             return self._checked_shared(state, name, shapes, dtype)
-        return self._new(shapes, dtype, self._graph.aux[i])
+        spec = self._spec(name, self._graph.aux[i], shapes)
+        return self._new(shapes, dtype, self._graph.aux[i], spec)
 
     def _shared_argument(self, i: int) -> PerDevice | None:
         """The other group's arrays of argument ``i``, unless it is loaded with batches."""
@@ -101,9 +106,18 @@ class ReplicaArrayFactory:
     def _dtype(self, i: int) -> str:
         return self._inferred[0].arg_dtypes[i] or "float32"
 
-    def _new(self, shapes: Sequence[Any], dtype: str, node: Any) -> PerDevice:
+    def _spec_of_argument(self, i: int) -> Spec:
+        name = self._graph.arg_names[i]
+        is_loaded = name in self._loaded
+        return () if is_loaded else self._spec(name, self._graph.args[i], self._shapes(i))
+
+    def _spec(self, name: str, node: Any, shapes: Sequence[Any]) -> Spec:
+        """The axis of a variable that is divided over the devices of each replica."""
+        return sharding_of(name, node.attrs, shapes[0], len(self._contexts[0].devices))
+
+    def _new(self, shapes: Sequence[Any], dtype: str, node: Any, spec: Spec) -> PerDevice:
         if self._replicates and len(set(shapes)) == 1:
-            return ReplicatedArray(self._contexts, shapes[0], dtype)
+            return ReplicatedArray(self._contexts, shapes[0], dtype, spec=spec)
         places = zip(self._placements, self._contexts, strict=True)
         contexts = [placed[node] if placed else context for placed, context in places]
         return [lazy_zeros(s, dtype, c) for s, c in zip(shapes, contexts, strict=True)]

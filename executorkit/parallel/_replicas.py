@@ -5,12 +5,15 @@ a pmapped program takes it and gives it back as it is: parameters never leave th
 devices. Measured on 8 CPU devices with 160 arrays: such a call takes 1.2 ms; taking the results
 apart into arrays per device another 6 ms, putting them together again 6 ms. So that is done only
 for arrays that someone looks at, and counted in ``traffic``.
+
+With ``model_parallel`` an entry belongs to several devices, a replica: each of them has all of it,
+or they divide one of its axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -18,13 +21,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ..context import Context, Device
+from ..context import Context, Device, cpu
 from ..display import many
 from ..errors import NotSupportedError
 from ..jax_internals import in_x64, parts_of
 from ..ndarray.random_state import next_key_data
+from ..ndarray.values import to_device
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import small_jit
+from ._model_sharding import MODEL_AXIS, Spec
 
 #: Axis of the mesh of all devices of a job along which there is one row for each process.
 PROCESS_AXIS = "processes"
@@ -62,24 +67,43 @@ class Replicas:
     """Distinct devices of one platform, and the stacked arrays on them.
 
     ``Replicas.on(devices)`` gives the same object for the same devices.
+
+    rows
+        the devices of each replica: one, or those that divide its parameters.
+    devices
+        the first device of each.
+    spec
+        the axis of an entry that is divided over the devices of a row.
     """
 
-    def __init__(self, devices: tuple[Device, ...]) -> None:
-        self.devices = devices
-        mesh = Mesh(np.array(devices), (DEVICE_AXIS,))
-        self.sharding = NamedSharding(mesh, PartitionSpec(DEVICE_AXIS))
-        self._everywhere = NamedSharding(mesh, PartitionSpec())
+    def __init__(self, rows: tuple[tuple[Device, ...], ...], spec: Spec = ()) -> None:
+        self.rows = rows
+        self.spec = spec
+        self.devices = tuple([row[0] for row in rows])
+        self.width = len(rows[0])
+        self.mesh = Mesh(*_grid(rows))
+        self.sharding = _stacked_sharding(self.mesh, spec)
+        self._everywhere = NamedSharding(self.mesh, PartitionSpec(None, *spec))
 
     @staticmethod
     def on(devices: Sequence[Device]) -> Replicas:
-        """The replicas on these devices: one object for equal lists."""
-        return _replicas(tuple(devices))
+        """The replicas on these devices, one on each: one object for equal lists."""
+        return _replicas(tuple([(device,) for device in devices]), ())
+
+    @staticmethod
+    def of(contexts: Sequence[Context]) -> Replicas:
+        """The replicas on the devices of these contexts."""
+        return _replicas(tuple([c.devices for c in contexts]), ())
+
+    def sharded(self, spec: Spec) -> Replicas:
+        """The same devices, for stacked arrays whose entries are divided so."""
+        return self if spec == self.spec else _replicas(self.rows, spec)
 
     def __len__(self) -> int:
-        return len(self.devices)
+        return len(self.rows)
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
-        """A stacked array of zeros; ``shape`` is that of one device's part."""
+        """A stacked array of zeros; ``shape`` is that of one entry."""
         return self.filled(shape, dtype, 0)
 
     def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
@@ -96,20 +120,31 @@ class Replicas:
         return self.from_host(np.stack([next_key_data(c) for c in contexts]))
 
     def split(self, stacked: jax.Array, k: int) -> jax.Array:
-        """Device ``k``'s entry of a stacked array, as an array of that device."""
+        """Entry ``k`` of a stacked array, as an array of its first device."""
         traffic.split += 1
-        return _without_leading_axis(parts_of(stacked)[k])
+        if spec_of(stacked):
+            return to_device(self.host_entry(stacked, k), self.devices[k])
+        return _without_leading_axis(parts_of(stacked)[k * self.width])
+
+    def host_entry(self, stacked: jax.Array, k: int) -> np.ndarray:
+        """Entry ``k`` of a stacked array in the host's memory: no device has all of it."""
+        parts = [np.asarray(p)[0] for p in self._row(stacked, k)]
+        spec = spec_of(stacked)
+        return np.concatenate(parts, spec.index(MODEL_AXIS)) if spec else parts[0]
 
     def assemble(self, parts: Sequence[jax.Array]) -> jax.Array:
-        """The stacked array of one part per device."""
+        """The stacked array of one part per entry."""
         traffic.assembled += 1
         return self._stack(parts)
 
     def replace(self, stacked: jax.Array, parts: dict[int, jax.Array]) -> jax.Array:
-        """A stacked array with other entries for some of the devices."""
+        """A stacked array with other entries in some places."""
         traffic.assembled += 1
-        present = enumerate(parts_of(stacked))
-        return self._joined([_leading_axis(parts[k]) if k in parts else p for k, p in present])
+        rows = [
+            self._placed(parts[k], k) if k in parts else self._row(stacked, k)
+            for k in range(len(self))
+        ]
+        return self._joined(rows, stacked.shape[1:])
 
     def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
         """As :meth:`assemble`, for the parts of one array that was cut up for the devices."""
@@ -125,25 +160,55 @@ class Replicas:
     def broadcast(self, value: jax.Array | np.ndarray) -> jax.Array:
         """The stacked array of copies of one array."""
         traffic.broadcast += 1
-        return self._joined(parts_of(jax.device_put(value[None], self._everywhere)))
+        if self.spec:
+            value = np.asarray(value)  # JAX would bring all of it to every device
+        return self._joined([parts_of(jax.device_put(value[None], self._everywhere))], value.shape)
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
         """All entries of a stacked array on one device, each with its leading axis."""
         traffic.gathered += 1
-        return jax.device_put(parts_of(stacked), device)
+        if spec_of(stacked):
+            entries = range(len(self))
+            return [to_device(self.host_entry(stacked, k)[None], device) for k in entries]
+        return jax.device_put(parts_of(stacked)[:: self.width], device)
+
+    def _row(self, stacked: jax.Array, k: int) -> list[jax.Array]:
+        """The parts of entry ``k`` that its devices have."""
+        return parts_of(stacked)[k * self.width : (k + 1) * self.width]
 
     def _stack(self, parts: Sequence[jax.Array]) -> jax.Array:
-        return self._joined([_leading_axis(p) for p in parts])
+        rows = [self._placed(part, k) for k, part in enumerate(parts)]
+        return self._joined(rows, parts[0].shape)
+
+    def _placed(self, part: jax.Array, k: int) -> list[jax.Array]:
+        """An entry on the devices of row ``k``, with a leading axis."""
+        if self.width == 1:
+            return [_leading_axis(part)]
+        row = NamedSharding(Mesh(np.array(self.rows[k]), (MODEL_AXIS,)), PartitionSpec(*self.spec))
+        return [_leading_axis(x) for x in parts_of(in_x64(jax.device_put)(part, row))]
 
     @in_x64
-    def _joined(self, leading: Sequence[jax.Array]) -> jax.Array:
-        shape = (len(self), *leading[0].shape[1:])
-        return jax.make_array_from_single_device_arrays(shape, self.sharding, list(leading))
+    def _joined(self, rows: Sequence[Sequence[jax.Array]], shape: Sequence[int]) -> jax.Array:
+        parts = [part for row in rows for part in row]
+        stacked = (len(self), *shape)
+        return jax.make_array_from_single_device_arrays(stacked, self.sharding, parts)
 
-    @cached_property
+    @property
+    def home(self) -> Device:
+        """The device on which one array is prepared for all: the first, or a CPU if no device
+        is to have all of it."""
+        return cpu().device if self.spec else self.devices[0]
+
+    @property
     def of_job(self) -> JobReplicas:
         """These devices and their counterparts in all other processes."""
-        return JobReplicas(self)
+        return _job_replicas(self.rows)
+
+
+def spec_of(stacked: Any) -> Spec:
+    """The axis of the entries of a stacked array that is divided over the devices of a replica."""
+    sharding = stacked.sharding
+    return tuple(sharding.spec[1:]) if isinstance(sharding, NamedSharding) else ()
 
 
 class JobReplicas:
@@ -153,22 +218,22 @@ class JobReplicas:
     local
         the devices of this process.
     mesh
-        all of them, by process and by device.
+        all of them, by process, and as in a process.
     """
 
     def __init__(self, local: Replicas) -> None:
         self.local = local
-        self.mesh = Mesh(_counterparts(local.devices), (PROCESS_AXIS, DEVICE_AXIS))
-        self._sharding = NamedSharding(self.mesh, PartitionSpec(self.mesh.axis_names))
+        self.mesh = Mesh(_counterparts(local.mesh), (PROCESS_AXIS, *local.mesh.axis_names))
         self._scalars: dict[int, jax.Array] = {}
+        self._shardings: dict[Spec, NamedSharding] = {}
 
     def __len__(self) -> int:
-        return self.mesh.size
+        return self.mesh.size // self.local.width
 
     @property
-    def on_cpu(self) -> bool:
-        """True if the devices are CPUs."""
-        return self.local.devices[0].platform == "cpu"
+    def joins_messages(self) -> bool:
+        """True if small arrays are sent together: on CPUs, unless parts of them are divided."""
+        return self.local.devices[0].platform == "cpu" and self.local.width == 1
 
     def scalar(self, number: int) -> jax.Array:
         """A number that every device has, as an array; made once."""
@@ -183,35 +248,81 @@ class JobReplicas:
         return jax.tree.map(self._spread, tree)
 
     def _spread(self, x: Any) -> Any:
-        if isinstance(x, jax.ShapeDtypeStruct):
-            if x.sharding != self.local.sharding:
-                return x
-            shape = (len(self), *x.shape[1:])
-            return jax.ShapeDtypeStruct(shape, x.dtype, sharding=self._sharding)
-        if not isinstance(x, jax.Array) or x.sharding == self._sharding:
+        is_aval = isinstance(x, jax.ShapeDtypeStruct)
+        if not (is_aval or isinstance(x, jax.Array)) or _is_of_job(x.sharding):
             return x
-        shape = (len(self), *x.shape[1:])
-        return jax.make_array_from_single_device_arrays(shape, self._sharding, parts_of(x))
+        if is_aval and getattr(x.sharding, "mesh", None) != self.local.mesh:
+            return x
+        shape, sharding = (len(self), *x.shape[1:]), self._sharding(spec_of(x))
+        if is_aval:
+            return jax.ShapeDtypeStruct(shape, x.dtype, sharding=sharding)
+        return jax.make_array_from_single_device_arrays(shape, sharding, parts_of(x))
+
+    def _sharding(self, spec: Spec) -> NamedSharding:
+        if spec not in self._shardings:
+            axes = PartitionSpec((PROCESS_AXIS, DEVICE_AXIS), *spec)
+            self._shardings[spec] = NamedSharding(self.mesh, axes)
+        return self._shardings[spec]
+
+
+def _is_of_job(sharding: Any) -> bool:
+    """True for arrays of all processes."""
+    return isinstance(sharding, NamedSharding) and PROCESS_AXIS in sharding.mesh.axis_names
 
 
 def own_entries(stacked: jax.Array) -> jax.Array:
     """The entries that this process has of an array of all, in the same memory; other arrays as
     they are."""
-    if stacked.is_fully_addressable:
+    if not _is_of_job(getattr(stacked, "sharding", None)):
         return stacked
-    parts = parts_of(stacked)
-    replicas = Replicas.on([part.device for part in parts])
-    shape = (len(parts), *stacked.shape[1:])
-    return jax.make_array_from_single_device_arrays(shape, replicas.sharding, parts)
+    local = _local_sharding(stacked.sharding)
+    shape = (local.mesh.shape[DEVICE_AXIS], *stacked.shape[1:])
+    return jax.make_array_from_single_device_arrays(shape, local, parts_of(stacked))
+
+
+def first_entry(stacked: jax.Array) -> list[jax.Array]:
+    """The first entry that this process has, on its only device or in the parts of several."""
+    sharding: Any = stacked.sharding
+    width = sharding.mesh.shape[MODEL_AXIS] if spec_of(stacked) else 1
+    return parts_of(stacked)[:width]
+
+
+@lru_cache(maxsize=256)
+def _local_sharding(of_job: Any) -> NamedSharding:
+    rows = of_job.mesh.devices[jax.process_index()]
+    mesh = Mesh(rows, of_job.mesh.axis_names[1:])
+    return _stacked_sharding(mesh, tuple(of_job.spec[1:]))
+
+
+def _stacked_sharding(mesh: Mesh, spec: Spec) -> NamedSharding:
+    """The sharding of stacked arrays on a mesh, in the form in which programs return them: without
+    the axis of the replicas if there is one of several devices."""
+    if mesh.shape[DEVICE_AXIS] > 1 or MODEL_AXIS not in mesh.axis_names:
+        return NamedSharding(mesh, PartitionSpec(DEVICE_AXIS, *spec))
+    return NamedSharding(mesh, PartitionSpec(None, *spec) if spec else PartitionSpec())
+
+
+@lru_cache(maxsize=256)
+def _replicas(rows: tuple[tuple[Device, ...], ...], spec: Spec) -> Replicas:
+    return Replicas(rows, spec)
 
 
 @lru_cache(maxsize=64)
-def _replicas(devices: tuple[Device, ...]) -> Replicas:
-    return Replicas(devices)
+def _job_replicas(rows: tuple[tuple[Device, ...], ...]) -> JobReplicas:
+    return JobReplicas(_replicas(rows, ()))
 
 
-def _counterparts(devices: tuple[Device, ...]) -> np.ndarray:
-    """These devices of all processes, a row for each."""
+def _grid(rows: tuple[tuple[Device, ...], ...]) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The devices of a mesh, and its axes: one where each replica has one device."""
+    devices = np.array(rows)
+    if len(rows[0]) == 1:
+        return devices[:, 0], (DEVICE_AXIS,)
+    return devices, (DEVICE_AXIS, MODEL_AXIS)
+
+
+def _counterparts(mesh: Mesh) -> np.ndarray:
+    """The devices of a mesh of all processes, one after the other."""
+    devices = mesh.devices.ravel().tolist()
     platform, count = devices[0].platform, jax.process_count()
     numbers = [jax.local_devices(backend=platform).index(d) for d in devices]
     devices_of = [jax.local_devices(process, platform) for process in range(count)]
@@ -224,7 +335,8 @@ def _counterparts(devices: tuple[Device, ...]) -> np.ndarray:
                 because="all processes run one program on the same devices of each",
                 hint="as many devices for every process, or a context that all of them have",
             )
-    return np.array([[theirs[n] for n in numbers] for theirs in devices_of])
+    grid = np.array([[theirs[n] for n in numbers] for theirs in devices_of])
+    return grid.reshape(count, *mesh.devices.shape)
 
 
 @small_jit

@@ -14,6 +14,8 @@ from ..ndarray import NDArray
 from ..ndarray.protocol import Producer
 from ..ndarray.rollback import complete
 from ..ndarray.storage import MadeContents, Shape, Storage
+from ..ndarray.values import HostContents
+from ._model_sharding import Spec
 from ._replica_choice import can_replicate
 from ._replicas import Replicas
 
@@ -75,6 +77,10 @@ class MemberStorage(Storage):
 class ReplicatedArray(Sequence[NDArray]):
     """The arrays of one parameter (gradient, input, output) on all devices of a group.
 
+    spec
+        the axis that is divided over the devices of a replica. Members then have the whole, in the
+        host's memory until it is used on a device.
+
     To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: the
     next run sees what is written to a member. To a pmapped program it is one stacked array of shape
     (devices, *shape), whose storage is a pending value as that of an NDArray is for an executor.
@@ -90,10 +96,15 @@ class ReplicatedArray(Sequence[NDArray]):
     )  # fmt: skip
 
     def __init__(
-        self, contexts: Sequence[Context], shape: Shape, dtype: Any, value: jax.Array | None = None
+        self,
+        contexts: Sequence[Context],
+        shape: Shape,
+        dtype: Any,
+        value: jax.Array | None = None,
+        spec: Spec = (),
     ) -> None:
         self.contexts = tuple(contexts)
-        self.replicas = Replicas.on([c.device for c in contexts])
+        self.replicas = Replicas.of(contexts).sharded(spec)
         self.shape = shape
         self.dtype = jax.numpy.dtype(dtype)
         if value is None:
@@ -157,7 +168,8 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def copy_first(self) -> None:
         """Copies the first device's array to all devices."""
-        self.assign(self.replicas.broadcast(self[0].value))
+        first = self[0]
+        self.assign(self.replicas.broadcast(first.host if self.replicas.spec else first.value))
 
     @property
     def stacked_value(self) -> jax.Array:
@@ -201,9 +213,14 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def split_off(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array: the same contents, as an array."""
+        storage, splitter = self._members[k].storage, self._splitters[k]
+        if self.replicas.spec:
+            host = self.replicas.host_entry(self._stacked.value, k)
+            if storage.producer is splitter:
+                storage.producer = HostContents(host, self.contexts[k])
+            return
         value = self._member_value(k)
-        storage = self._members[k].storage
-        if storage.producer is self._splitters[k]:
+        if storage.producer is splitter:
             storage.current = value
             storage.shared = False
             storage.producer = None
@@ -322,7 +339,7 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
     contexts = [x.context for x in arrays]
     if len(arrays) < 2 or not can_replicate(contexts, ()) or replicated(arrays):
         return list(arrays)
-    first, replicas = arrays[0], Replicas.on([c.device for c in contexts])
+    first, replicas = arrays[0], Replicas.of(contexts)
     value = replicas.assemble([x.value for x in arrays])
     return list(ReplicatedArray(contexts, first.shape, first.storage.dtype, value))
 
@@ -330,7 +347,7 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
 def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) -> list[NDArray]:
     """The equal parts of an array, one on each of several contexts that can be replicated on, moved
     at once; nobody writes to ``host`` any more."""
-    replicas, shape = Replicas.on([c.device for c in contexts]), list(host.shape)
+    replicas, shape = Replicas.of(contexts), list(host.shape)
     shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
     parts = np.ascontiguousarray(np.moveaxis(host.reshape(shape), axis, 0))
     stacked, arrays = replicas.scatter_host(parts), []

@@ -66,6 +66,16 @@ class Options:
         their format; where several processes train, all of them have to read or save the state
         together. Updates that look at more of a parameter than the element's place and reductions
         of the whole are computed whole, of state that is gathered for it.
+    model_parallel
+        number of devices that hold one replica of the parameters together: a group takes its
+        contexts that many at a time, and gives each such row of devices a slice of the batch.
+        Parameters and auxiliary states whose variable has the attribute ``__sharding__`` are
+        divided among the devices of a row, with their gradients and the optimizer's state:
+        'model,None' divides the first of two axes, 'None,model' the second. Of all other arrays,
+        inputs and outputs included, each device has the whole. XLA derives the computation (Xu et
+        al., GSPMD, 2021): a FullyConnected whose weight is 'model,None' and the next one, whose
+        weight is 'None,model', exchange one sum (Shoeybi et al., Megatron-LM, 2019). With 1 the
+        attribute has no effect.
     winograd
         the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
         'auto' ('F4' in inference, 'exact' in training), 'exact' (the convolution as it is), 'F2'
@@ -82,6 +92,7 @@ class Options:
     interpret: bool | None = None
     prepare: bool | None = None
     shard_optimizer: bool = False
+    model_parallel: int = 1
     winograd: str = field(default_factory=winograd_default)
 
     def __post_init__(self) -> None:
@@ -99,6 +110,17 @@ class Options:
                 hint = "policies are in jax.checkpoint_policies" if is_remat else None
                 problem = f"{value!r}, expected {expected}"
                 raise ArgumentValueError(f"options: {name}", problem, hint=hint)
+        devices = self.model_parallel
+        if not isinstance(devices, int) or isinstance(devices, bool) or devices < 1:
+            problem = f"{devices!r}, expected a number of devices, 1 or more"
+            raise ArgumentValueError("options: model_parallel", problem)
+        if devices > 1 and self.shard_optimizer:
+            raise ArgumentValueError(
+                "options: model_parallel",
+                "it cannot be combined with shard_optimizer",
+                because="the states of divided parameters are divided as these are",
+                hint="__sharding__ on the variables whose states are large",
+            )
 
 
 _current: ContextVar[Options | None] = ContextVar("executorkit_options", default=None)

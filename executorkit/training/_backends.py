@@ -30,6 +30,7 @@ from ..parallel import (
     attach_replicated,
     division_of,
     gather,
+    source_of,
     update_by_sum,
 )
 from ..program import CompiledFunction, Program, StepSpec, Training, UpdateSpec, program_for
@@ -78,6 +79,13 @@ class Backend(ABC):
         return [self.first(i) for i in self._argnums]
 
     @property
+    def state_sources(self) -> list[NDArray]:
+        """Arrays with the contents of these parameters, to make the optimizer's state from."""
+        arrays = [self.arg_arrays[i] for i in self._argnums]
+        pairs = zip(arrays, self.weights, strict=True)
+        return [source_of(a) if isinstance(a, ReplicatedArray) else w for a, w in pairs]
+
+    @property
     def functions(self) -> list[CompiledFunction]:
         """The compiled function of a step: the last one that ran."""
         if self._update is None:
@@ -109,7 +117,10 @@ class Backend(ABC):
         targets = tuple(range(len(self._argnums)))
         call = self._attach(updater, targets)
         if call is not None:
-            self._update = UpdateSpec(targets, call.update, len(call.hyperparams))
+            runnable, leaves = self._runnables[0], jax.tree.leaves(call.state)
+            weights = [runnable.arg_arrays[i] for i in self._argnums]
+            update = runnable.update_for(call.update, weights, leaves)
+            self._update = UpdateSpec(targets, update, len(call.hyperparams))
         return call is not None
 
     @abstractmethod

@@ -37,7 +37,7 @@ class BatchFeeder:
             return
         self.core = core = _core_of(target)
         self.joins = jax.process_count() > 1 and not alone
-        if len(core.contexts) == 1 and not self.joins:
+        if len(core.contexts) == 1 and not self.joins and not core.divides_parameters:
             self.executor = core.execs[0]
         layouts = target.output_layouts if isinstance(target, DataParallel) else None
         self.axes = [0] * len(core.outputs) if layouts is None else list(layouts)

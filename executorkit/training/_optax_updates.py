@@ -45,6 +45,11 @@ class LossScaledUpdate:
         first = jnp.asarray(self.scale.initial, jnp.float32)
         return first, jnp.asarray(0, jnp.int32), self.update.init(weights)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters, in the order of the weights."""
+        return self.update.names
+
     def loss_scale(self, state: Any) -> jax.Array:
         """The number that losses of this step are multiplied by."""
         return state[0]

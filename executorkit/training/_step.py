@@ -130,7 +130,7 @@ class Step(Viewed):
             if isinstance(loss_scale, int | float):
                 loss_scale = LossScale(float(loss_scale), None)
             scaled = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
-            self._updater = opt.OptaxUpdater(scaled, self._backend.weights)
+            self._updater = opt.OptaxUpdater(scaled, self._backend.state_sources)
         if isinstance(self._backend, GroupBackend):
             self._updater.training.compile_at_once()
 
@@ -266,7 +266,8 @@ class Step(Viewed):
         updater = self._updater
         if isinstance(updater, opt.Updater):
             return updater
-        return OptaxState(self.names, self.opt_state, updater.n_updates)
+        state = jax.tree.map(lambda x: x.host, updater.states[0])
+        return OptaxState(self.names, state, updater.n_updates)
 
     def restore(self, prefix: Any, epoch: int) -> None:
         """Takes over the files that :meth:`save` wrote, for the same parameters and optimizer.

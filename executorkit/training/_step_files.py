@@ -37,7 +37,7 @@ class OptaxState(NamedTuple):
     steps: int
 
     @property
-    def leaves(self) -> list[jax.Array]:
+    def leaves(self) -> list[np.ndarray]:
         """The arrays of the state."""
         return jax.tree.leaves(self.state)
 

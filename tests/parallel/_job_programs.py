@@ -66,7 +66,7 @@ class _AbstractJob:
 
     def __init__(self, hosts: int, devices: int, on_cpu: bool) -> None:
         self.mesh = AbstractMesh((hosts, devices), (PROCESS_AXIS, DEVICE_AXIS))
-        self.on_cpu = on_cpu
+        self.joins_messages = on_cpu
 
     def __len__(self) -> int:
         return self.mesh.size

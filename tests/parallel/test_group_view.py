@@ -9,6 +9,7 @@ import pytest
 import executorkit as mx
 from executorkit.display import view_of
 from executorkit.parallel._pmap_program import _statistics_function
+from executorkit.parallel._replicas import Replicas
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -87,7 +88,7 @@ def test_one_transfer_for_all_devices(monkeypatch):
         return fetch(tree)
 
     monkeypatch.setattr(jax, "device_get", counted)
-    describing = _statistics_function(tuple(mx.cpu(i).device for i in range(4)))
+    describing = _statistics_function(Replicas.on([mx.cpu(i).device for i in range(4)]).mesh)
     traces = describing.traces
     for _ in range(2):
         view_of(module)

@@ -40,7 +40,7 @@ def test_the_same_devices_are_the_same_replicas_and_programs():
 
 def test_a_pmapped_function_counts_its_traces_and_can_be_cleared():
     replicas = Replicas.on(DEVICES)
-    mapped = PmapFunction(lambda x: 2 * x, "twice", DEVICES)
+    mapped = PmapFunction(lambda x: 2 * x, "twice", Replicas.on(DEVICES).mesh)
     x = replicas.filled((3,), "float32", 4)
     for _ in range(3):
         assert (np.asarray(mapped(x)) == 8).all()
@@ -66,7 +66,7 @@ def test_a_training_step_takes_its_working_memory_in_pieces_if_it_may(monkeypatc
 
 def test_64_bit_types_are_preserved():
     replicas = Replicas.on(DEVICES)
-    mapped = PmapFunction(lambda x: x + 1, "next", DEVICES)
+    mapped = PmapFunction(lambda x: x + 1, "next", Replicas.on(DEVICES).mesh)
     assert mapped(replicas.zeros((2,), "float64")).dtype == np.float64
     assert mapped(replicas.zeros((2,), "int64")).dtype == np.int64
 

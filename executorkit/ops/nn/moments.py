@@ -25,12 +25,13 @@ DEVICE_AXIS = "devices"
 
 
 def mapped_axis() -> str | None:
-    """:data:`DEVICE_AXIS` while a program is traced that is mapped over devices, else None."""
+    """:data:`DEVICE_AXIS` while a program is traced that is mapped over several replicas, else
+    None."""
     try:
-        lax.axis_size(DEVICE_AXIS)
+        size = lax.axis_size(DEVICE_AXIS)
     except NameError:
         return None
-    return DEVICE_AXIS
+    return DEVICE_AXIS if size > 1 else None
 
 
 def mean_over(axis: str | None, x: Array) -> Array:

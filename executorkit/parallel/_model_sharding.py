@@ -1,0 +1,145 @@
+"""Parameters that are divided among the devices of one replica: the attribute ``__sharding__``.
+
+XLA's partitioner derives the computation. Programs constrain only the results that take an array's
+place, so that these come back divided as the array was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.sharding import PartitionSpec
+
+from ..errors import BindError, ShapeError
+from ..ndarray.storage import Shape
+from ..program import Arrays, Program, StepSpec, UpdateFunction
+
+#: Axis of the mesh of a group along which there is one column for each device of a replica.
+MODEL_AXIS = "model"
+#: For each axis of an array MODEL_AXIS if it is divided, else None, up to the last that is divided;
+#: empty for an array that every device has whole.
+Spec = tuple[str | None, ...]
+#: The attribute of a variable.
+_ATTRIBUTE = "__sharding__"
+
+
+def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int) -> Spec:
+    """The axes along which a variable of this shape is divided over this number of devices.
+
+    BindError for a text that is no sharding of such an array; ShapeError for a length that the
+    devices do not divide.
+    """
+    text = attrs.get(_ATTRIBUTE, "")
+    where = f"variable {name!r}: {_ATTRIBUTE}"
+    entries = [entry.strip(" '\"") for entry in text.strip("()[] ").split(",")]
+    unknown = [entry for entry in entries if entry not in (MODEL_AXIS, "None", "")]
+    if unknown or entries.count(MODEL_AXIS) > 1:
+        problem = f"{text!r}, expected '{MODEL_AXIS}' once and 'None' for each other axis"
+        raise BindError(where, problem, given_by=f"shape {shape}", hint=f"'{MODEL_AXIS},None'")
+    if MODEL_AXIS not in entries or devices == 1:
+        return ()
+    axis = entries.index(MODEL_AXIS)
+    if axis >= len(shape):
+        raise BindError(
+            where,
+            f"{text!r} divides axis {axis} of an array of shape {shape}",
+            because="variables that an operator makes have the attributes of its AttrScope",
+            hint="a variable of its own for this input of the operator",
+        )
+    if shape[axis] % devices:
+        raise ShapeError(
+            where,
+            f"axis {axis} of shape {shape} cannot be divided over {devices} devices",
+            because="each device holds an equal part",
+            given_by=f"model_parallel={devices}",
+            hint=f"a multiple of {devices}",
+        )
+    return (*[None] * axis, MODEL_AXIS)
+
+
+def constrained(array: Any, spec: Spec) -> Any:
+    """An array of a program, divided so over the devices of the replica that computes it; as it is
+    where nothing is divided."""
+    if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
+        return array
+    return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
+
+
+def constrained_each(arrays: Arrays, specs: Sequence[Spec]) -> tuple[Any, ...]:
+    """Arrays of a program, each divided as its spec says."""
+    return tuple([constrained(x, s) for x, s in zip(arrays, specs, strict=True)])
+
+
+@dataclass(frozen=True)
+class ProgramSharding:
+    """The division of a program's arguments, in the order of its graph.
+
+    args, aux
+        specs of the arguments and of the auxiliary states.
+    """
+
+    args: tuple[Spec, ...]
+    aux: tuple[Spec, ...]
+
+    def outputs(self, arrays: Arrays) -> tuple[Any, ...]:
+        """Outputs, which every device has whole."""
+        return tuple([constrained(x, ()) for x in arrays])
+
+    def gradients(self, arrays: Arrays, argnums: Sequence[int]) -> tuple[Any, ...]:
+        """Gradients of these arguments, divided as they are."""
+        return constrained_each(arrays, [self.args[i] for i in argnums])
+
+    def states(self, arrays: Arrays, indices: Sequence[int]) -> tuple[Any, ...]:
+        """New contents of these auxiliary states."""
+        return constrained_each(arrays, [self.aux[i] for i in indices])
+
+    def of_step(self, program: Program, spec: StepSpec, results: Any) -> Any:
+        """The results of a step."""
+        (*updated, states), outputs, forward_states, grads, *others = results
+        states = self.states(states, program.backward_state_indices)
+        forward_states = self.states(forward_states, program.forward_state_indices)
+        grads = self.gradients(grads, program.argnums)
+        updated = constrained_updates(spec, *updated)
+        return (*updated, states), self.outputs(outputs), forward_states, grads, *others
+
+
+@dataclass(frozen=True)
+class ShardedUpdate:
+    """An update in the spec of a step, of weights that are divided.
+
+    update
+        the update itself.
+    weights, leaves
+        specs of the weights, and of the leaves of the state.
+    """
+
+    update: UpdateFunction
+    weights: tuple[Spec, ...]
+    leaves: tuple[Spec, ...]
+
+    @property
+    def loss_scale(self) -> Any:
+        """That of the update, if it has one."""
+        return getattr(self.update, "loss_scale", None)
+
+    def __call__(
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
+    ) -> tuple[Arrays, Any]:
+        grads = constrained_each(grads, self.weights)
+        return self.update(weights, grads, state, hyperparams, key_data)
+
+
+def constrained_updates(
+    spec: StepSpec, weights: Sequence[Arrays], states: Sequence[Arrays]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The new weights and flat states of the updates of a step, divided as those they replace."""
+    updates = [u.update if isinstance(u.update, ShardedUpdate) else None for u in spec.updates]
+
+    def each(groups: Sequence[Arrays], part: str) -> tuple[Any, ...]:
+        pairs = zip(groups, updates, strict=True)
+        return tuple([g if u is None else constrained_each(g, getattr(u, part)) for g, u in pairs])
+
+    return each(weights, "weights"), each(states, "leaves")
