@@ -180,7 +180,10 @@ class JobReplicas:
     def spread(self, tree: Any) -> Any:
         """A pytree of stacked arrays of this process as those of all: the same memory. What is no
         stacked array stays as it is."""
-        return jax.tree.map(self._spread, tree)
+        leaves, structure = jax.tree.flatten(tree)
+        own = self._sharding
+        spread = [x if getattr(x, "sharding", None) == own else self._spread(x) for x in leaves]
+        return jax.tree.unflatten(structure, spread)
 
     def _spread(self, x: Any) -> Any:
         if isinstance(x, jax.ShapeDtypeStruct):
@@ -188,7 +191,7 @@ class JobReplicas:
                 return x
             shape = (len(self), *x.shape[1:])
             return jax.ShapeDtypeStruct(shape, x.dtype, sharding=self._sharding)
-        if not isinstance(x, jax.Array) or x.sharding == self._sharding:
+        if not isinstance(x, jax.Array):
             return x
         shape = (len(self), *x.shape[1:])
         return jax.make_array_from_single_device_arrays(shape, self._sharding, parts_of(x))
