@@ -211,12 +211,17 @@ def _replicated_state(
     """
     weight, present = weights[0], updater.states[index]
     cached: _States | None = updater.replicated_states.get(index)
-    if cached is not None and present is not None and present is cached.members:
-        if cached.leaves[0].contexts == weight.contexts and cached.division == division:
-            for array in cached.leaves:
-                if array.has_written_members:
-                    array.copy_first()
-            return cached.arrays
+    if (
+        cached is not None
+        and present is not None
+        and present is cached.members
+        and cached.leaves[0].contexts == weight.contexts
+        and cached.division == division
+    ):
+        for array in cached.leaves:
+            if array.has_written_members:
+                array.copy_first()
+        return cached.arrays
 
     shapes = {w.shape for w in weights}
 
