@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from executorkit.__main__ import main
+from executorkit._cli._launched_job import Command, Job
 
 pytestmark = pytest.mark.processes
 
