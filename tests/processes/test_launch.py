@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from executorkit.__main__ import main
-from executorkit._cli._launched_job import Command, Job
 
 pytestmark = pytest.mark.processes
 
@@ -137,7 +136,7 @@ def test_help_says_who_finds_the_checkpoint(capsys):
     assert "The script has to find its newest checkpoint by itself" in text
 
 
-def test_the_abort_of_a_process_that_has_lost_another_is_one_line(tmp_path, capfd):
+def test_the_abort_of_a_process_that_has_lost_another_is_one_line(tmp_path):
     script = tmp_path / "aborted.py"
     script.write_text(
         "import sys\n"
@@ -151,8 +150,11 @@ def test_the_abort_of_a_process_that_has_lost_another_is_one_line(tmp_path, capf
         "    @     0x7fe3d8240634  absl::lts::log_internal::LogMessage::SendToLog()\n"
         "''')\nsys.exit(6)\n"
     )
-    assert Job().run([Command([sys.executable, str(script)], {})]) == 6
-    lines = capfd.readouterr().err.splitlines()
+    command = [sys.executable, "-m", "executorkit", "launch", "-n", "1", str(script)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 6
+    lines = done.stderr.splitlines()
     assert lines[:2] == [
         "[0] before",
         "[0] executorkit: another process is gone, and JAX has aborted this one",
