@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -21,6 +22,18 @@ _PATIENCE, _GRACE = 4.0, 4.0
 _POLL = 0.01
 #: Number of the last lines of stderr that are kept of each process.
 _KEPT_LINES = 200
+#: Lines of JAX's C++ before it aborts a process because process 0, which had the coordination
+#: service, is gone: the first ones, and those that follow.
+_ABORT = re.compile(
+    rb"F\d{4} \S+ +\d+ client\.h:\d+\] Terminating process because the JAX distributed service"
+    rb"|E\d{4} \S+ +\d+ (coordination_service_agent|preemption_sync_manager)\.cc:\d+\] "
+    rb"(Polled an error|Failed to cancel)"
+)
+_OF_ABORT = re.compile(
+    rb"Additional GRPC error information|:\w+:Error received from peer"
+    rb"|\*\*\* Check failure stack|\s*@ +0x"
+)
+_ABORTED = b"executorkit: another process is gone, and JAX has aborted this one\n"
 #: Runs a command that Linux kills when the launcher has been killed (1 is PR_SET_PDEATHSIG). A
 #: function between fork and exec could not do this: the launcher has threads.
 _END_WITH_PARENT = (
@@ -46,6 +59,22 @@ class _Worker:
     process: subprocess.Popen[bytes]
     last_lines: deque[bytes] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
     threads: list[threading.Thread] = field(default_factory=list)
+    aborts: bool = False
+    says_why: bool = False
+
+    def told(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """The lines of stderr without those by which C++ ends a process when another one has gone;
+        one line in their place if the process has not said so itself."""
+        for line in lines:
+            if _ABORT.match(line):
+                self.aborts = True
+            elif not (self.aborts and _OF_ABORT.match(line)):
+                self.says_why = self.says_why or b" is gone" in line
+                self.last_lines.append(line)
+                yield line
+        if self.aborts and not self.says_why:
+            self.last_lines.append(_ABORTED)
+            yield _ABORTED
 
     def send(self, number: int) -> None:
         """A signal; to a process on another host, SIGKILL by the end of its input."""
@@ -137,25 +166,26 @@ class Job:
             worker.send(number)
 
     def _read(self, worker: _Worker) -> None:
-        for source, target, keeps in (
-            (worker.process.stdout, sys.stdout, False),
-            (worker.process.stderr, sys.stderr, True),
+        for source, target, lines_of in (
+            (worker.process.stdout, sys.stdout, iter),
+            (worker.process.stderr, sys.stderr, worker.told),
         ):
             assert source is not None
-            read = functools.partial(self._copy_lines, worker, source, target, keeps)
+            read = functools.partial(self._copy_lines, worker.rank, source, target, lines_of)
             thread = threading.Thread(target=read, daemon=True)
             thread.start()
             worker.threads.append(thread)
 
-    def _copy_lines(self, worker: _Worker, source: IO[bytes], target: Any, keeps: bool) -> None:
+    def _copy_lines(
+        self, rank: int, source: IO[bytes], target: Any,
+        lines_of: Callable[[Iterable[bytes]], Iterator[bytes]],
+    ) -> None:  # fmt: skip
         """Writes the lines of one process, each after its rank."""
         with source:
-            for line in source:
-                if keeps:
-                    worker.last_lines.append(line)
+            for line in lines_of(source):
                 with self._lock:
                     text = line.decode("utf-8", "replace").rstrip("\r\n")
-                    target.write(f"[{worker.rank}] {text}\n")
+                    target.write(f"[{rank}] {text}\n")
                     target.flush()
 
     def _report(self, worker: _Worker) -> int:

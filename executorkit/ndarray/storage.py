@@ -170,7 +170,8 @@ class Storage:
     @property
     def pending(self) -> Producer | None:
         """The producer that reading the whole would run; None if nothing has to be computed."""
-        return self.pending_in(0, self.shape)
+        producer = self.producer
+        return self.pending_in(0, self.shape) if producer is None else producer.source
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the whole contents; whatever was deferred is cancelled."""

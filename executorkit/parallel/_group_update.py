@@ -218,12 +218,15 @@ class _States(NamedTuple):
         the state that is found in the updater's states, made of the first devices' arrays.
     arrays
         the replicated arrays that these are members of.
+    leaves
+        the same without their structure.
     division
         that of the arrays.
     """
 
     members: Any
     arrays: Any
+    leaves: list[ReplicatedArray]
     division: Division | None
 
 
@@ -242,13 +245,17 @@ def _replicated_state(
     """
     weight, present = weights[0], updater.states[index]
     cached: _States | None = updater.replicated_states.get(index)
-    if cached is not None and present is not None and present is cached.members:
-        arrays = _leaves(cached.arrays)
-        if arrays[0].contexts == weight.contexts and cached.division == division:
-            for array in arrays:
-                if array.has_written_members:
-                    array.copy_first()
-            return cached.arrays
+    if (
+        cached is not None
+        and present is not None
+        and present is cached.members
+        and cached.leaves[0].contexts == weight.contexts
+        and cached.division == division
+    ):
+        for array in cached.leaves:
+            if array.has_written_members:
+                array.copy_first()
+        return cached.arrays
 
     shapes = {w.shape for w in weights}
 
@@ -266,12 +273,9 @@ def _replicated_state(
 
     replicated = jax.tree_util.tree_map_with_path(replicate, present)
     updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
-    updater.replicated_states[index] = _States(members, replicated, division)
+    leaves = jax.tree.leaves(replicated)
+    updater.replicated_states[index] = _States(members, replicated, leaves, division)
     return replicated
-
-
-def _leaves(state: Any) -> list[ReplicatedArray]:
-    return jax.tree.leaves(state)
 
 
 def attach_replicated(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import jax
@@ -61,7 +62,7 @@ class JoiningStep(JoiningFunction):
     """A training step of all processes: takes what steps take, and completes it by the flags and
     the offsets."""
 
-    __slots__ = ("_forward_states", "_spec")
+    __slots__ = ("_forward_states", "_offsets", "_spec")
 
     def __init__(
         self,
@@ -74,6 +75,8 @@ class JoiningStep(JoiningFunction):
     ) -> None:
         self._forward_states = program.forward_state_indices
         self._spec = spec
+        #: The avals of the latest weights and states, and their offsets.
+        self._offsets: tuple[list[Any], Any] = [], ()
         step = joining_step(program, train, spec, job, sharding)
         super().__init__(step, "step", job, True, REPLICATED_ARGS, options)
 
@@ -104,8 +107,13 @@ class JoiningStep(JoiningFunction):
     def _completed(self, donated: Any, args: Sequence[Any]) -> tuple[Any, ...]:
         """The arguments after the donated ones, with the flags and the offsets."""
         weights, _, states = donated
-        aux = [*states, *(args[1][i] for i in self._forward_states)]
-        offsets = step_offsets(self.job, self._spec, weights, aux)
+        aux = [*states, *[args[1][i] for i in self._forward_states]]
+        # JAX gives the results of an executable the same avals in every step.
+        avals = [getattr(x, "aval", x) for x in chain(*weights, aux)]
+        known, offsets = self._offsets
+        if avals != known or not avals:
+            offsets = step_offsets(self.job, self._spec, weights, aux)
+            self._offsets = avals, offsets
         return (*args, lockstep.flags(self.job.local), offsets)
 
 

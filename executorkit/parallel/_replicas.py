@@ -245,7 +245,8 @@ class JobReplicas:
     def spread(self, tree: Any) -> Any:
         """A pytree of stacked arrays of this process as those of all: the same memory. What is no
         stacked array stays as it is."""
-        return jax.tree.map(self._spread, tree)
+        leaves, structure = jax.tree.flatten(tree)
+        return jax.tree.unflatten(structure, [self._spread(x) for x in leaves])
 
     def _spread(self, x: Any) -> Any:
         is_aval = isinstance(x, jax.ShapeDtypeStruct)

@@ -54,12 +54,18 @@ class MemberStorage(Storage):
 
     array, position
         the replicated array, and the place of the member in it.
+    splitter
+        the producer of contents that come from the stacked array.
+    shown
+        the version that has these contents; another one was written to.
     """
 
-    __slots__ = ("array", "position")
+    __slots__ = ("array", "position", "shown", "splitter")
 
     array: ReplicatedArray
     position: int
+    splitter: _MemberProducer
+    shown: int
 
     def snapshot(self) -> Any:
         """The contents as they are: a :class:`StackedPart`, unless a script has written to them."""
@@ -91,8 +97,8 @@ class ReplicatedArray(Sequence[NDArray]):
     """
 
     __slots__ = (
-        "__weakref__", "_follower", "_members", "_splitters", "_stacked", "_versions", "contexts",
-        "dtype", "replicas", "shape",
+        "__weakref__", "_follower", "_members", "_stacked", "_storages", "contexts", "dtype",
+        "replicas", "shape",
     )  # fmt: skip
 
     def __init__(
@@ -112,8 +118,8 @@ class ReplicatedArray(Sequence[NDArray]):
         self._stacked = Storage((len(self.contexts), *self._entry_shape), self.dtype, value)
         #: Empty until one is asked for.
         self._members: list[NDArray] = []
-        self._versions: list[int] = []
-        self._splitters: list[_MemberProducer] = []
+        #: Those of the members.
+        self._storages: list[MemberStorage] = []
         self._follower: NDArray | None = None
 
     @property
@@ -126,20 +132,19 @@ class ReplicatedArray(Sequence[NDArray]):
     @property
     def value(self) -> jax.Array:
         """The stacked array, with everything that was written to members."""
-        written = self._written() if self._members else []
-        return self._merge(written) if written else self._stacked.value
+        return self._merge() if self.has_written_members else self._stacked.value
 
     @property
     def current(self) -> jax.Array | None:
         """The stacked array if nothing is pending and no member was written to."""
-        return None if self._members and self._written() else self._stacked.current
+        return None if self.has_written_members else self._stacked.current
 
     @property
     def pending(self) -> Producer | None:
         """The producer that reading would run; None if nothing has to be computed."""
-        if self._stacked.producer is not None or not self._members:
-            return self.source
-        producers = (member.pending for member in self._members)
+        if self._stacked.producer is not None or not self._storages:
+            return self._stacked.pending
+        producers = (storage.pending for storage in self._storages)
         return next((p for p in producers if p is not None), None)
 
     @property
@@ -149,17 +154,23 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices and cancels deferred work."""
-        if not self._members:
+        if not self._storages:
             self._stacked.assign(value, shared)
         else:
             complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents on all devices come from ``producer``."""
-        if not self._members:
+        if not self._storages:
             self._stacked.defer(producer)
-        else:
-            complete(lambda: (self._stacked.defer(producer), self._renew_members()))
+            return
+        try:  # as ``complete`` does
+            self._stacked.defer(producer)
+            self._renew_members()
+        except BaseException:
+            self._stacked.defer(producer)
+            self._renew_members()
+            raise
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Stores ``value`` and returns True if ``producer`` is still what these arrays wait for.
@@ -201,26 +212,27 @@ class ReplicatedArray(Sequence[NDArray]):
         return repr(list(self))
 
     def _make_members(self) -> None:
-        members = []
-        splitters = [_MemberProducer(self, k) for k in range(len(self))]
-        for splitter, context in zip(splitters, self.contexts, strict=False):
+        members, storages = [], []
+        for k, context in enumerate(self.contexts[: len(self)]):
+            splitter = _MemberProducer(self, k)
             storage = MemberStorage(self.shape, self.dtype, producer=splitter)
-            storage.array, storage.position = self, len(members)
+            storage.array, storage.position, storage.splitter = self, k, splitter
+            storage.shown = storage.version
             members.append(NDArray.from_storage(storage, 0, self.shape, context))
-        self._splitters = splitters
-        self._versions = [m.storage.version for m in members]
+            storages.append(storage)
+        self._storages = storages
         self._members = members
 
     def split_off(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array: the same contents, as an array."""
-        storage, splitter = self._members[k].storage, self._splitters[k]
+        storage = self._storages[k]
         if self.replicas.spec:
             host = self.replicas.host_entry(self._stacked.value, k)
-            if storage.producer is splitter:
+            if storage.producer is storage.splitter:
                 storage.producer = HostContents(host, self.contexts[k])
             return
         value = self._member_value(k)
-        if storage.producer is splitter:
+        if storage.producer is storage.splitter:
             storage.current = value
             storage.shared = False
             storage.producer = None
@@ -230,7 +242,8 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def part(self, k: int) -> StackedPart | None:
         """The contents of member ``k``, computed but not split off; None if it was written to."""
-        if self._members[k].storage.version != self._versions[k]:
+        storage = self._storages[k]
+        if storage.version != storage.shown:
             return None
         value = self._stacked.value
         return StackedPart(value, self.replicas, k)
@@ -257,32 +270,29 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def _renew_members(self) -> None:
         """Lets members that have contents of their own show those of the stacked array again."""
-        for k, member in enumerate(self._members):
-            storage = member.storage
-            if storage.producer is not self._splitters[k] or storage.current is not None:
-                storage.defer(self._splitters[k])
+        for storage in self._storages:
+            if storage.producer is not storage.splitter or storage.current is not None:
+                storage.defer(storage.splitter)
             else:
                 storage.version += 1
-            self._versions[k] = storage.version
+            storage.shown = storage.version
 
     @property
     def has_written_members(self) -> bool:
         """True if a member was written to since the stacked array was last put together."""
-        return bool(self._written())
+        for storage in self._storages:  # noqa: SIM110 (it is asked for each array in each step)
+            if storage.version != storage.shown:
+                return True
+        return False
 
-    def _written(self) -> list[int]:
-        return [
-            k
-            for k, (member, version) in enumerate(zip(self._members, self._versions, strict=True))
-            if member.storage.version != version
-        ]
-
-    def _merge(self, written: list[int]) -> jax.Array:
+    def _merge(self) -> jax.Array:
+        """The stacked array, put together again with what was written to members."""
         self._settle_follower()
-        value = self._stacked_from({k: self._members[k].value for k in written})
+        written = [s for s in self._storages if s.version != s.shown]
+        value = self._stacked_from({s.position: s.value for s in written})
         self._stacked.assign(value)
-        for k in written:
-            self._versions[k] = self._members[k].storage.version
+        for storage in written:
+            storage.shown = storage.version
         return value
 
     def _stacked_from(self, parts: dict[int, jax.Array]) -> jax.Array:

@@ -124,7 +124,8 @@ class Faults:
             self._on_gone(gone)
 
     def _end_after_grace(self, gone: Gone) -> None:
-        time.sleep(_GRACE)
+        if not gone.aborts:
+            time.sleep(_GRACE)
         self._end_with(self._error(gone))
 
     # Called by Python.
@@ -158,11 +159,15 @@ class Faults:
         self.end(_FAILED, f"it ended by {type(error).__name__}{where}: {text[:300]}")
 
     def _end_with(self, lost: MXNetError) -> NoReturn:
-        """Ends this process because another one has gone."""
+        """Ends this process because another one has gone; nothing is written after its error where
+        C++ would fill a page about its own abort."""
         if not self._is_ending.acquire(blocking=False):
             time.sleep(_GRACE)  # another thread ends it
         sys.stderr.write(f"executorkit: {lost}\n")
         sys.stderr.flush()
+        if self._watch.gone is not None and self._watch.gone.aborts:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            self._exit(_FAILED)
         time.sleep(_DELAY)
         self.end(_FAILED, "it lost another process")
 

@@ -37,10 +37,15 @@ _KEEPALIVE = (4, 3, 3)
 
 @dataclass(frozen=True)
 class Gone:
-    """A process that takes no part any more, and why."""
+    """A process that takes no part any more, and why.
+
+    aborts
+        whether it had JAX's coordination service, without which C++ aborts this process at once.
+    """
 
     rank: int
     reason: str
+    aborts: bool = False
 
 
 class MessageLine:
@@ -279,7 +284,7 @@ class Watch:
         while True:
             messages = line.receive()
             if messages is None:
-                self._lose(Gone(0, "it was killed, or its host does not answer"))
+                self._lose(Gone(0, "it was killed, or its host does not answer", aborts=True))
                 return
             for message in messages:
                 self._handle(message)

@@ -46,16 +46,17 @@ def check_checkpoint(folder: Path) -> int:
     [
         ("raise", 0, 1, "it ended by ValueError in step"),
         ("kill", 1, 137, "it was killed"),
-        ("int", 1, 130, "it got Ctrl-C (SIGINT)"),
+        ("kill", 0, 137, "another process is gone|it was killed"),
+        ("int", 1, 130, r"it got Ctrl-C \(SIGINT\)"),
         ("exit", 1, 1, "its script has ended"),
     ],
 )
 def test_all_end_when_one_fails(tmp_path, fault, failing, status, reason):
     returned, text, _ = ended_job(fault, failing, 25, tmp_path)
     assert returned == status
-    assert f"rank {failing} is gone in step" in text or status in (1, 130)
-    assert reason in text or f"rank {failing} was the first that failed" in text
-    assert "*** Check failure stack trace" not in text
+    assert re.search(f"(rank {failing}|another process) is gone", text) or status in (1, 130)
+    assert re.search(reason, text) or f"rank {failing} was the first that failed" in text
+    assert not re.search(r"\*\*\* Check failure stack trace|@ +0x|Terminating process", text)
     assert check_checkpoint(tmp_path) == 2
 
 

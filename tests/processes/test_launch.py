@@ -134,3 +134,29 @@ def test_help_says_who_finds_the_checkpoint(capsys):
         main(["launch", "-h"])
     text = " ".join(capsys.readouterr().out.split())
     assert "The script has to find its newest checkpoint by itself" in text
+
+
+def test_the_abort_of_a_process_that_has_lost_another_is_one_line(tmp_path):
+    script = tmp_path / "aborted.py"
+    script.write_text(
+        "import sys\n"
+        "sys.stderr.write('''before\n"
+        "E1128 02:02:36.566133   15521 coordination_service_agent.cc:289] Polled an error from it\n"
+        "F1128 02:02:36.566156   15521 client.h:80] Terminating process because the JAX "
+        "distributed service detected fatal errors.\n"
+        "Additional GRPC error information from remote target coordination_service\n"
+        ":UNKNOWN:Error received from peer  {grpc_status:14}\n"
+        "*** Check failure stack trace: ***\n"
+        "    @     0x7fe3d8240634  absl::lts::log_internal::LogMessage::SendToLog()\n"
+        "''')\nsys.exit(6)\n"
+    )
+    command = [sys.executable, "-m", "executorkit", "launch", "-n", "1", str(script)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 6
+    lines = done.stderr.splitlines()
+    assert lines[:2] == [
+        "[0] before",
+        "[0] executorkit: another process is gone, and JAX has aborted this one",
+    ]
+    assert not [x for x in lines if "0x7fe3" in x or "Terminating" in x]
