@@ -58,8 +58,8 @@ from .disk_cache import CachedJit, trace_context
 #: Number of calls whose time together is kept short.
 _SOON = 30
 #: The call with the same shapes that has the program compiled in the background, and the one that
-#: first runs it, or waits for it: of programs that compile in less time than so many interpreted
-#: calls take, and of others.
+#: first runs it, or waits for it: of programs that take less time to compile than 30 interpreted
+#: calls do, and of others.
 _COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 2, 6
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: Age from which on everything is compiled.

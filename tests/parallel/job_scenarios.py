@@ -442,12 +442,53 @@ def a_rank_that_differs(part: Part) -> Any:
     return [False]
 
 
+def _divided_network(part: Part) -> Any:
+    """A module whose parameters are divided over the two devices of each replica, where there are
+    two; without BatchNorm, whose statistics depend on the number of replicas."""
+    sym = part.mx.sym
+    columns, rows = {"__sharding__": "model,None"}, {"__sharding__": "None,model"}
+    weights = sym.Variable("fc1_weight", attr=columns), sym.Variable("fc2_weight", attr=rows)
+    x = sym.FullyConnected(sym.Variable("data"), weights[0], num_hidden=4, name="fc1")
+    x = sym.Activation(x, act_type="tanh")
+    x = sym.FullyConnected(x, weights[1], num_hidden=3, name="fc2")
+    net = sym.SoftmaxOutput(x, name="softmax")
+    with part.mx.program.options(model_parallel=min(2, len(part.contexts))):
+        module = part.mx.mod.Module(net, context=part.contexts)
+        module.bind([("data", (part.rows, 5))], [("softmax_label", (part.rows,))])
+    module.init_params(part.mx.init.Xavier())
+    return module
+
+
+def divided_parameters(part: Part) -> Any:
+    """Steps of Adam, and looks of the first process at the parameters."""
+    module = _divided_network(part)
+    options = {"learning_rate": 0.05, "rescale_grad": 1 / ROWS}
+    module.init_optimizer(part.store, "adam", options)
+    for k, (x, y) in enumerate(part.batches()):
+        module.forward_backward(part.mx.io.DataBatch([x], [y]))
+        module.update()
+        if part.rank == 0 and k % 2:
+            module.get_params()
+    return _numbers(*module.get_params())
+
+
+def step_with_divided_parameters(part: Part) -> Any:
+    import optax
+
+    module = _divided_network(part)
+    step = part.mx.training.Step(module, optax.adamw(0.05), rescale_grad=1 / ROWS)
+    for x, y in part.batches():
+        step(data=x, softmax_label=y)
+    return [v.ravel().tolist() for _, v in sorted(step.params.items())]
+
+
 SCENARIOS = [
     sgd, adam, lamb, dropout, one_process_looks, one_process_looks_within_a_step, fewer_batches,
     undisturbed, resumed, divided_optimizer, step_with_divided_state, step_with_optax,
     one_process_looks_at_a_step, step_in_float16, step_with_nadam, feed_forward,
     feed_forward_with_fewer_batches, buckets, svrg, gluon_trainer, one_process_looks_at_a_trainer,
     lists_in_a_store, manager, a_rank_that_differs, one_process_reads_a_divided_state,
+    divided_parameters, step_with_divided_parameters,
 ]  # fmt: skip
 
 
