@@ -132,14 +132,15 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> None:
     None. The environment variable ``EXECUTORKIT_CACHE_DIR`` names another one, or switches it off
     where it is empty; so does :func:`disable_disk_cache`.
 
-    Stored are programs of inference and of training steps, in the background. A later process loads
-    them instead of compiling. They are found by all that they depend on: graph, shapes, gradients,
-    update, options, configuration, processor, versions of JAX and of this package. No result
-    depends on it: the calls that are interpreted are the same. Programs that depend on Python code
-    of the user's (operators, optimizers, schedules) are compiled each time, as are the two halves
-    that run where outputs are read between forward and backward. JAX's settings stay as they are:
-    what a script compiles by ``jax.jit`` is not stored here, and where it has set
-    ``jax_compilation_cache_dir``, JAX keeps programs there as well.
+    Stored in the background are programs of inference and of training steps, and the jaxprs by
+    which their first calls are interpreted. A later process loads them instead of tracing and
+    compiling. They are found by all that they depend on: graph, shapes, gradients, update, options,
+    configuration, processor, versions of JAX and of this package. No result depends on it: the
+    calls that are interpreted are the same. Programs that depend on Python code of the user's
+    (operators, optimizers, schedules) are compiled each time, as are the two halves that run where
+    outputs are read between forward and backward. JAX's settings stay as they are: what a script
+    compiles by ``jax.jit`` is not stored here, and where it has set ``jax_compilation_cache_dir``,
+    JAX keeps programs there as well.
 
     The directory is made for its owner alone. One that belongs to another user, that others can
     write to, or that is a link is not used, which a warning says: programs that are loaded are
