@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
@@ -172,8 +173,10 @@ class _Border(NamedTuple):
 
     def to_json(self) -> Any:
         """In JSON's types. NotFingerprintableError where that says nothing to other processes."""
-        if type(self.preparation) is not str:
-            raise NotFingerprintableError("a first stage that holds arrays")
+        if type(self.preparation) is not str or not all(
+            isinstance(x.dtype, np.dtype) for x in self.prepared
+        ):
+            raise NotFingerprintableError("a first stage that holds arrays, or prepares keys")
         prepared = [(x.shape, x.dtype.name) for x in self.prepared]
         return self.sources, self.fed, self.held, prepared, self.preparation
 
