@@ -18,7 +18,11 @@ from . import (
     _shapes,
     _windows,
 )
-from ._equations import FlatJaxpr as FlatJaxpr, flattened as flattened
+from ._equations import (
+    FlatJaxpr as FlatJaxpr,
+    flattened as flattened,
+    flattened_program as flattened_program,
+)
 from ._plan import Plan as Plan
 from ._planner import plan as plan
 from ._random_bits import hash_words as hash_words

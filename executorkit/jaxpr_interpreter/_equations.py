@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
-from ..jaxprs import Flattener, Trait, needed, primitives_with
+from ..jaxprs import FlatProgram, FlatValue, Flattener, Trait, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 
 #: Primitives that JAX evaluates by a function of other primitives.
@@ -105,6 +105,20 @@ def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     arguments = [equations.value(v.aval) for v in inner.invars]
     results: Sequence[int] = equations.flatten(jaxpr, arguments)
+    return _flat_jaxpr(
+        equations, arguments, results, [v.aval for v in inner.invars],
+        [v.aval for v in inner.outvars],
+    )  # fmt: skip
+
+
+def _flat_jaxpr(
+    equations: _Equations,
+    arguments: Sequence[int],
+    results: Sequence[int],
+    argument_avals: Sequence[Any],
+    result_avals: Sequence[Any],
+) -> FlatJaxpr:
+    """The flat jaxpr of equations, simplified."""
     live = equations.all
     if not equations.faults:
         live, results = _simplified(equations, results)
@@ -114,14 +128,36 @@ def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
         live,
         equations.avals,
         {i: x for i, x in equations.constants.items() if i in used},
-        _with_keys(arguments, inner.invars),
-        _with_keys(results, inner.outvars),
+        _with_keys(arguments, argument_avals),
+        _with_keys(results, result_avals),
         tuple(sorted({name for i, name in equations.faults.items() if i in used})),
     )
 
 
-def _with_keys(numbers: Sequence[int], variables: Sequence[Any]) -> list[tuple[int, bool]]:
-    keys = [not isinstance(v.aval.dtype, np.dtype) for v in variables]
+def flattened_program(program: FlatProgram) -> FlatJaxpr:
+    """A flat program as a flat jaxpr, without a trace: every operation as its primitive."""
+    equations = _Equations()
+    inputs = [equations.value(x) for x in program.inputs]
+    numbers = dict(zip(program.inputs, inputs, strict=True))
+
+    def number(value: FlatValue) -> int:
+        if value not in numbers:
+            numbers[value] = equations.constant(value, value.constant)
+        return numbers[value]
+
+    for operation in program.operations:
+        operands = tuple(map(number, operation.inputs))
+        results = equations.apply(
+            operation.primitive, operation.params, operands, operation.inputs, operation.outputs,
+            operation.has_effects,
+        )  # fmt: skip
+        numbers.update(zip(operation.outputs, results, strict=True))
+    results = list(map(number, program.outputs))
+    return _flat_jaxpr(equations, inputs, results, program.inputs, program.outputs)
+
+
+def _with_keys(numbers: Sequence[int], avals: Sequence[Any]) -> list[tuple[int, bool]]:
+    keys = [not isinstance(aval.dtype, np.dtype) for aval in avals]
     return list(zip(numbers, keys, strict=True))
 
 
@@ -162,21 +198,35 @@ class _Equations(Flattener[int]):
         return self.constants.get(value)
 
     def equation(self, equation: Any, inputs: tuple[int, ...]) -> Sequence[int]:
-        name = equation.primitive.name
+        ins, outs = ([v.aval for v in x] for x in (equation.invars, equation.outvars))
+        effects = bool(equation.effects)
+        return self.apply(equation.primitive, equation.params, inputs, ins, outs, effects)
+
+    def apply(
+        self,
+        primitive: Any,
+        params: Mapping[str, Any],
+        inputs: tuple[int, ...],
+        ins: Sequence[Any],
+        outs: Sequence[Any],
+        has_effects: bool,
+    ) -> Sequence[int]:
+        """The results of a primitive of inputs with the avals ``ins``: new values of ``outs``."""
+        name = primitive.name
         if name in _IDENTITIES:
             return inputs
         if name in _EXPANDED:
-            return self.flatten(_expanded(equation), inputs)
-        outputs = tuple([self.value(v.aval) for v in equation.outvars])
+            return self.flatten(_expanded(primitive, params, ins), inputs)
+        outputs = tuple(map(self.value, outs))
         if name == "convert_element_type" and self.avals[inputs[0]] == self.avals[outputs[0]]:
             return inputs[:1]
         call = Call(
             name,
-            _without_jaxprs(equation.params),
+            _without_jaxprs(params),
             tuple([self.avals[i] for i in inputs]),
             tuple([self.avals[i] for i in outputs]),
         )
-        several, has_effects = equation.primitive.multiple_results, bool(equation.effects)
+        several = primitive.multiple_results
         self.all.append(Equation(call, inputs, outputs, several, has_effects))
         return outputs
 
@@ -194,10 +244,10 @@ def _flat(param: Any) -> Any:
     return flattened(param) if isinstance(param, ClosedJaxpr | Jaxpr) else param
 
 
-def _expanded(equation: Any) -> ClosedJaxpr:
+def _expanded(primitive: Any, params: Mapping[str, Any], ins: Sequence[Any]) -> ClosedJaxpr:
     """The jaxpr of the function that evaluates a primitive."""
-    arguments = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
-    return jax.make_jaxpr(partial(equation.primitive.impl, **equation.params))(*arguments)
+    arguments = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in ins]
+    return jax.make_jaxpr(partial(primitive.impl, **params))(*arguments)
 
 
 def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..jax_internals import ClosedJaxpr
+from ..jax_internals import ClosedJaxpr, Primitive
 from .flatten import Flattener, needed
 
 
@@ -40,8 +40,8 @@ class FlatValue:
 class Operation:
     """A function from values to values: a primitive with its parameters, or a rewrite of one.
 
-    name, params
-        of the primitive.
+    primitive, params
+        the primitive, which computes the same but for rounding.
     compute
         ``compute(params, *arrays)`` returns its results.
     scopes
@@ -50,13 +50,18 @@ class Operation:
         whether it does more than compute.
     """
 
-    name: str
+    primitive: Primitive
     params: Mapping[str, Any]
     compute: Callable[..., Sequence[Any]]
     inputs: tuple[FlatValue, ...]
     outputs: tuple[FlatValue, ...]
     scopes: tuple[Any, ...] = ()
     has_effects: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the primitive."""
+        return self.primitive.name
 
 
 class FlatProgram:
@@ -128,7 +133,7 @@ class _Operations(Flattener[FlatValue]):
         scopes = (*self.scopes, equation.source_info.name_stack)
         self.all.append(
             Operation(
-                primitive.name, params, partial(_bind, primitive), inputs, outputs,
+                primitive, params, partial(_bind, primitive), inputs, outputs,
                 scopes=scopes, has_effects=bool(equation.effects),
             )
         )  # fmt: skip

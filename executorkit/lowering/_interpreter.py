@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ..errors import MXNetError
 from ..ops import Params
@@ -38,7 +39,9 @@ class ValueStore:
 
     def __getitem__(self, number: int) -> Any:
         if self._arrays[number] is None and number in self._channels_last:
-            self._arrays[number] = jnp.moveaxis(self._channels_last[number], -1, 1)
+            array = self._channels_last[number]
+            axes = (0, array.ndim - 1, *range(1, array.ndim - 1))
+            self._arrays[number] = lax.transpose(array, axes)
         return self._arrays[number]
 
     def __setitem__(self, number: int, array: Any) -> None:
@@ -63,7 +66,8 @@ class ValueStore:
     def channels_last(self, number: int) -> Any:
         """The value with its channels moved from axis 1 to the end."""
         if number not in self._channels_last:
-            self._channels_last[number] = jnp.moveaxis(self[number], 1, -1)
+            array = self[number]
+            self._channels_last[number] = lax.transpose(array, (0, *range(2, array.ndim), 1))
         return self._channels_last[number]
 
     def shape(self, number: int) -> Shape:

@@ -17,6 +17,7 @@ from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import forget_calls, restore_thread, set_thread_x64, thread_trace, thread_x64
 from ..jaxpr_interpreter import Plan
+from ..jaxprs import FlatProgram
 from ..ops.tracing import this_process_only
 from ..ops.value_checks import collect_checks, failed_check
 from . import disk_cache
@@ -144,8 +145,8 @@ class CompiledFunction:
 
     __slots__ = (
         "_by_age", "_counts", "_device", "_dispatcher", "_executable_bytes", "_first_calls",
-        "_host_key", "_jit_options", "_jitted", "_kept_in", "_large", "_refused", "_static",
-        "_tasks", "_threads_to_log", "_traces_since_clear", "avals", "checks", "code_bytes",
+        "_host_key", "_jit_options", "_jitted", "_kept_in", "_large", "_refused", "_program",
+        "_static", "_tasks", "_threads_to_log", "_traces_since_clear", "avals", "checks", "code_bytes",
         "compiler_options", "donates", "executables", "fingerprint", "function", "host_plans",
         "interpret", "last_use", "loads", "name", "seconds", "trace_log", "traces", "trains",
     )  # fmt: skip
@@ -171,6 +172,7 @@ class CompiledFunction:
         host_key: Callable[[tuple[Any, ...]], HostKey | None] | None = None,
         static_argnums: int | Sequence[int] = (),
         device: Any = None,
+        program: Callable[[], FlatProgram] | None = None,
         **jit_options: Any,
     ) -> None:
         """Wraps a function of positional arguments.
@@ -181,7 +183,8 @@ class CompiledFunction:
         bounds it, where its owner does not put it into one; ``counts`` is what its traces are added
         to; ``host_key`` gives the key of a call in ``host_plans``, None for one that has none;
         ``device`` is that of the results where the arguments have none; ``jit_options`` are those
-        of ``jax.jit``.
+        of ``jax.jit``; ``program`` gives the function as a flat program of all arrays of its
+        arguments, from which the plan of first calls is made instead of another trace.
         """
         self.function = function
         self.name = name or getattr(function, "__name__", "function")
@@ -204,6 +207,7 @@ class CompiledFunction:
         self._host_key = host_key
         self._static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
         self._device = device
+        self._program = program
         if donates:
             jit_options["donate_argnums"] = 0
         if device is not None:
@@ -267,6 +271,7 @@ class CompiledFunction:
         self._first_calls = FirstCalls(
             jitted, self._dispatcher, self._policy, count, self._note_loaded_jaxpr,
             static=self._static, device=self._device, unlisted=self._executable_bytes is None,
+            program=self._program,
         )  # fmt: skip
         self.host_plans = self._first_calls.host_plans
 
@@ -519,7 +524,7 @@ class CompiledFunction:
         self._count_compilation(loaded=True)
 
     def _note_loaded_jaxpr(self) -> None:
-        """Notes a call whose jaxpr came from disk instead of a trace: it is logged."""
+        """Notes a call whose jaxpr was there without a trace: it is logged."""
         self._traces_since_clear += 1
         self._threads_to_log[threading.get_ident()] = True
 

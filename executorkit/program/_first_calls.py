@@ -50,7 +50,8 @@ from jax.core import ShapedArray, Tracer
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
-from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, plan
+from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, flattened_program, plan
+from ..jaxprs import FlatProgram
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
 from .disk_cache import CachedJit, trace_context
@@ -277,7 +278,9 @@ class FirstCalls:
     count
         is given each executable that was compiled, or loaded, in the background.
     note_jaxpr
-        is called where a jaxpr was loaded instead of being traced.
+        is called where a jaxpr was there without a trace.
+    program
+        the function as a flat program of the leaves of its arguments, if there is one.
     counted
         signatures of calls that are interpreted by their number, or always.
     compiling
@@ -291,7 +294,7 @@ class FirstCalls:
 
     __slots__ = (
         "_count", "_device", "_dispatcher", "_entries", "_jitted", "_note_jaxpr", "_policy",
-        "_static",
+        "_program", "_static",
         "compiling", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
@@ -305,8 +308,10 @@ class FirstCalls:
         static: Sequence[int] = (),
         device: Any = None,
         unlisted: bool = True,
+        program: Callable[[], FlatProgram] | None = None,
     ) -> None:
         self._jitted = jitted
+        self._program = program
         self._dispatcher = dispatcher
         self._policy = policy
         self._count = count
@@ -428,17 +433,28 @@ class FirstCalls:
             if stored is not None:
                 self._note_jaxpr()
                 return InterpretedFunction(*stored, target, self._static)
-            with tracing_allowed():
-                traced = self._jitted.trace(*args)
-            if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
-                return None
-            jaxpr = flattened(traced.jaxpr)
-            function = InterpretedFunction(jaxpr, traced.out_tree, target, self._static)
-        if function.plan.uncovered:
+            flat = self._flat_jaxpr(args)
+            function = flat and InterpretedFunction(*flat, target, self._static)
+        if flat is None or function is None or function.plan.uncovered:
             return None
         if policy.accepts(function):
-            self._dispatcher.store_jaxpr(tuple(args), jaxpr, traced.out_tree)
+            self._dispatcher.store_jaxpr(tuple(args), *flat)
         return function
+
+    def _flat_jaxpr(self, args: Sequence[Any]) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr for such arguments and the structure of its results; None where NumPy
+        cannot make these. Traces the function, unless its program is known."""
+        if self._program is not None:
+            program = self._program()
+            self._note_jaxpr()
+            if all(isinstance(x.dtype, np.dtype) for x in program.outputs):
+                return flattened_program(program), jax.tree.structure(program.outputs)
+            return None
+        with tracing_allowed():
+            traced = self._jitted.trace(*args)
+        if not all(map(_is_plain, traced.jaxpr.out_avals)):
+            return None
+        return flattened(traced.jaxpr), traced.out_tree
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
         """Has the program compiled, or loaded, in the background; the next call finds it.

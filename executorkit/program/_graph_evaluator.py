@@ -24,6 +24,7 @@ from ..lowering import (
 )
 from ..ops.nn.conv_kernels import prepared_weights, use_winograd, winograd_in
 from ..ops.schema.traits import BARRIERS
+from ..ops.tracing import without_derivatives
 from ._activity import dependent_results
 from ._program_options import Options, checkpoint_policy, mirrored_steps, save_all_but, scale_losses
 from ._train_step import Arrays
@@ -70,7 +71,8 @@ class GraphEvaluator:
         if self._run_inference is None:
             with disabled(*self._disabled) if self._disabled else nullcontext():
                 self._run_inference = lower_for_inference(self._graph)
-        with use_winograd(winograd_in(self._options.winograd, False)), prepared_weights():
+        winograd = use_winograd(winograd_in(self._options.winograd, False))
+        with winograd, prepared_weights(), without_derivatives():
             return self._run_inference(args, aux, key)
 
     def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:

@@ -36,8 +36,10 @@ import numpy as np
 from .._support.garbage_collection import paused_collection
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
+from ..jaxprs import FlatProgram
 from ..lowering import Graph, Stages, memoize, two_stages
 from ..ops.schema.traits import MATMUL
+from ..ops.tracing import this_process_only
 from . import disk_cache
 from ._code_cache import CodeCache
 from ._compiled_function import CompiledFunction
@@ -242,8 +244,8 @@ class PreparedInference:
     whole
         the compiled function that runs otherwise; its results are those of a call.
     jit
-        makes the compiled form of a function: ``jit(function, name, facts)``; the facts distinguish
-        it from others of that name.
+        makes the compiled form of a flat program, which it is given by a function, of lists of
+        arrays: ``jit(stage, name, facts)``; the facts distinguish it from others of that name.
     question
         ``question(facts, platform)`` distinguishes the program with such facts in every process.
     always
@@ -257,7 +259,7 @@ class PreparedInference:
         graph: Graph,
         evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
         whole: Callable[..., Any],
-        jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
+        jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
         question: Callable[[Hashable, str], Hashable],
         always: bool,
     ) -> None:
@@ -388,7 +390,8 @@ class PreparedInference:
 
         @cache
         def stages() -> Stages:
-            return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
+            with this_process_only():
+                return in_x64(two_stages)(evaluate, avals, stays, layout.platform)
 
         facts = layout.fed, tuple([(x.shape, str(x.dtype)) for x in avals])
         border = self._border(facts, layout.platform, stages)
@@ -398,12 +401,8 @@ class PreparedInference:
         equal = (s.prepare for s in splits if s.border.preparation == border.preparation)
         prepare = next(equal, None)
         if prepare is None:
-            prepare = self._jit(lambda sources: stages().prepare(*sources), "prepare", facts)
-
-        def run(fed: Arrays, held: Arrays, prepared: Arrays) -> tuple[Any, ...]:
-            return stages().run(*fed, *held, *prepared)
-
-        return _Split(border, prepare, self._jit(run, "infer_prepared", facts))
+            prepare = self._jit(lambda: stages().prepare, "prepare", facts)
+        return _Split(border, prepare, self._jit(lambda: stages().run, "infer_prepared", facts))
 
     def _border(
         self, facts: Hashable, platform: str, stages: Callable[[], Stages]
@@ -442,7 +441,7 @@ def prepared_inference(
     options: Options,
     evaluate: Callable[[Arrays, Arrays, Any], tuple[Any, ...]],
     whole: Callable[..., Any],
-    jit: Callable[[Callable[..., Any], str, Hashable], CompiledFunction],
+    jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
     question: Callable[[Hashable, str], Hashable],
 ) -> PreparedInference | None:
     """The prepared inference of a program; None where it is not wanted, or cannot gain anything."""

@@ -1,5 +1,6 @@
 """The program of a graph on one device, and the function that finds or makes it."""
 
+import itertools
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 
 from ..errors import NotFingerprintableError
 from ..jax_internals import in_x64
+from ..jaxprs import FlatProgram
 from ..lowering import (
     LOWERING_PASSES,
     Cost,
@@ -128,9 +130,17 @@ class Program(BaseProgram):
         self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
         self.backward = self._compiled(self._backward, "backward", trains=True)
 
-    def _jitted(self, function: Callable[..., Any], name: str, facts: Hashable) -> CompiledFunction:
-        """The compiled form of a function that the facts distinguish from others of its name."""
-        return self._compiled(function, name, fingerprint=lambda: self.fingerprint(name, facts))
+    def _jitted(
+        self, stage: Callable[[], FlatProgram], name: str, facts: Hashable
+    ) -> CompiledFunction:
+        """The compiled form of a flat program of lists of arrays; the facts distinguish it from
+        others of its name."""
+        return self._compiled(
+            lambda *lists: stage()(*itertools.chain(*lists)),
+            name,
+            fingerprint=lambda: self.fingerprint(name, facts),
+            program=stage,
+        )
 
     def _stages_question(self, facts: Hashable, platform: str) -> Hashable:
         settings = disk_cache.jax_settings()

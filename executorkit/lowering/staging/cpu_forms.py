@@ -53,7 +53,7 @@ def _with_turned_weight(
     data, weight = operation.inputs
     turned = FlatValue(tuple(weight.shape[i] for i in permutation), weight.dtype)
     transposition = Operation(
-        "transpose",
+        lax.transpose_p,
         {"permutation": tuple(permutation)},
         lambda params, x: (lax.transpose(x, **params),),
         (weight,),

@@ -11,6 +11,8 @@ import jax
 from jax import Array, lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
+from ..tracing import without_rules
+
 #: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
 #: linear in the tangent, and of the result's shape.
 TangentRule = Callable[..., Array]
@@ -33,7 +35,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
         return out, sum(terms[1:], terms[0]) if terms else zero_from_primal(out)
 
     f.defjvp(jvp, symbolic_zeros=True)
-    return f
+    return without_rules(fn, f)
 
 
 def delay_residuals(residuals: Any, g: Any) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ from jax.custom_derivatives import SymbolicZero, zero_from_primal
 from jax.interpreters import ad, batching, mlir
 
 from ...jax_internals import Primitive
-from ..tracing import varying_axes, varying_over
+from ..tracing import varying_axes, varying_over, without_rules
 
 #: ``forward(*arguments) -> (out, residuals)``.
 Forward = Callable[..., tuple[Any, Any]]
@@ -60,7 +60,7 @@ def with_vjp(
         return out, _tangents(rules, primals, tangents, out, residuals)
 
     function.defjvp(jvp, symbolic_zeros=True)
-    return function
+    return without_rules(fn, function)
 
 
 def linear_with_transpose(

@@ -8,6 +8,7 @@ on CPUs is much faster than its grouped convolution.
 import itertools
 import math
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -26,7 +27,8 @@ def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> I
     """For each element of the kernel, the part of the padded data that it is multiplied with; each
     part has the spatial sizes ``out`` of the result."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
-    data = jnp.pad(data, dims.per_axis((0, 0), (0, 0), [(x, x) for x in dims.pads]))
+    edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(x, x, 0) for x in dims.pads])
+    data = lax.pad(data, np.zeros((), data.dtype), edges) if any(dims.pads) else data
     for element in itertools.product(*map(range, kernel)):
         first = [e * d for e, d in zip(element, dims.dilation, strict=True)]
         last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, dims.strides, strict=True)]
@@ -41,26 +43,25 @@ def _materialized_transpose(weight: Array) -> Array:
     where a vector of channels is needed, which took three times as long as the sums of products
     themselves. They do not take in sums.
     """
-    keep_first = np.array([True, False])[:, None, None]
-    return jnp.sum(jnp.where(keep_first, weight.T, jnp.zeros((), weight.dtype)), 0)
+    shape = (2, *weight.shape[::-1])
+    keep_first = lax.broadcast_in_dim(np.array([True, False]), shape, (0,))
+    twice = lax.broadcast_in_dim(weight, shape, (2, 1))
+    return lax.reduce_sum(lax.select(keep_first, twice, lax.full_like(twice, 0)), (0,))
 
 
 def _channel_factors(weight: Array, dims: ConvDims) -> Iterator[Array]:
-    """For each element of the kernel, the weight's entry per channel: (C, 1, ..., 1), or (C,) for
-    channels-last data."""
+    """For each element of the kernel, the weight's entry per channel: (C,)."""
     flat = weight.reshape(weight.shape[0], -1)
-    if dims.channels_last:
-        yield from _materialized_transpose(flat)
-    else:
-        for k in range(flat.shape[1]):
-            yield flat[:, k].reshape(-1, *(1,) * (weight.ndim - 2))
+    axis = 0 if dims.channels_last else 1
+    entries = _materialized_transpose(flat) if dims.channels_last else flat
+    for k in range(flat.shape[1]):
+        yield lax.squeeze(lax.slice_in_dim(entries, k, k + 1, axis=axis), (axis,))
 
 
-def _sum(terms: Iterator[Array]) -> Array:
-    total = next(terms)
-    for term in terms:
-        total = total + term
-    return total
+def _per_channel(x: Array, factors: Array, dims: ConvDims) -> Array:
+    """``x`` times one factor per channel."""
+    channels = (dims.layout.index("C"),)
+    return lax.mul(x, lax.broadcast_in_dim(factors, x.shape, channels))
 
 
 def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:
@@ -119,7 +120,8 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
     def forward(data: Array, weight: Array) -> Array:
         patches = shifted_patches(data, kernel, out, dims)
         factors = _channel_factors(weight, dims)
-        return _sum(x * w for x, w in zip(patches, factors, strict=True))
+        pairs = zip(patches, factors, strict=True)
+        return reduce(lax.add, (_per_channel(x, w, dims) for x, w in pairs))
 
     def weight_grad(data: Array, g: Array, shape: Shape) -> Array:
         if dims.channels_last:
@@ -156,7 +158,7 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
             cell = cells[index if dims.channels_last else (slice(None), *index)]
             return part * lax.expand_dims(cell, block_axes)
 
-        total = _sum(term(block) for block in itertools.product(*map(range, blocks)))
+        total = reduce(lax.add, (term(block) for block in itertools.product(*map(range, blocks))))
         covered = [size * s for size, s in zip(sizes, strides, strict=True)]
         total = total.reshape(dims.per_axis(n, c, covered))
         edges = [

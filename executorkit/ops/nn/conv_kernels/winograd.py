@@ -48,7 +48,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -256,12 +256,12 @@ def _combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
     """For each row of the matrix, the sum of the arrays times its entries, written out."""
 
     def term(factor: float, array: Array) -> Array:
-        return array if factor == 1 else array * np.asarray(factor, array.dtype)
+        return array if factor == 1 else lax.mul(array, np.asarray(factor, array.dtype))
 
     sums = []
     for row in matrix:
         first, *others = (term(f, x) for f, x in zip(row, arrays, strict=True) if f)
-        sums.append(sum(others, first))
+        sums.append(reduce(lax.add, others, first))
     return sums
 
 
