@@ -1,17 +1,20 @@
 """Convolutions as matrix products of patches."""
 
 import math
-from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._linear_algebra import product_dtype
-from ._rules import Call, Kernel, rule
+from ._helper_threads import THREADS, parts, run_all
+from ._linear_algebra import divided_product, product_dtype
+from ._rules import Call, Kernel, in_float32, rule
 from ._shapes import padded
 
-#: Maximum number of bytes of the patches that are laid out at once.
-_PATCH_BYTES = 1 << 24
+#: Maximum number of bytes of the patches that are laid out at once, so that they stay in a cache.
+_PATCH_BYTES = 1 << 20
+#: Time of a product that ``np.einsum`` adds up, in those of a matrix product.
+_SUM_COST = 8
 
 
 class _Geometry(NamedTuple):
@@ -121,10 +124,15 @@ def _patches(x: Any, geometry: _Geometry) -> Any:
     )
 
 
-def _chunks(batch: int, item_bytes: int) -> Sequence[slice]:
-    """Slices of the batch whose patches fit into the bound."""
-    step = max(1, _PATCH_BYTES // max(item_bytes, 1))
-    return [slice(i, i + step) for i in range(0, batch, step)]
+def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
+    """Slices of the batch, and of the result's first axis of pixels, whose patches fit into the
+    bound."""
+    count = max(1, _PATCH_BYTES // max(row_bytes, 1))
+    if count >= rows:
+        step = count // rows
+        return [(slice(i, i + step), slice(None)) for i in range(0, batch, step)]
+    starts = range(0, rows, count)
+    return [(slice(i, i + 1), slice(k, k + count)) for i in range(batch) for k in starts]
 
 
 def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
@@ -137,8 +145,13 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
         return result.reshape(batch, outputs, *geometry.out)
     view = _patches(_edged(x, geometry), geometry)
     result = np.empty((batch, outputs, pixels), x.dtype)
-    for part in _chunks(batch, view[0].size * x.itemsize):
+
+    def multiply(part: slice) -> None:
         np.matmul(weights, view[part].reshape(-1, weights.shape[1], pixels), result[part])
+
+    step = max(1, _PATCH_BYTES // max(view[0].size * x.itemsize, 1))
+    starts = range(0, batch, step)
+    run_all([partial(multiply, slice(i, i + step)) for i in starts], view.size * outputs)
     return result.reshape(batch, outputs, *geometry.out)
 
 
@@ -149,17 +162,23 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     last = (*range(2, 2 + rank), 1)
     weights = _weight_columns(kernel, last)
     if geometry.is_product:
-        result = np.matmul(x.transpose(0, *last).reshape(-1, weights.shape[0]), weights)
+        result = divided_product(x.transpose(0, *last).reshape(-1, weights.shape[0]), weights)
+        result = result.reshape(batch, *geometry.out, outputs)
     else:
         view = _patches(_edged_channels_last(x, geometry), geometry)
         view = view.transpose(0, *range(2 + rank, 2 + 2 * rank), *last)
-        pixels = math.prod(geometry.out)
-        result = np.empty((batch * pixels, outputs), x.dtype)
-        for part in _chunks(batch, view[0].size * x.itemsize):
-            matrix = view[part].reshape(-1, weights.shape[0])
-            first = part.start * pixels
-            np.matmul(matrix, weights, result[first : first + len(matrix)])
-    result = result.reshape(batch, *geometry.out, outputs)
+        result = np.empty((batch, *geometry.out, outputs), x.dtype)
+        pieces = _pieces(batch, geometry.out[0] if rank else 1, view[0, :1].size * x.itemsize)
+        if len(pieces) == 1:
+            matrix = view.reshape(-1, weights.shape[0])
+            divided_product(matrix, weights, result.reshape(-1, outputs))
+        else:
+
+            def multiply(piece: tuple[slice, ...]) -> None:
+                matrix = view[piece].reshape(-1, weights.shape[0])
+                np.matmul(matrix, weights, result[piece].reshape(-1, outputs))
+
+            run_all([partial(multiply, piece) for piece in pieces], view.size * outputs)
     return result.transpose(0, rank + 1, *range(1, rank + 1))
 
 
@@ -172,25 +191,78 @@ def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
 
 
 def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:
-    """Each channel with its own kernels: shifted inputs, scaled and added."""
+    """Each channel with its own kernels."""
     batch, channels = x.shape[:2]
-    multiplier = kernel.shape[0] // channels
     rank = len(geometry.out)
     last = x.strides[1] == x.itemsize
-    view = _patches((_edged_channels_last if last else _edged)(x, geometry), geometry)
-    weights = kernel.reshape(channels, multiplier, *geometry.window)
-    ones = (1,) * rank
-    order = (0, *range(2, 2 + rank), 1) if last else tuple(range(2 + rank))
-    back = (0, rank + 1, *range(1, rank + 1)) if last else tuple(range(2 + rank))
-    outputs = []
-    for m in range(multiplier):
-        total: Any = None
-        for place in np.ndindex(*geometry.window):
-            scale = weights[(slice(None), m, *place)].reshape(1, channels, *ones)
-            term = view[(slice(None), slice(None), *place)].transpose(order)
-            term = np.multiply(term, scale.transpose(order), order="C")
-            total = term if total is None else np.add(total, term, total)
-        outputs.append(total.transpose(back))
-    if multiplier == 1:
+    if last:
+        order, back = (0, *range(2, 2 + rank), 1), (0, rank + 1, *range(1, rank + 1))
+        x = _edged_channels_last(x, geometry).transpose(order)
+    else:
+        back = tuple(range(2 + rank))
+        x = _edged(x, geometry)
+    # (channels, filters of each, elements of the kernel)
+    weights = kernel.reshape(channels, -1, math.prod(geometry.window))
+    outputs = [
+        _sums_of_windows(x, weights[:, m].T, geometry, last).transpose(back)
+        for m in range(weights.shape[1])
+    ]
+    if len(outputs) == 1:
         return outputs[0]
-    return np.stack(outputs, 2).reshape(batch, channels * multiplier, *geometry.out)
+    return np.stack(outputs, 2).reshape(batch, -1, *geometry.out)
+
+
+@rule("executorkit_shifted_products", fresh=True, weight=14)
+def _shifted_products(call: Call) -> Kernel:
+    """A depth-wise convolution of padded data with factors (elements of the kernel, channels)."""
+    params = call.params
+    names = ("window", "strides", "dilation", "out")
+    window, strides, dilation, out = (params[name] for name in names)
+    geometry = _Geometry(window, strides, dilation, (), out, groups=1, batch_groups=1)
+    last = params["channels"] > 1
+    return in_float32(lambda x, factors: _sums_of_windows(x, factors, geometry, last), call)
+
+
+def _sums_of_windows(x: Any, factors: Any, geometry: _Geometry, last: bool) -> Any:
+    """For each result the sum of the products of its window with the factors of its channel.
+
+    x (N, spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements
+    of the window, C). ``np.einsum`` adds products to the results as it goes: a third of the time
+    that arrays of products take.
+    """
+    window, strides, out, rank = geometry.window, geometry.strides, geometry.out, len(geometry.out)
+    x = np.ascontiguousarray(x)
+    batch, channels = x.shape[0], factors.shape[1]
+    steps = x.strides[1:-1] if last else x.strides[2:]
+    pixels = [a * b for a, b in zip(steps, strides, strict=True)]
+    places = [a * b for a, b in zip(steps, geometry.dilation, strict=True)]
+    factors = factors.reshape(*window, channels)
+    if last and strides[-1] == 1:  # columns and channels are one axis
+        factors = np.repeat(factors[..., None, :], out[-1], -2).reshape(*window, -1)
+        rows, row_steps, row = out[:-1], pixels[:-1], (out[-1] * channels,)
+    elif last:
+        rows, row_steps, row = out, pixels, (channels,)
+    else:
+        factors = np.moveaxis(factors, -1, 0)
+        rows, row_steps, row = (channels, *out), [x.strides[1], *pixels], ()
+    view = np.lib.stride_tricks.as_strided(
+        x,
+        (batch, *rows, *window, *row),
+        (x.strides[0], *row_steps, *places, *(x.itemsize for _ in row)),
+        writeable=False,
+    )
+    result = np.empty((batch, *rows, *row), x.dtype)
+    axes = list(range(view.ndim))
+    of_window = axes[1 + len(rows) : 1 + len(rows) + rank]
+    of_factors = [*of_window, axes[-1]] if last else [1, *of_window]
+    of_result = [i for i in axes if i not in of_window]
+    divided = 0 if batch > 1 or not rows else 1
+
+    def add_up(part: slice) -> None:
+        index = (slice(None),) * divided + (part,)
+        own = factors if last or not divided else factors[part]
+        np.einsum(view[index], axes, own, of_factors, of_result, out=result[index])
+
+    slices = parts(result.shape[divided], THREADS)
+    run_all([partial(add_up, part) for part in slices], _SUM_COST * view.size)
+    return result.reshape(batch, *out, channels) if last else result

@@ -254,9 +254,14 @@ def _clz(call: Call) -> Kernel:
 
 rule("real", weight=0)(lambda call: np.real)
 rule("imag", weight=0)(lambda call: np.imag)
-rule("clamp", fresh=True, weight=2, any_shape=True)(
-    lambda call: lambda low, x, high: np.minimum(np.maximum(x, low), high)
-)
+
+
+@rule(
+    "clamp", fresh=True, weight=2, any_shape=True, changed_input=1,
+    in_place=lambda call: lambda low, x, high: np.clip(x, low, high, out=x),
+)  # fmt: skip
+def _clamp(call: Call) -> Kernel:
+    return lambda low, x, high: np.clip(x, low, high)
 
 
 @rule("complex", fresh=True, weight=3)

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from ..jax_internals import ClosedJaxpr, Jaxpr, Primitive
-from ..jaxprs import FlatProgram, FlatValue, Flattener, Trait, needed, primitives_with
+from ..jaxprs import FlatProgram, Flattener, FlatValue, Trait, needed, primitives_with
 from ._rules import RULES, Aval, Call, KernelRule, aval_of
 
 #: Primitives that JAX evaluates by a function of other primitives.

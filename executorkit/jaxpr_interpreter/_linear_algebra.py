@@ -1,11 +1,16 @@
 """Matrix products by BLAS; factorisations and triangular systems by LAPACK."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ._helper_threads import MIN_MULTIPLICATIONS, THREADS, parts, run_all
 from ._rules import Call, Kernel, is_small_float, rule
+
+#: Rows and columns of a product's parts are multiples of those that BLAS computes at once.
+_TILE = 16
 
 
 def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any]:
@@ -43,7 +48,7 @@ def _dot_general(call: Call) -> Kernel | None:
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
     plain = wide == left.dtype == right.dtype == dtype and not batch
     if plain and len(left.shape) == len(right.shape) == 2:
-        return _matrices(left_order != (0, 1), right_order != (0, 1))
+        return _matrices(left_order != (0, 1), right_order != (0, 1), rows * terms * columns)
 
     def multiply(x: Any, y: Any) -> Any:
         x = x.transpose(left_order).reshape(left_shape).astype(wide, copy=False)
@@ -53,11 +58,28 @@ def _dot_general(call: Call) -> Kernel | None:
     return multiply
 
 
-def _matrices(turn_left: bool, turn_right: bool) -> Kernel:
+def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel:
     """The product of two matrices, each perhaps transposed."""
+    if multiplications >= MIN_MULTIPLICATIONS:
+        return lambda x, y: divided_product(x.T if turn_left else x, y.T if turn_right else y)
     if turn_left:
         return (lambda x, y: x.T @ y.T) if turn_right else (lambda x, y: x.T @ y)
     return (lambda x, y: x @ y.T) if turn_right else np.matmul
+
+
+def divided_product(x: Any, y: Any, out: Any = None) -> Any:
+    """The product of two matrices, divided among threads along the longer side of the result."""
+    rows, terms = x.shape
+    columns = y.shape[1]
+    if out is None:
+        out = np.empty((rows, columns), np.result_type(x, y))
+    if columns >= rows:
+        pieces = [(slice(None), part) for part in parts(columns, THREADS, _TILE)]
+    else:
+        pieces = [(part, slice(None)) for part in parts(rows, THREADS, _TILE)]
+    jobs = [partial(np.matmul, x[i], y[:, j], out[i, j]) for i, j in pieces]
+    run_all(jobs, rows * terms * columns)
+    return out
 
 
 @rule("cholesky", fresh=True, weight=30)

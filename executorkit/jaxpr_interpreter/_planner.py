@@ -1,6 +1,8 @@
 """Planning: a kernel for every equation of a flat jaxpr, and the last uses of values."""
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from itertools import starmap
 from typing import Any
 
@@ -30,6 +32,8 @@ FUNCTION_WEIGHT = 30
 #: Minimum number of bytes of an array whose memory is used again for a result.
 REUSE_BYTES = 1 << 14
 _PRODUCTS = primitives_with(Trait.PRODUCT)
+#: Primitives whose results are their input's memory, each element once.
+_VIEWS = frozenset({"reshape", "rev", "slice", "squeeze", "transpose"})
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
@@ -37,15 +41,14 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
     flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
     live, avals, constants_of = flat.equations, flat.avals, flat.constants
     results = [i for i, _ in flat.results]
-    # Values whose memory other values may share: what an equation that makes views reads.
-    shared = {i for e in live if e.rule is None or not e.rule.fresh for i in e.inputs}
     steps: list[PlanStep] = []
     uncovered = set(flat.faults)
     seconds, large_products, overwrites = 0.0, False, False
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
     owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outputs}
-    for equation, dead in zip(live, dead_after, strict=True):
+    reusable_after = _reusable(live, owned, results)
+    for equation, dead, reusable in zip(live, dead_after, reusable_after, strict=True):
         if equation.has_effects:
             uncovered.add(f"{equation.call.name} with effects")
             continue
@@ -60,7 +63,6 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
         else:
             seconds += _seconds(equation)
             large_products = large_products or _has_large_product(equation)
-            reusable = [i for i in dead if i in owned and i not in shared]
             plain, kernel = kernel, _overwriting(kernel, equation, reusable)
             overwrites = overwrites or kernel is not plain
         out = equation.outputs if equation.several else equation.outputs[0]
@@ -96,6 +98,33 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
         last_uses.append(tuple(dead))
         read.update(dead)
     return last_uses[::-1]
+
+
+def _reusable(
+    equations: Sequence[Equation], owned: set[int], results: Sequence[int]
+) -> list[list[int]]:
+    """For each equation the inputs whose memory nobody needs later, and no other of its inputs
+    shares; ``owned`` are values with memory of their own."""
+    #: The value whose memory a value has, of those and their views.
+    owners = {i: i for i in owned}
+    #: The last equations that read from the memory of values.
+    last: dict[int, float] = {}
+    for n, equation in enumerate(equations):
+        is_view = equation.call.name in _VIEWS and len(equation.inputs) == 1
+        for i in equation.inputs:
+            if i in owners:
+                owner = owners[i]
+                if is_view:
+                    owners[equation.outputs[0]] = owner
+                shares = equation.rule is None or not (is_view or equation.rule.fresh)
+                last[owner] = math.inf if shares else max(n, last.get(owner, 0))
+    last.update((owners[i], math.inf) for i in results if i in owners)
+    reusable = []
+    for n, equation in enumerate(equations):
+        read = [i for i in dict.fromkeys(equation.inputs) if i in owners]
+        counts = Counter(owners[i] for i in read)
+        reusable.append([i for i in read if last[owners[i]] == n and counts[owners[i]] == 1])
+    return reusable
 
 
 def _seconds(equation: Equation) -> float:
@@ -143,8 +172,8 @@ def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Ker
         return kernel
     call, rule = equation.call, equation.rule
     if rule is not None and rule.in_place is not None:
-        first = equation.inputs[0]
-        alone = first in reusable and equation.inputs.count(first) == 1
+        changed = equation.inputs[rule.changed_input]
+        alone = changed in reusable and equation.inputs.count(changed) == 1
         return rule.in_place(call) if alone else kernel
     if not isinstance(kernel, np.ufunc) or call.outs[0].nbytes < REUSE_BYTES:
         return kernel

@@ -56,9 +56,9 @@ class KernelRule(NamedTuple):
         True if the kernel's results never share memory with its inputs or among each other.
     weight
         time of an element of the results, in units of one addition.
-    in_place
-        makes a kernel that changes and returns its first input, for an equation that is the last
-        to read it.
+    in_place, changed_input
+        makes a kernel that changes and returns the input of that number, for an equation that is
+        the last to read it.
     any_shape
         True if the kernel for one call is that of calls with other shapes, which NumPy broadcasts.
     """
@@ -68,6 +68,7 @@ class KernelRule(NamedTuple):
     weight: float
     in_place: Callable[[Call], Kernel] | None
     any_shape: bool
+    changed_input: int
 
 
 RULES: dict[str, KernelRule] = {}
@@ -79,12 +80,13 @@ def rule(
     weight: float = 1.0,
     in_place: Callable[[Call], Kernel] | None = None,
     any_shape: bool = False,
+    changed_input: int = 0,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
     """Registers the decorated function as the rule of the primitives ``names``."""
 
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
-            RULES[name] = KernelRule(make, fresh, weight, in_place, any_shape)
+            RULES[name] = KernelRule(make, fresh, weight, in_place, any_shape, changed_input)
         return make
 
     return register

@@ -19,6 +19,12 @@ def _broadcast_in_dim(call: Call) -> Kernel | None:
         return None
     shape, dims, dtype = call.shape, call.params["broadcast_dimensions"], call.dtype
     source = call.ins[0].shape
+    if list(dims) != sorted(dims):
+        order = np.argsort(dims)
+        return lambda x: np.broadcast_to(
+            np.expand_dims(x.transpose(order), [i for i in range(len(shape)) if i not in dims]),
+            shape,
+        )
     if not source and math.prod(shape) <= _WRITTEN_ELEMENTS:
         return lambda x: np.full(shape, x, dtype)
     aligned = [1] * len(shape)

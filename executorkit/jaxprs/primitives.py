@@ -67,6 +67,10 @@ def _window(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) 
     return float(_size(outs[0]) * prod(params["window_dimensions"]))
 
 
+def _shifted_products(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    return 2.0 * _size(outs[0]) * prod(params["window"])
+
+
 def _sort(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
     count = _size(ins[0])
     return count * log2(max(2, ins[0].shape[-1] if count else 2))
@@ -110,6 +114,7 @@ _TABLE = (
     ),
     _Row("dot_general", Trait.PRODUCT, _dot),
     _Row("conv_general_dilated", Trait.PRODUCT, _convolution),
+    _Row("executorkit_shifted_products", _NONE, _shifted_products),
     _Row("reduce_window reduce_window_max reduce_window_min reduce_window_sum", _NONE, _window),
     _Row("sort top_k", _NONE, _sort),
     _Row("fft", _NONE, _fft),

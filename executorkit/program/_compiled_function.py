@@ -145,10 +145,11 @@ class CompiledFunction:
 
     __slots__ = (
         "_by_age", "_counts", "_device", "_dispatcher", "_executable_bytes", "_first_calls",
-        "_host_key", "_jit_options", "_jitted", "_kept_in", "_large", "_refused", "_program",
-        "_static", "_tasks", "_threads_to_log", "_traces_since_clear", "avals", "checks", "code_bytes",
-        "compiler_options", "donates", "executables", "fingerprint", "function", "host_plans",
-        "interpret", "last_use", "loads", "name", "seconds", "trace_log", "traces", "trains",
+        "_host_key", "_jit_options", "_jitted", "_kept_in", "_large", "_program", "_refused",
+        "_static", "_tasks", "_threads_to_log", "_traces_since_clear", "avals", "checks",
+        "code_bytes", "compiler_options", "donates", "executables", "fingerprint", "function",
+        "host_plans", "interpret", "last_use", "loads", "name", "seconds", "trace_log", "traces",
+        "trains",
     )  # fmt: skip
 
     devices: Sequence[Any] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from typing import Any
 
@@ -155,6 +156,31 @@ def test_memory_is_used_again_only_where_nobody_reads_it():
     np.testing.assert_array_equal(x, large)
     for y, z in zip(ours, jax.jit(function)(large), strict=True):
         np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "reused"),
+    [
+        (lambda x: jnp.clip((x * 2).reshape(32, 512) + 1, 0, 6), True),
+        (lambda x: (x * 2).T[:3] + 1, False),  # a part of it
+        (lambda x: (lambda y: y.reshape(512, 32).T + y.reshape(32, 512))(x * 2), False),
+        (lambda x: (lambda y: (y.reshape(32, 512) + 1, y))(x * 2), False),
+    ],
+)
+def test_memory_is_used_again_through_views(function, reused):
+    x = np.arange(128 * 128, dtype=np.float32).reshape(128, 128)
+    kept = planned(function, x)
+    writing = [step for step in kept.steps if "out=" in _source(step.kernel)]
+    assert bool(writing) == reused
+    before = x.copy()
+    results = kept.run([x])
+    np.testing.assert_array_equal(x, before)
+    for a, b in zip(results, jax.tree.leaves(function(x)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def _source(kernel: Any) -> str:
+    return inspect.getsource(kernel) if inspect.isfunction(kernel) else ""
 
 
 def test_slices_are_written_in_place_only_where_nobody_reads_the_old_array():

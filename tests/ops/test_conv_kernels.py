@@ -10,10 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from executorkit.jaxpr_interpreter import plan
 from executorkit.ops.nn.conv import Layout, convolution, deconvolution
 from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, input_grad
 from executorkit.ops.nn.conv_kernels.dispatch import cpu_kernels, xla_conv
 from executorkit.ops.nn.conv_kernels.winograd import Winograd
+from executorkit.ops.tracing import this_process_only, without_derivatives
 
 #: data, weight, stride, pad, dilation, groups
 CASES = {
@@ -85,6 +87,40 @@ def test_depth_wise_convolutions_channels_last(case):
     out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
     for a, b in zip((out, *result_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
         np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+def test_depth_wise_convolutions_interpreted_and_mapped(case, channels_last):
+    x, w, _, dims = arrays(case)
+    expected = xla_conv(x, w, dims)
+    if channels_last:
+        x, w, expected = (jnp.moveaxis(a, 1, -1) for a in (x, w, expected))
+        dims = dims._replace(layout=dims.layout.replace("C", "") + "C")
+
+    def convolution(x, w):
+        return convolve(x, w, dims)
+
+    np.testing.assert_allclose(jax.jit(convolution)(x, w), expected, rtol=1e-4, atol=1e-4)
+    with this_process_only(), without_derivatives():
+        # JAX keeps the trace of a function, with its derivatives.
+        jaxpr = jax.make_jaxpr(lambda x, w: convolution(x, w))(x, w)
+    names = [equation.primitive.name for equation in jaxpr.eqns]
+    assert names.count("executorkit_shifted_products") == (case != "depthwise_large_kernel")
+    (result,) = plan(jaxpr).run([np.asarray(x), np.asarray(w)])
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+    for axes, args in (((0, None), (jnp.stack([x, -x]), w)), ((None, 0), (x, jnp.stack([w, -w])))):
+        mapped = jax.vmap(convolution, axes)(*args)
+        np.testing.assert_allclose(mapped, jnp.stack([expected, -expected]), rtol=1e-4, atol=1e-4)
+
+
+def test_depth_wise_convolutions_of_float16_are_summed_in_float32():
+    x, w, _, dims = arrays("depthwise")
+    x, w = x.astype(jnp.float16), w.astype(jnp.float16)
+    expected = xla_conv(x.astype(jnp.float32), w.astype(jnp.float32), dims)
+    jaxpr = jax.make_jaxpr(lambda x, w: convolve(x, w, dims))(x, w)
+    (result,) = plan(jaxpr).run([np.asarray(x), np.asarray(w)])
+    np.testing.assert_array_equal(result, np.asarray(expected, np.float16))
 
 
 #: data, weight, stride, pad, dilation: channels last, with the algorithm of the weight gradient

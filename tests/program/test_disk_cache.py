@@ -163,14 +163,14 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
 ):
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
     results, traces, loads = new_process(first_calls)
-    # Those of the second call of inference are compiled in the background.
-    assert (traces, loads) == (3, 0)
+    # The stages of inference are traced together, as no program of their own.
+    assert (traces, loads) == (1, 0)
     assert new_process(first_calls)[:2] == (results, 0)
     jaxprs = list((tmp_path / "own").glob("*.jaxpr"))
     assert len(jaxprs) == 3
     for file in jaxprs:
         file.write_bytes(file.read_bytes()[:-1])
-    assert new_process(first_calls)[:2] == (results, 3)
+    assert new_process(first_calls)[:2] == (results, 1)
     assert new_process(first_calls)[:2] == (results, 0)
 
 

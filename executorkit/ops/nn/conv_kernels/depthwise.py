@@ -7,14 +7,17 @@ on CPUs is much faster than its grouped convolution.
 
 import itertools
 import math
-from collections.abc import Iterator
-from functools import reduce
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.interpreters import batching, mlir
 
+from ....jax_internals import Primitive
 from ...schema.attrs import Shape
 from ...tracing import varying_as
 from .conv_dims import ConvDims
@@ -23,12 +26,18 @@ from .conv_dims import ConvDims
 _MAX_TERMS = 49
 
 
+def _padded(data: Array, dims: ConvDims) -> Array:
+    if not any(dims.pads):
+        return data
+    edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(x, x, 0) for x in dims.pads])
+    return lax.pad(data, np.zeros((), data.dtype), edges)
+
+
 def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
     """For each element of the kernel, the part of the padded data that it is multiplied with; each
     part has the spatial sizes ``out`` of the result."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
-    edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(x, x, 0) for x in dims.pads])
-    data = lax.pad(data, np.zeros((), data.dtype), edges) if any(dims.pads) else data
+    data = _padded(data, dims)
     for element in itertools.product(*map(range, kernel)):
         first = [e * d for e, d in zip(element, dims.dilation, strict=True)]
         last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, dims.strides, strict=True)]
@@ -45,23 +54,54 @@ def _materialized_transpose(weight: Array) -> Array:
     """
     shape = (2, *weight.shape[::-1])
     keep_first = lax.broadcast_in_dim(np.array([True, False]), shape, (0,))
-    twice = lax.broadcast_in_dim(weight, shape, (2, 1))
+    twice = lax.broadcast_in_dim(weight.T, shape, (1, 2))
     return lax.reduce_sum(lax.select(keep_first, twice, lax.full_like(twice, 0)), (0,))
 
 
-def _channel_factors(weight: Array, dims: ConvDims) -> Iterator[Array]:
-    """For each element of the kernel, the weight's entry per channel: (C,)."""
-    flat = weight.reshape(weight.shape[0], -1)
-    axis = 0 if dims.channels_last else 1
-    entries = _materialized_transpose(flat) if dims.channels_last else flat
-    for k in range(flat.shape[1]):
-        yield lax.squeeze(lax.slice_in_dim(entries, k, k + 1, axis=axis), (axis,))
+#: The depth-wise convolution of padded data with factors (elements of the kernel, C), each
+#: result the sum of the products of its window. It is one primitive to JAX, which would take longer
+#: to trace the sum of a MobileNet's 17 windows than all the rest of it.
+shifted_products_p = Primitive("executorkit_shifted_products")
 
 
-def _per_channel(x: Array, factors: Array, dims: ConvDims) -> Array:
-    """``x`` times one factor per channel."""
-    channels = (dims.layout.index("C"),)
-    return lax.mul(x, lax.broadcast_in_dim(factors, x.shape, channels))
+def _sum_of_products(
+    data: Array,
+    factors: Array,
+    *,
+    window: Shape,
+    strides: Shape,
+    dilation: Shape,
+    out: Shape,
+    channels: int,
+) -> Array:
+    """The primitive, written out. ``channels`` is their axis."""
+    letters = "DHW"[3 - len(window) :]
+    layout = f"NC{letters}" if channels == 1 else f"N{letters}C"
+    dims = ConvDims(strides, (0,) * len(window), dilation, 1, layout)
+    terms = []
+    for k, part in enumerate(shifted_patches(data, window, out, dims)):
+        factor = lax.squeeze(lax.slice_in_dim(factors, k, k + 1), (0,))
+        terms.append(lax.mul(part, lax.broadcast_in_dim(factor, part.shape, (channels,))))
+    return reduce(lax.add, terms)
+
+
+def _product_aval(data: Any, factors: Any, *, out: Shape, channels: int, **_: Any) -> Any:
+    sizes = iter(out)
+    kept = (0, channels)
+    shape = tuple(n if i in kept else next(sizes) for i, n in enumerate(data.shape))
+    return data.update(shape=shape, weak_type=False)
+
+
+def _batched_products(
+    arrays: Sequence[Any], axes: Sequence[int | None], **params: Any
+) -> tuple[Array, int]:
+    return jax.vmap(partial(_sum_of_products, **params), tuple(axes))(*arrays), 0
+
+
+shifted_products_p.def_impl(_sum_of_products)
+shifted_products_p.def_abstract_eval(_product_aval)
+batching.primitive_batchers[shifted_products_p] = _batched_products
+mlir.register_lowering(shifted_products_p, mlir.lower_fun(_sum_of_products, multiple_results=False))
 
 
 def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:
@@ -118,10 +158,18 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
     blocks = [-(-k // s) for k, s in zip(kernel, dims.strides, strict=True)]
 
     def forward(data: Array, weight: Array) -> Array:
-        patches = shifted_patches(data, kernel, out, dims)
-        factors = _channel_factors(weight, dims)
-        pairs = zip(patches, factors, strict=True)
-        return reduce(lax.add, (_per_channel(x, w, dims) for x, w in pairs))
+        flat = weight.reshape(weight.shape[0], -1)
+        factors = _materialized_transpose(flat) if dims.channels_last else flat.T
+        data = _padded(data, dims)
+        return shifted_products_p.bind(
+            varying_as(data, factors),
+            varying_as(factors, data),
+            window=kernel,
+            strides=dims.strides,
+            dilation=dims.dilation,
+            out=out,
+            channels=dims.layout.index("C"),
+        )
 
     def weight_grad(data: Array, g: Array, shape: Shape) -> Array:
         if dims.channels_last:
