@@ -44,8 +44,10 @@ _helpers = _Helpers()
 
 
 def run_all(jobs: Sequence[Callable[[], object]], multiplications: int) -> None:
-    """Runs jobs that are independent of each other, with so many multiplications in all, in this
-    thread and its helpers; returns when all have ended."""
+    """Runs independent jobs in this thread and its helpers; returns when all have ended.
+
+    ``multiplications`` is the number of all jobs together, which says whether helpers are worth it.
+    """
     count = min(len(jobs), THREADS) - 1
     remaining = iter(jobs)
     if count < 1 or multiplications < MIN_MULTIPLICATIONS:

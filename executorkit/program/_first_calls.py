@@ -6,7 +6,7 @@ interpreted (:mod:`executorkit.jaxpr_interpreter`). How many depends on a policy
 clock, so that a run repeats bit for bit:
 
 - :class:`ByCount`: calls are counted for each function and each set of shapes. Where compiling is
-  estimated to take less time than 30 interpreted calls, the second call has the program compiled in
+  estimated to take less time than 8 interpreted calls, the second call has the program compiled in
   the background, and the 6th runs it, and waits for it if need be. Others are compiled from the
   32nd call on, so that scripts of a few dozens of calls end before.
 - :class:`ByAge`, for programs of training: a training that is repeated in the same process, or
@@ -56,11 +56,15 @@ from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
 from .disk_cache import CachedJit, trace_context
 
-#: Number of calls whose time together is kept short.
-_SOON = 30
+#: Number of interpreted calls that take longer than it takes to compile a program which is worth
+#: compiling at once. An interpreted call takes about twice as long as a compiled one, and compiling
+#: beside calls, with lowering, twice as long as estimated. Measured, seconds until the 10th and the
+#: 30th result, compiled from the 2nd call on and from the 32nd: ResNet-50 (13 calls) 4.4, 5.7 and
+#: 3.2, 5.9, from the disk cache 2.6, 3.9 and 2.5, 4.7; MobileNet v2 (26 calls) 2.3, 2.5 and 0.8,
+#: 1.4, from the disk cache 0.6, 0.8 and 0.6, 1.3.
+_SOON = 8
 #: The call with the same shapes that has the program compiled in the background, and the one that
-#: first runs it, or waits for it: of programs that take less time to compile than 30 interpreted
-#: calls do, and of others.
+#: first runs it, or waits for it: of such programs, and of others.
 _COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 2, 6
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: Age from which on everything is compiled.
@@ -76,7 +80,7 @@ _MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
 #: with 23 or 37 equations, 0.85 with 110 (training of a LeNet), 0.55 with 203 (SqueezeNet), 1.05
-#: with 1,011 (MobileNet v2), 1.8 with 1,413 (ResNet-50).
+#: with 254 (MobileNet v2), 1.8 with 1,413 (ResNet-50).
 _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.
