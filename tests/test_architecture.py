@@ -63,7 +63,7 @@ LINE_BUDGETS = {
     "executorkit": 3761, "export": 773, "gluon": 12332, "image": 2213, "initializer": 689,
     "inspection": 725, "io": 3169, "jaxpr_interpreter": 2829, "jaxprs": 519, "kvstore": 836,
     "lowering": 4792, "metric": 1395, "model": 1098, "module": 3206, "ndarray": 5703,
-    "notebook": 321, "onnx": 4702, "ops": 16886, "optimizer": 3586, "parallel": 4564,
+    "notebook": 321, "onnx": 4702, "ops": 16887, "optimizer": 3586, "parallel": 4564,
     "processes": 1054, "profiler": 907, "program": 6936, "rnn": 1352, "symbol": 3044,
     "test_utils": 1482, "training": 1021, "visualization": 479,
 }  # fmt: skip

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # A symbolic size, in a function traced for ``jax.export``, stands for every size from 1 up.
 # Comparing it with a number raises an exception unless the answer is the same for all of them, so
