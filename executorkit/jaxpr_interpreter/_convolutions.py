@@ -1,4 +1,4 @@
-"""Convolutions as matrix products of patches."""
+"""Convolutions: matrix products of patches, and for each channel by itself sums over windows."""
 
 import math
 from functools import partial
@@ -149,9 +149,8 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     def multiply(part: slice) -> None:
         np.matmul(weights, view[part].reshape(-1, weights.shape[1], pixels), result[part])
 
-    step = max(1, _PATCH_BYTES // max(view[0].size * x.itemsize, 1))
-    starts = range(0, batch, step)
-    run_all([partial(multiply, slice(i, i + step)) for i in starts], view.size * outputs)
+    pieces = _pieces(batch, 1, view[0].size * x.itemsize)
+    run_all([partial(multiply, part) for part, _ in pieces], view.size * outputs)
     return result.reshape(batch, outputs, *geometry.out)
 
 

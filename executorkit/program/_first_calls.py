@@ -298,8 +298,7 @@ class FirstCalls:
 
     __slots__ = (
         "_count", "_device", "_dispatcher", "_entries", "_jitted", "_note_jaxpr", "_policy",
-        "_program", "_static",
-        "compiling", "counted", "host_plans", "unlisted",
+        "_program", "_static", "compiling", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
     def __init__(
@@ -438,8 +437,10 @@ class FirstCalls:
                 self._note_jaxpr()
                 return InterpretedFunction(*stored, target, self._static)
             flat = self._flat_jaxpr(args)
-            function = flat and InterpretedFunction(*flat, target, self._static)
-        if flat is None or function is None or function.plan.uncovered:
+            if flat is None:
+                return None
+            function = InterpretedFunction(*flat, target, self._static)
+        if function.plan.uncovered:
             return None
         if policy.accepts(function):
             self._dispatcher.store_jaxpr(tuple(args), *flat)
@@ -451,14 +452,13 @@ class FirstCalls:
         if self._program is not None:
             program = self._program()
             self._note_jaxpr()
-            if all(isinstance(x.dtype, np.dtype) for x in program.outputs):
-                return flattened_program(program), jax.tree.structure(program.outputs)
-            return None
+            plain = all(isinstance(x.dtype, np.dtype) for x in program.outputs)
+            structure = jax.tree.structure(program.outputs)
+            return (flattened_program(program), structure) if plain else None
         with tracing_allowed():
             traced = self._jitted.trace(*args)
-        if not all(map(_is_plain, traced.jaxpr.out_avals)):
-            return None
-        return flattened(traced.jaxpr), traced.out_tree
+        plain = all(map(_is_plain, traced.jaxpr.out_avals))
+        return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
         """Has the program compiled, or loaded, in the background; the next call finds it.
