@@ -152,6 +152,37 @@ def _round(call: Call) -> Kernel:
     return in_float32(away_from_zero, call)
 
 
+@rule("executorkit_weighted_sums", fresh=True, weight=36)
+def _weighted_sums(call: Call) -> Kernel | None:
+    """For each row of a matrix, the sum of the arrays times its entries."""
+    dtype, shape = call.dtype, call.shape
+    if is_small_float(dtype):
+        return None
+    rows = [[(i, dtype.type(f)) for i, f in enumerate(row) if f] for row in call.params["matrix"]]
+
+    def add_up(*arrays: Any) -> list[Any]:
+        # Every array is read several times: in the order of its memory, which is the results' too.
+        arrays = tuple([np.ascontiguousarray(x) if _is_turned(x) else x for x in arrays])
+        product = np.empty(shape, dtype)
+        sums = []
+        for (first, factor), *others in rows:
+            total = np.multiply(arrays[first], factor)
+            for i, factor in others:
+                if factor == 1:
+                    np.add(total, arrays[i], total)
+                else:
+                    np.add(total, np.multiply(arrays[i], factor, product), total)
+            sums.append(total)
+        return sums
+
+    return add_up
+
+
+def _is_turned(x: Any) -> bool:
+    """True for an array whose last elements do not lie one after the other."""
+    return x.ndim > 0 and x.shape[-1] > 1 and x.strides[-1] != x.itemsize
+
+
 @rule("integer_pow", fresh=True, weight=3, any_shape=True)
 def _integer_pow(call: Call) -> Kernel:
     exponent = call.params["y"]

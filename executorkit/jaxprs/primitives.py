@@ -71,6 +71,13 @@ def _shifted_products(params: Mapping[str, Any], ins: Sequence[Any], outs: Seque
     return 2.0 * _size(outs[0]) * prod(params["window"])
 
 
+def _weighted_sums(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+    """A product for each entry of the matrix but 0 and 1, and the sums of these."""
+    entries = [f for row in params["matrix"] for f in row if f]
+    operations = 2 * len(entries) - entries.count(1) - len(outs)
+    return float(_size(outs[0]) * operations)
+
+
 def _sort(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
     count = _size(ins[0])
     return count * log2(max(2, ins[0].shape[-1] if count else 2))
@@ -115,6 +122,7 @@ _TABLE = (
     _Row("dot_general", Trait.PRODUCT, _dot),
     _Row("conv_general_dilated", Trait.PRODUCT, _convolution),
     _Row("executorkit_shifted_products", _NONE, _shifted_products),
+    _Row("executorkit_weighted_sums", _CHEAP, _weighted_sums),
     _Row("reduce_window reduce_window_max reduce_window_min reduce_window_sum", _NONE, _window),
     _Row("sort top_k", _NONE, _sort),
     _Row("fft", _NONE, _fft),

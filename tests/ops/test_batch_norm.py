@@ -1,4 +1,4 @@
-"""Batch normalisation: gradients that are exactly zero."""
+"""Batch normalisation: gradients that are exactly zero, and that depend on no earlier trace."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import executorkit as mx
+from executorkit.ops.nn import moments
 
 
 def largest_gradients(norm: str) -> dict[str, float]:
@@ -49,3 +51,29 @@ def test_one_element_of_each_channel_gets_exactly_no_gradient():
         assert gradients.pop("bn_beta") > 0
         assert gradients.pop("factor") > 0
         assert gradients == dict.fromkeys(gradients, 0)
+
+
+def gradients_in_inference_mode(shape: tuple[int, ...], infers_first: bool) -> list[np.ndarray]:
+    """Gradients by MXNet's formula for batch statistics, which is not the derivative."""
+    moments.moving_normalize.clear_cache()
+    head = mx.sym.square(mx.sym.BatchNorm(mx.sym.var("data"), fix_gamma=False))
+    loss = mx.sym.MakeLoss(head)
+    if infers_first:
+        loss.simple_bind(mx.cpu(), data=shape, grad_req="null").forward()[0].wait_to_read()
+    executor = loss.simple_bind(mx.cpu(), data=shape)
+    random = np.random.RandomState(4)
+    for array in (*executor.arg_arrays, *executor.aux_arrays):
+        array[:] = random.uniform(size=array.shape)
+    executor.forward(is_train=False)
+    executor.backward()
+    return [g.asnumpy() for g in executor.grad_arrays]
+
+
+@pytest.mark.usefixtures("fresh_programs")
+def test_gradients_do_not_depend_on_an_inference_before():
+    """JAX keeps traces of the function, those without its own derivative too."""
+    expected = gradients_in_inference_mode((4, 3, 5, 5), infers_first=False)
+    with mx.program.fresh_caches():
+        results = gradients_in_inference_mode((4, 3, 5, 5), infers_first=True)
+    for a, b in zip(results, expected, strict=True):
+        np.testing.assert_array_equal(a, b)

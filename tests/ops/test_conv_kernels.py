@@ -103,8 +103,7 @@ def test_depth_wise_convolutions_interpreted_and_mapped(case, channels_last):
 
     np.testing.assert_allclose(jax.jit(convolution)(x, w), expected, rtol=1e-4, atol=1e-4)
     with this_process_only(), without_derivatives():
-        # JAX keeps the trace of a function, with its derivatives.
-        jaxpr = jax.make_jaxpr(lambda x, w: convolution(x, w))(x, w)
+        jaxpr = jax.make_jaxpr(convolution)(x, w)
     names = [equation.primitive.name for equation in jaxpr.eqns]
     assert names.count("executorkit_shifted_products") == (case != "depthwise_large_kernel")
     (result,) = plan(jaxpr).run([np.asarray(x), np.asarray(w)])

@@ -13,9 +13,11 @@ from jax import export
 
 import executorkit as mx
 from executorkit.errors import ArgumentValueError
+from executorkit.jaxpr_interpreter import plan
 from executorkit.ops.nn import conv
 from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, winograd
 from executorkit.ops.nn.conv_kernels.dispatch import xla_conv
+from executorkit.ops.tracing import this_process_only, without_derivatives
 from tests import _golden
 
 #: No cost but multiplications.
@@ -89,6 +91,45 @@ def test_convolution_and_its_gradients(case, free, monkeypatch):
         np.testing.assert_allclose(gradients[1], w_grad, rtol=1e-4, atol=1e-4)
         if direct is not None:
             close(direct, x_grad, dtype)
+
+
+@pytest.mark.parametrize("case", ["odd", "blocks_of_two", "wide_kernel"])
+def test_interpreted_and_mapped(case, free):
+    n, height, width, channels, filters, kernel_width, pads, setting, dtype = CASES[case]
+    rng = np.random.RandomState(5)
+    dims = PADDED._replace(pads=pads)
+
+    def convolution(x, w):
+        return convolve(x, w, dims)
+
+    with jax.enable_x64(True), winograd.use_winograd(setting), winograd.prepared_weights():
+        x = jnp.asarray(rng.standard_normal((n, height, width, channels)), dtype)
+        w = jnp.asarray(rng.standard_normal((filters, 3, kernel_width, channels)), dtype)
+        expected = xla_conv(x, w, dims)
+        with this_process_only(), without_derivatives():
+            jaxpr = jax.make_jaxpr(convolution)(x, w)
+        names = [equation.primitive.name for equation in jaxpr.eqns]
+        # Of the weight, of the data and of the products.
+        assert names.count("executorkit_weighted_sums") == 3
+        (result,) = plan(jaxpr).run([np.asarray(x), np.asarray(w)])
+        close(result, expected, dtype)
+        for axes, args in (
+            ((0, None), (jnp.stack([x, -x]), w)),
+            ((None, 0), (x, jnp.stack([w, -w]))),
+        ):
+            mapped = jax.vmap(convolution, axes)(*args)
+            close(mapped, jnp.stack([expected, -expected]), dtype)
+
+
+def test_no_sum_shares_memory_with_an_array():
+    """A row of the matrix may be a single one."""
+    arrays = [np.asarray(np.random.rand(2, 3, 4), np.float32).T for _ in range(2)]
+    matrix = np.array([[0, 1], [2, 1], [0.5, 0]])
+    jaxpr = jax.make_jaxpr(lambda *xs: winograd.combine(matrix, xs))(*arrays)
+    results = plan(jaxpr).run(arrays)
+    for row, result in zip(matrix, results, strict=True):
+        np.testing.assert_allclose(result, row[0] * arrays[0] + row[1] * arrays[1], rtol=1e-6)
+        assert not any(np.shares_memory(result, x) for x in arrays)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

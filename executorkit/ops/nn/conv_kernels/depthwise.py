@@ -7,20 +7,18 @@ on CPUs is much faster than its grouped convolution.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from functools import partial, reduce
+from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
-from jax.interpreters import batching, mlir
 
-from ....jax_internals import Primitive
 from ...schema.attrs import Shape
 from ...tracing import varying_as
 from .conv_dims import ConvDims
+from .sums_as_primitives import sum_primitive
 
 #: Maximum number of terms of a sum that is written out.
 _MAX_TERMS = 49
@@ -58,12 +56,6 @@ def _materialized_transpose(weight: Array) -> Array:
     return lax.reduce_sum(lax.select(keep_first, twice, lax.full_like(twice, 0)), (0,))
 
 
-#: The depth-wise convolution of padded data with factors (elements of the kernel, C), each
-#: result the sum of the products of its window. It is one primitive to JAX, which would take longer
-#: to trace the sum of a MobileNet's 17 windows than all the rest of it.
-shifted_products_p = Primitive("executorkit_shifted_products")
-
-
 def _sum_of_products(
     data: Array,
     factors: Array,
@@ -74,7 +66,7 @@ def _sum_of_products(
     out: Shape,
     channels: int,
 ) -> Array:
-    """The primitive, written out. ``channels`` is their axis."""
+    """:data:`shifted_products_p`, written out. ``channels`` is their axis."""
     letters = "DHW"[3 - len(window) :]
     layout = f"NC{letters}" if channels == 1 else f"N{letters}C"
     dims = ConvDims(strides, (0,) * len(window), dilation, 1, layout)
@@ -92,16 +84,9 @@ def _product_aval(data: Any, factors: Any, *, out: Shape, channels: int, **_: An
     return data.update(shape=shape, weak_type=False)
 
 
-def _batched_products(
-    arrays: Sequence[Any], axes: Sequence[int | None], **params: Any
-) -> tuple[Array, int]:
-    return jax.vmap(partial(_sum_of_products, **params), tuple(axes))(*arrays), 0
-
-
-shifted_products_p.def_impl(_sum_of_products)
-shifted_products_p.def_abstract_eval(_product_aval)
-batching.primitive_batchers[shifted_products_p] = _batched_products
-mlir.register_lowering(shifted_products_p, mlir.lower_fun(_sum_of_products, multiple_results=False))
+#: The depth-wise convolution of padded data with factors (elements of the kernel, C), each
+#: result the sum of the products of its window.
+shifted_products_p = sum_primitive("executorkit_shifted_products", _sum_of_products, _product_aval)
 
 
 def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:

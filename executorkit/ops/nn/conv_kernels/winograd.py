@@ -59,6 +59,7 @@ from ....errors import ArgumentValueError
 from ...schema.attrs import Shape
 from ...tracing import is_known
 from .conv_dims import ConvDims
+from .sums_as_primitives import sum_primitive
 
 #: Rows per block that each setting allows.
 _ALLOWED_ROWS = {"exact": (), "F2": (2,), "F4": (4, 2)}
@@ -252,8 +253,8 @@ def _saved(rows: int, result: Shape, weight: Shape, prepared: bool, weight_cost:
     )
 
 
-def _combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
-    """For each row of the matrix, the sum of the arrays times its entries, written out."""
+def _written_out(*arrays: Array, matrix: tuple[tuple[float, ...], ...]) -> list[Array]:
+    """:data:`weighted_sums_p`, written out."""
 
     def term(factor: float, array: Array) -> Array:
         return array if factor == 1 else lax.mul(array, np.asarray(factor, array.dtype))
@@ -265,9 +266,23 @@ def _combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
     return sums
 
 
+#: Sums of arrays times the entries of the rows of a matrix.
+weighted_sums_p = sum_primitive(
+    "executorkit_weighted_sums",
+    _written_out,
+    lambda *arrays, matrix: [arrays[0].update(weak_type=False)] * len(matrix),
+    several=True,
+)
+
+
+def combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
+    """For each row of the matrix, the sum of the arrays times its entries."""
+    return weighted_sums_p.bind(*arrays, matrix=tuple(map(tuple, matrix.tolist())))
+
+
 def _transformed_weight(kernel: Array, rows: int) -> list[Array]:
     """G g: (1, kernel width, ...) for each product, from the kernel (3, kernel width, ...)."""
-    return _combine(transforms(rows).kernel, list(kernel[:, None]))
+    return combine(transforms(rows).kernel, list(kernel[:, None]))
 
 
 def _filter_rows(data: Array, weights: list[Array], layout: str, pads: Shape, rows: int) -> Array:
@@ -278,17 +293,24 @@ def _filter_rows(data: Array, weights: list[Array], layout: str, pads: Shape, ro
     out = height + 2 * above - 2
     blocks = -(-out // rows)
     edges = [(0, 0), (above, (blocks + 1) * rows - above - height), (0, 0), (0, 0)]
-    blocked = jnp.pad(data, edges).reshape(n, blocks + 1, rows, width, channels)
+    padded = lax.pad(data, np.zeros((), data.dtype), [(*edge, 0) for edge in edges])
+    blocked = padded.reshape(n, blocks + 1, rows, width, channels)
+
+    def part(first: int, row: int) -> Array:
+        """A row of each block from one on, of one block less than there are."""
+        of_blocks = lax.slice_in_dim(blocked, first, first + blocks, axis=1)
+        return lax.squeeze(lax.slice_in_dim(of_blocks, row, row + 1, axis=2), (2,))
+
     # The last two rows of each block's data are the first of the next block; F(2, 3) has two.
-    parts = [blocked[:, :-1, i] for i in range(rows)] + [blocked[:, 1:, i] for i in range(2)]
+    parts = [part(0, i) for i in range(rows)] + [part(1, i) for i in range(2)]
     products = [
         lax.conv_general_dilated(
             part, weight, (1, 1), [(0, 0), (left, left)],
             dimension_numbers=("NHWC", layout, "NHWC"),
         )
-        for part, weight in zip(_combine(matrices.data, parts), weights, strict=True)
+        for part, weight in zip(combine(matrices.data, parts), weights, strict=True)
     ]  # fmt: skip
-    result = jnp.stack(_combine(matrices.result, products), axis=2)
+    result = jnp.stack(combine(matrices.result, products), axis=2)
     return result.reshape(n, blocks * rows, *result.shape[3:])[:, :out]
 
 

@@ -1,0 +1,33 @@
+"""Sums that are one primitive each to JAX, which would take longer to trace them written out than
+all the rest of a network."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+from jax.interpreters import batching, mlir
+
+from ....jax_internals import Primitive
+
+
+def sum_primitive(
+    name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
+) -> Any:
+    """A primitive that is compiled, and mapped by ``vmap``, as the function that writes it out.
+
+    It has no derivatives: it belongs inside functions that have their own. ``avals`` gives the aval
+    of the result, or those of ``several``, from those of the arrays and the parameters.
+    """
+    primitive = Primitive(name)
+    primitive.multiple_results = several
+
+    def mapped(arrays: Sequence[Any], axes: Sequence[int | None], **params: Any) -> Any:
+        results = jax.vmap(partial(written_out, **params), tuple(axes))(*arrays)
+        return results, [0] * len(results) if several else 0
+
+    primitive.def_impl(written_out)
+    primitive.def_abstract_eval(avals)
+    batching.primitive_batchers[primitive] = mapped
+    mlir.register_lowering(primitive, mlir.lower_fun(written_out, multiple_results=several))
+    return primitive
