@@ -63,13 +63,19 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     terms = math.prod(right.shape[i] for i in numbers.rhs_spec[1:])
     wide = product_dtype(left.dtype, right.dtype, dtype, terms)
     channels_last = numbers.lhs_spec[1] == len(out) - 1 and geometry.groups == 1
-    product = _by_channels_last if channels_last else _by_channels_first
     # Order of the canonical axes: batch, channels, space for the input; output, input, space for
     # the kernel; batch, channels, space for the result.
     back = tuple(np.argsort(numbers.out_spec).tolist())
     depthwise = geometry.groups > 1 and geometry.groups == left.shape[numbers.lhs_spec[1]]
     if 0 in out or not left.size or not right.size:
         return lambda x, kernel: np.zeros(out, dtype)
+    #: Elements of a row of the input that follow each other in patches of either order.
+    by_pixels = geometry.out[-1:] if geometry.strides[-1:] == (1,) else (1,)
+    by_channels = math.prod(geometry.window[-1:]) * left.shape[numbers.lhs_spec[1]]
+
+    def product(x: Any, kernel: Any, geometry: _Geometry) -> Any:
+        turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels[0])
+        return (_by_channels_last if turned else _by_channels_first)(x, kernel, geometry)
 
     def convolve(x: Any, kernel: Any) -> Any:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False)
@@ -145,12 +151,17 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
         return result.reshape(batch, outputs, *geometry.out)
     view = _patches(_edged(x, geometry), geometry)
     result = np.empty((batch, outputs, pixels), x.dtype)
+    rows, row = (geometry.out[0], pixels // geometry.out[0]) if geometry.out else (1, 1)
+    first = 2 + len(geometry.window)  # axis of the view
 
-    def multiply(part: slice) -> None:
-        np.matmul(weights, view[part].reshape(-1, weights.shape[1], pixels), result[part])
+    def multiply(images: slice, part: slice) -> None:
+        patches = view[(images, *(slice(None),) * (first - 1), part)] if geometry.out else view
+        start, stop, _ = part.indices(rows)
+        out = result[images, :, start * row : stop * row]
+        np.matmul(weights, patches.reshape(len(patches), weights.shape[1], -1), out)
 
-    pieces = _pieces(batch, 1, view[0].size * x.itemsize)
-    run_all([partial(multiply, part) for part, _ in pieces], view.size * outputs)
+    pieces = _pieces(batch, rows, view[0].nbytes // rows)
+    run_all([partial(multiply, *piece) for piece in pieces], view.size * outputs)
     return result.reshape(batch, outputs, *geometry.out)
 
 

@@ -417,6 +417,19 @@ def convolution_questions() -> Iterator[Question]:
         (normal(1, 2, 4, 5, 4), normal(3, 2, 2, 2, 3)),
         3e-6,
     )
+    # Patches of several pieces; channels last, in the memory of channels first.
+    many, few = (normal(2, channels, 60, 50) for channels in (12, 3))
+    for name, x, stride in (("pieces", many, 1), ("turned", few, 1), ("turned-strided", few, 2)):
+        last = x is few
+        numbers = ("NHWC", "OIHW", "NHWC") if last else ("NCHW", "OIHW", "NCHW")
+        yield Question(
+            name,
+            lambda x, w, last=last, a=((stride, stride), "SAME", None, None, numbers): (
+                lax.conv_general_dilated(x.transpose(0, 2, 3, 1) if last else x, w, *a)
+            ),
+            (x, normal(8, x.shape[1], 5, 5)),
+            3e-6,
+        )
     small = RANDOM.integers(-128, 128, (1, 3, 5, 5)).astype(np.int8)
     yield Question(
         "int8",
