@@ -43,11 +43,6 @@ class Stages:
     fed: tuple[int, ...]
     held: tuple[int, ...]
 
-    @property
-    def prepared_bytes(self) -> int:
-        """The size of the prepared arrays in bytes."""
-        return sum(value.n_bytes for value in self.prepare.outputs)
-
     @cached_property
     def preparation(self) -> str | None:
         """A text that is equal for stages that prepare equal arrays from equal sources; None where
