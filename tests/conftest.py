@@ -26,6 +26,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from executorkit.jax_internals import differentiable
 from executorkit.ops.nn.conv_kernels import winograd
 
 jax.config.update("jax_num_cpu_devices", 8)
@@ -42,6 +43,13 @@ FORCED = {name: os.environ.get(name) for name in ("EXECUTORKIT_INTERPRET", "EXEC
 def _seeded_numpy() -> None:
     """Each test draws the same NumPy numbers, alone or in company."""
     np.random.seed(20)
+
+
+@pytest.fixture(autouse=True)
+def _traces_stay_differentiable() -> Iterator[None]:
+    """No test, least of all an interrupted one, leaves the thread without derivatives."""
+    yield
+    assert differentiable.value
 
 
 @pytest.fixture(autouse=True)

@@ -151,11 +151,12 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
         return result.reshape(batch, outputs, *geometry.out)
     view = _patches(_edged(x, geometry), geometry)
     result = np.empty((batch, outputs, pixels), x.dtype)
-    rows, row = (geometry.out[0], pixels // geometry.out[0]) if geometry.out else (1, 1)
+    rows = geometry.out[0]
+    row = pixels // rows
     first = 2 + len(geometry.window)  # axis of the view
 
     def multiply(images: slice, part: slice) -> None:
-        patches = view[(images, *(slice(None),) * (first - 1), part)] if geometry.out else view
+        patches = view[(images, *(slice(None),) * (first - 1), part)]
         start, stop, _ = part.indices(rows)
         out = result[images, :, start * row : stop * row]
         np.matmul(weights, patches.reshape(len(patches), weights.shape[1], -1), out)
@@ -178,7 +179,7 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
         view = _patches(_edged_channels_last(x, geometry), geometry)
         view = view.transpose(0, *range(2 + rank, 2 + 2 * rank), *last)
         result = np.empty((batch, *geometry.out, outputs), x.dtype)
-        pieces = _pieces(batch, geometry.out[0] if rank else 1, view[0, :1].size * x.itemsize)
+        pieces = _pieces(batch, geometry.out[0], view[0, :1].size * x.itemsize)
         if len(pieces) == 1:
             matrix = view.reshape(-1, weights.shape[0])
             divided_product(matrix, weights, result.reshape(-1, outputs))
@@ -247,7 +248,7 @@ def _sums_of_windows(x: Any, factors: Any, geometry: _Geometry, last: bool) -> A
     pixels = [a * b for a, b in zip(steps, strides, strict=True)]
     places = [a * b for a, b in zip(steps, geometry.dilation, strict=True)]
     factors = factors.reshape(*window, channels)
-    if last and strides[-1] == 1:  # columns and channels are one axis
+    if last and strides[-1:] == (1,):  # columns and channels are one axis
         factors = np.repeat(factors[..., None, :], out[-1], -2).reshape(*window, -1)
         rows, row_steps, row = out[:-1], pixels[:-1], (out[-1] * channels,)
     elif last:

@@ -1,14 +1,14 @@
 """Helper threads: one large kernel is computed by several threads.
 
 NumPy and BLAS release Python's lock while they work on large arrays. How a kernel is divided
-follows from its shapes and the number of cores, never from the threads that are free, so that its
-results are the same at every call. A kernel whose helpers have no core at the time computes all
-parts itself.
+follows from its shapes and the number of cores that the process may use, never from the threads
+that are free, so that its results are the same at every call. A kernel whose helpers have no core
+at the time computes all parts itself.
 """
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 
 
@@ -39,6 +39,12 @@ class _Helpers:
             self._process = os.getpid()
         return self._pool
 
+    def end(self, pool: ThreadPoolExecutor) -> None:
+        """Cancels what a pool has queued, and waits for what it has begun."""
+        if self._pool is pool:
+            self._pool = None
+        pool.shutdown(cancel_futures=True)
+
 
 _helpers = _Helpers()
 
@@ -53,17 +59,19 @@ def run_all(jobs: Sequence[Callable[[], object]], multiplications: int) -> None:
     if count < 1 or multiplications < MIN_MULTIPLICATIONS:
         _run(remaining)
         return
+    pool = _helpers.pool()
+    helping: list[Future[None]] = []
     try:
-        pool = _helpers.pool()
-        helping = [pool.submit(copy_context().run, _run, remaining) for _ in range(count)]
-    except RuntimeError:  # the interpreter is shutting down
-        helping = []
+        helping.extend(pool.submit(copy_context().run, _run, remaining) for _ in range(count))
+    except RuntimeError:  # the process ends, or may have no more threads
+        _helpers.end(pool)
     try:
         _run(remaining)
     finally:
-        for helper in helping:
-            if not helper.cancel():
-                helper.result()
+        begun = [helper for helper in helping if not helper.cancel()]
+        wait(begun)
+    for helper in begun:
+        helper.result()
 
 
 def _run(jobs: Iterator[Callable[[], object]]) -> None:

@@ -47,7 +47,7 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
     owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outputs}
-    reusable_after = _reusable(live, owned, results)
+    reusable_after = _reusable(live, owned, results, [x.nbytes for x in avals])
     for equation, dead, reusable in zip(live, dead_after, reusable_after, strict=True):
         if equation.has_effects:
             uncovered.add(f"{equation.call.name} with effects")
@@ -101,10 +101,11 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 
 
 def _reusable(
-    equations: Sequence[Equation], owned: set[int], results: Sequence[int]
+    equations: Sequence[Equation], owned: set[int], results: Sequence[int], n_bytes: Sequence[int]
 ) -> list[list[int]]:
     """For each equation the inputs whose memory nobody needs later, and no other of its inputs
-    shares; ``owned`` are values with memory of their own."""
+    shares; ``owned`` are values with memory of their own. A part of an array is not among them: a
+    result in its place would hold on to all of the array."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
     #: The last equations that read from the memory of values.
@@ -123,7 +124,8 @@ def _reusable(
     for n, equation in enumerate(equations):
         read = [i for i in dict.fromkeys(equation.inputs) if i in owners]
         counts = Counter(owners[i] for i in read)
-        reusable.append([i for i in read if last[owners[i]] == n and counts[owners[i]] == 1])
+        alone = [i for i in read if last[owners[i]] == n and counts[owners[i]] == 1]
+        reusable.append([i for i in alone if n_bytes[i] == n_bytes[owners[i]]])
     return reusable
 
 
@@ -171,11 +173,13 @@ def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Ker
     if not reusable:
         return kernel
     call, rule = equation.call, equation.rule
+    if call.outs[0].nbytes < REUSE_BYTES:
+        return kernel
     if rule is not None and rule.in_place is not None:
         changed = equation.inputs[rule.changed_input]
         alone = changed in reusable and equation.inputs.count(changed) == 1
         return rule.in_place(call) if alone else kernel
-    if not isinstance(kernel, np.ufunc) or call.outs[0].nbytes < REUSE_BYTES:
+    if not isinstance(kernel, np.ufunc):
         return kernel
     for n, i in enumerate(equation.inputs):
         if i in reusable and call.ins[n] == call.outs[0]:

@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from ..jax_internals import differentiable
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -79,14 +81,15 @@ def traced_for_cpus() -> bool:
     return _cpus_only.get()
 
 
-# A fact of JAX's own: a function that it has traced in one context it traces again in the other.
-_derived: Any = jax.make_user_context(default_value=True)
-
-
 def without_derivatives() -> AbstractContextManager[None]:
     """Nobody differentiates what is traced in this context: functions with derivatives of their own
     are traced without these, which takes a third of the time of a network's trace."""
-    return _derived(False)
+    return differentiable(False)
+
+
+def with_derivatives() -> AbstractContextManager[None]:
+    """Functions that are traced in this context are differentiated, whatever surrounds it."""
+    return differentiable(True)
 
 
 def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable[P, T]:
@@ -94,7 +97,7 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
 
     @wraps(plain)
     def function(*args: P.args, **kwargs: P.kwargs) -> T:
-        return (with_rules if _derived.value else plain)(*args, **kwargs)
+        return (with_rules if differentiable.value else plain)(*args, **kwargs)
 
     return function
 

@@ -15,7 +15,7 @@ import jax
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
-from ..jax_internals import forget_calls, restore_thread, set_thread_x64, thread_trace, thread_x64
+from ..jax_internals import ThreadState, forget_calls, in_x64, set_thread_x64
 from ..jaxpr_interpreter import Plan
 from ..jaxprs import FlatProgram
 from ..ops.tracing import this_process_only
@@ -367,7 +367,7 @@ class CompiledFunction:
         if self._tasks:
             self._finish_task(args)
         start, first_calls = time.perf_counter(), self._first_calls
-        x64, trace = thread_x64(), thread_trace()
+        state = ThreadState()
         interpreted: InterpretedFunction | None = None
         results: Any = None
         refused = False
@@ -382,12 +382,12 @@ class CompiledFunction:
                 results = self._dispatcher.run(*args)
             else:
                 results = self._dispatcher.donate(into, *args)
-            set_thread_x64(x64)
+            set_thread_x64(state.x64)
         except NotCompiledError:
-            restore_thread(x64, trace)
+            state.restore()
             self._refused = refused = True
         except BaseException:
-            restore_thread(x64, trace)
+            state.restore()
             self._threads_to_log.pop(threading.get_ident(), None)
             raise
         if refused:  # what comes now should not name the exception as its context
@@ -471,8 +471,8 @@ class CompiledFunction:
     ) -> Any:
         start = time.perf_counter()
         wrapped = self._wrapped(args)
-        with jax.enable_x64(True), tracing_allowed():
-            result = work(*wrapped)
+        with tracing_allowed():
+            result = in_x64(work)(*wrapped)
         if compiles:
             self._first_calls.forget(wrapped)
         if self._threads_to_log:

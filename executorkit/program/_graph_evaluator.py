@@ -24,7 +24,7 @@ from ..lowering import (
 )
 from ..ops.nn.conv_kernels import prepared_weights, use_winograd, winograd_in
 from ..ops.schema.traits import BARRIERS
-from ..ops.tracing import without_derivatives
+from ..ops.tracing import with_derivatives, without_derivatives
 from ._activity import dependent_results
 from ._program_options import Options, checkpoint_policy, mirrored_steps, save_all_but, scale_losses
 from ._train_step import Arrays
@@ -156,7 +156,8 @@ class GraphEvaluator:
             heads, vjp = jax.vjp(floating_outputs, *(args[i] for i in single))
             return vjp(heads)
 
-        depends = dependent_results(gradients, avals, states, key)
+        with with_derivatives():
+            depends = dependent_results(gradients, avals, states, key)
         candidates = {i for i, yes in zip(single, depends, strict=True) if yes}
         data = [i for i in candidates if i not in self._argnums] or sorted(candidates)[:1]
         dtypes = infer(graph, {}, {graph.arg_names[i]: dtype for i in data}).arg_dtypes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 
 import numpy as np
@@ -35,6 +36,29 @@ def test_jobs_run_at_once():
     together = threading.Barrier(4)
     helper_threads.run_all([lambda: together.wait(60)] * 4, MANY)
     assert not together.broken
+
+
+def test_all_jobs_have_ended_where_a_thread_cannot_be_started(monkeypatch):
+    begun, ended = threading.Event(), []
+    start, started = threading.Thread.start, []
+
+    def start_one(thread):
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+        assert begun.wait(60)
+
+    def job():
+        if threading.current_thread() is not threading.main_thread():
+            begun.set()
+            time.sleep(0.05)
+        ended.append(True)
+
+    monkeypatch.setattr(threading.Thread, "start", start_one)
+    helper_threads.run_all([job] * 8, MANY)
+    assert started
+    assert len(ended) == 8
 
 
 def test_small_kernels_stay_in_their_thread():

@@ -112,6 +112,21 @@ def test_random_operators_and_labels_of_prepared_functions() -> None:
     np.testing.assert_allclose(prepared({"data": data}, key)[0], expected)
 
 
+def test_a_prepared_function_has_gradients() -> None:
+    """Of the program that is left, whose operators' own rules are gone."""
+    x = mx.sym.Convolution(
+        mx.sym.Variable("data"), kernel=(3, 3), num_filter=4, num_group=4, no_bias=True, name="conv"
+    )
+    net = x.to_jax()
+    rng = np.random.default_rng(0)
+    w = jnp.asarray(rng.standard_normal((4, 1, 3, 3)), jnp.float32)
+    data = jnp.asarray(rng.standard_normal((2, 4, 6, 6)), jnp.float32)
+    prepared = net.prepare({"conv_weight": w}, inputs={"data": data})
+    gradient = jax.grad(lambda x: jnp.sum(jnp.sin(prepared({"data": x})[0])))(data)
+    expected = jax.grad(lambda x: jnp.sum(jnp.sin(net({"data": x, "conv_weight": w})[0][0])))(data)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-5)
+
+
 def _split(function: Any, *arrays: Any) -> Any:
     """The stages of a function whose arguments stay, but for the first."""
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]

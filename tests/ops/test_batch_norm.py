@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,7 +56,8 @@ def test_one_element_of_each_channel_gets_exactly_no_gradient():
 
 def gradients_in_inference_mode(shape: tuple[int, ...], infers_first: bool) -> list[np.ndarray]:
     """Gradients by MXNet's formula for batch statistics, which is not the derivative."""
-    moments.moving_normalize.clear_cache()
+    function: Any = moments.moving_normalize
+    function.clear_cache()
     head = mx.sym.square(mx.sym.BatchNorm(mx.sym.var("data"), fix_gamma=False))
     loss = mx.sym.MakeLoss(head)
     if infers_first:

@@ -77,6 +77,33 @@ def test_second_derivatives(case):
     np.testing.assert_allclose(penalty(convolve), penalty(xla_conv), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+def test_second_derivatives_of_transposed_convolutions(case, channels_last):
+    """Their gradient is a convolution that no rule of its own surrounds."""
+    x, w, _, dims = arrays(case)
+    shape = x.shape
+    g = jnp.asarray(np.random.normal(size=xla_conv(x, w, dims).shape), jnp.float32)
+    expected_dims = dims
+
+    def reference(g):
+        return jax.vjp(lambda x: xla_conv(x, w, expected_dims), x)[1](g)[0]
+
+    def penalty(function, g):
+        gradient = jax.grad(lambda g: jnp.sum(jnp.tanh(function(g))))
+        return jax.grad(lambda g: jnp.sum(gradient(g) ** 2))(g)
+
+    expected = penalty(reference, g)
+    if channels_last:
+        g, expected, last = (jnp.moveaxis(a, 1, -1) for a in (g, expected, w))
+        dims = dims._replace(layout=dims.layout.replace("C", "") + "C")
+        shape = (shape[0], *shape[2:], shape[1])
+    else:
+        last = w
+    result = penalty(lambda g: conv_transpose(g, last, shape, dims), g)
+    np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
 def test_depth_wise_convolutions_channels_last(case):
     x, w, g, dims = arrays(case)

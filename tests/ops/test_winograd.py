@@ -121,6 +121,22 @@ def test_interpreted_and_mapped(case, free):
             close(mapped, jnp.stack([expected, -expected]), dtype)
 
 
+def test_second_derivatives(free):
+    n, height, width, channels, filters, kernel_width, pads, setting, dtype = CASES["odd"]
+    rng = np.random.RandomState(5)
+    dims = PADDED._replace(pads=pads)
+
+    def penalty(function, x, w):
+        gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(function(x, w, dims))))
+        return jax.grad(lambda x: jnp.sum(gradient(x) ** 2))(x)
+
+    with jax.enable_x64(True), winograd.use_winograd(setting):
+        x = jnp.asarray(rng.standard_normal((n, height, width, channels)), dtype)
+        w = jnp.asarray(rng.standard_normal((filters, 3, kernel_width, channels)), dtype)
+        result = jax.jit(lambda x, w: penalty(convolve, x, w))(x, w)
+        np.testing.assert_allclose(result, penalty(xla_conv, x, w), rtol=1e-12, atol=1e-12)
+
+
 def test_no_sum_shares_memory_with_an_array():
     """A row of the matrix may be a single one."""
     arrays = [np.asarray(np.random.rand(2, 3, 4), np.float32).T for _ in range(2)]

@@ -155,3 +155,42 @@ def test_an_unknown_option_is_named():
         mx.program.options(shard_optimiser=True),
     ):
         pass
+
+
+@pytest.mark.parametrize("infers_first", [False, True])
+@pytest.mark.parametrize("interpret", ["0", "1"])
+def test_the_computed_dtypes_do_not_depend_on_the_first_call(infers_first, interpret, monkeypatch):
+    """Which arguments have gradients is asked with the operators' own rules, in inference too."""
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", interpret)
+    product = mx.sym.broadcast_mul(mx.sym.Variable("data"), mx.sym.Variable("w"))
+    with mx.program.fresh_caches(), mx.program.options(compute_dtype="bfloat16"):
+        executor = mx.sym.contrib.round_ste(product).simple_bind(
+            mx.cpu(), data=(1, 3), w=(1, 1), grad_req={"data": "null", "w": "write"}
+        )
+        executor.arg_dict["data"][:] = [[1001, 1003, 1005]]
+        executor.arg_dict["w"][:] = 1
+        for _ in range(1 + infers_first):
+            if infers_first:
+                result = executor.forward(is_train=False)[0]
+                np.testing.assert_array_equal(result.asnumpy(), [[1000, 1004, 1004]])
+            executor.forward(is_train=True)
+            executor.backward(mx.nd.ones((1, 3)))
+            assert executor.grad_dict["w"].asscalar() == 3008
+
+
+def test_inference_in_another_dtype_of_an_operator_that_only_its_own_rule_differentiates():
+    data, w = mx.sym.Variable("data"), mx.sym.Variable("w")
+    pooled = mx.sym.ROIPooling(
+        mx.sym.broadcast_mul(data, w),
+        mx.sym.Variable("rois"),
+        pooled_size=(2, 2),
+        spatial_scale=1.0,
+    )
+    with mx.program.options(compute_dtype="bfloat16"):
+        executor = pooled.simple_bind(
+            mx.cpu(), grad_req="null", data=(1, 4, 4, 4), w=(1, 1, 1, 1), rois=(1, 5)
+        )
+    executor.arg_dict["w"][:] = 1
+    executor.arg_dict["data"][:] = 2
+    executor.arg_dict["rois"][:] = [[0, 0, 0, 3, 3]]
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), np.full((1, 4, 2, 2), 2))

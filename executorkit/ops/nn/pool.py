@@ -30,7 +30,10 @@ def global_maximum(data: Array, axes: Shape) -> Array:
         first = jnp.min(jnp.where(x == out, index, jnp.iinfo("int32").max), axes, keepdims=True)
         return jnp.sum(jnp.where(index == first, t, 0), axes, keepdims=True)
 
-    return with_jvp(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)
+    def maximum(x: Array) -> Array:
+        return lax.expand_dims(lax.reduce_max(x, axes), axes)
+
+    return with_jvp(maximum, first_only)(data)
 
 
 def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> Shape:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import jax
-from jax.interpreters import batching, mlir
+from jax.interpreters import ad, batching, mlir
 
 from ....jax_internals import Primitive
 
@@ -14,13 +14,18 @@ from ....jax_internals import Primitive
 def sum_primitive(
     name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
 ) -> Any:
-    """A primitive that is compiled, and mapped by ``vmap``, as the function that writes it out.
+    """A primitive that is compiled, differentiated, and mapped by ``vmap`` as the function that
+    writes it out.
 
-    It has no derivatives: it belongs inside functions that have their own. ``avals`` gives the aval
-    of the result, or those of ``several``, from those of the arrays and the parameters.
+    ``avals`` gives the aval of the result, or those of ``several``, from those of the arrays and
+    the parameters.
     """
     primitive = Primitive(name)
     primitive.multiple_results = several
+
+    def differentiated(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        arrays = [ad.instantiate_zeros(t) for t in tangents]
+        return jax.jvp(partial(written_out, **params), [*primals], arrays)
 
     def mapped(arrays: Sequence[Any], axes: Sequence[int | None], **params: Any) -> Any:
         results = jax.vmap(partial(written_out, **params), tuple(axes))(*arrays)
@@ -28,6 +33,7 @@ def sum_primitive(
 
     primitive.def_impl(written_out)
     primitive.def_abstract_eval(avals)
+    ad.primitive_jvps[primitive] = differentiated
     batching.primitive_batchers[primitive] = mapped
     mlir.register_lowering(primitive, mlir.lower_fun(written_out, multiple_results=several))
     return primitive
