@@ -59,9 +59,9 @@ from .disk_cache import CachedJit, trace_context
 #: Number of interpreted calls that take longer than it takes to compile a program which is worth
 #: compiling at once. An interpreted call takes about twice as long as a compiled one, and compiling
 #: beside calls, with lowering, twice as long as estimated. Measured, seconds until the 10th and the
-#: 30th result, compiled from the 2nd call on and from the 32nd: ResNet-50 (13 calls) 4.4, 5.7 and
-#: 3.2, 5.9, from the disk cache 2.6, 3.9 and 2.5, 4.7; MobileNet v2 (26 calls) 2.3, 2.5 and 0.8,
-#: 1.4, from the disk cache 0.6, 0.8 and 0.6, 1.3.
+#: 30th result, compiled from the 2nd call on and from the 32nd: ResNet-50 (9 calls) 4.5, 6.1 and
+#: 3.5, 6.2, from the disk cache 2.9, 4.6 and 2.7, 5.3; MobileNet v2 (26 calls) 2.0, 2.3 and 0.6,
+#: 1.2, from the disk cache 0.6, 0.8 and 0.5, 1.0.
 _SOON = 8
 #: The call with the same shapes that has the program compiled in the background, and the one that
 #: first runs it, or waits for it: of such programs, and of others.
@@ -79,8 +79,8 @@ MAX_TRAININGS = 32
 _MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
-#: with 23 or 37 equations, 0.85 with 110 (training of a LeNet), 0.55 with 203 (SqueezeNet), 1.05
-#: with 254 (MobileNet v2), 1.8 with 1,413 (ResNet-50).
+#: with 23 or 37 equations, 0.85 with 110 (training of a LeNet), 0.55 with 186 (SqueezeNet), 1.05
+#: with 254 (MobileNet v2), 1.8 with 735 (ResNet-50).
 _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.
