@@ -75,37 +75,40 @@ thread_x64, set_thread_x64 = jax.enable_x64.get_local, jax.enable_x64.set_local
 #: True if functions that this thread traces may be differentiated: a context of JAX's, which keeps
 #: the traces of a function with either value apart.
 differentiable: Any = jax.make_user_context(default_value=True)
-_thread_differentiable = differentiable._obj.get_local
+thread_differentiable = differentiable._obj.get_local
 _set_thread_differentiable = differentiable._obj.set_local
-_thread_trace = trace_state_strong_ref.get_local
+#: The trace that this thread is in.
+thread_trace = trace_state_strong_ref.get_local
+
+
+def restore_thread(x64: Any, differentiable: Any, trace: Any) -> None:
+    """Sets JAX's state of this thread, as :data:`thread_x64`, :data:`thread_differentiable` and
+    :data:`thread_trace` gave it.
+
+    JAX sets each in contexts. An exception that comes at the very exit of such a context, as a
+    KeyboardInterrupt may, leaves it as it was inside: everything after it would be traced. JAX has
+    no public way out of a trace.
+    """
+    set_thread_x64(x64)
+    _set_thread_differentiable(differentiable)
+    if thread_trace() is trace:
+        return
+    trace_ctx.reset()
+    if isinstance(trace, Trace):
+        trace_ctx.set_trace(trace)
 
 
 class ThreadState:
-    """JAX's state of this thread when it is made, to return to after an exception.
+    """JAX's state of this thread when it is made, to return to after an exception."""
 
-    JAX sets it in contexts: 64-bit types, the trace, :data:`differentiable`. An exception that
-    comes at the very exit of such a context, as a KeyboardInterrupt may, leaves it as it was
-    inside: everything after it would be traced. JAX has no public way out of a trace.
-
-    x64
-        the setting of 64-bit types.
-    """
-
-    __slots__ = ("_differentiable", "_trace", "x64")
+    __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        self.x64 = thread_x64()
-        self._differentiable, self._trace = _thread_differentiable(), _thread_trace()
+        self._state = thread_x64(), thread_differentiable(), thread_trace()
 
     def restore(self) -> None:
         """Sets the state again."""
-        set_thread_x64(self.x64)
-        _set_thread_differentiable(self._differentiable)
-        if _thread_trace() is self._trace:
-            return
-        trace_ctx.reset()
-        if isinstance(self._trace, Trace):
-            trace_ctx.set_trace(self._trace)
+        restore_thread(*self._state)
 
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:
@@ -117,13 +120,13 @@ def in_x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        state = ThreadState()
+        state = thread_x64(), thread_differentiable(), thread_trace()
         try:
             set_thread_x64(True)
             result = function(*args, **kwargs)
-            set_thread_x64(state.x64)
+            set_thread_x64(state[0])
         except BaseException:
-            state.restore()
+            restore_thread(*state)
             raise
         return result
 

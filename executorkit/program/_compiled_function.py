@@ -15,7 +15,15 @@ import jax
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
-from ..jax_internals import ThreadState, forget_calls, in_x64, set_thread_x64
+from ..jax_internals import (
+    forget_calls,
+    in_x64,
+    restore_thread,
+    set_thread_x64,
+    thread_differentiable,
+    thread_trace,
+    thread_x64,
+)
 from ..jaxpr_interpreter import Plan
 from ..jaxprs import FlatProgram
 from ..ops.tracing import this_process_only
@@ -367,7 +375,7 @@ class CompiledFunction:
         if self._tasks:
             self._finish_task(args)
         start, first_calls = time.perf_counter(), self._first_calls
-        state = ThreadState()
+        state = thread_x64(), thread_differentiable(), thread_trace()
         interpreted: InterpretedFunction | None = None
         results: Any = None
         refused = False
@@ -382,12 +390,12 @@ class CompiledFunction:
                 results = self._dispatcher.run(*args)
             else:
                 results = self._dispatcher.donate(into, *args)
-            set_thread_x64(state.x64)
+            set_thread_x64(state[0])
         except NotCompiledError:
-            state.restore()
+            restore_thread(*state)
             self._refused = refused = True
         except BaseException:
-            state.restore()
+            restore_thread(*state)
             self._threads_to_log.pop(threading.get_ident(), None)
             raise
         if refused:  # what comes now should not name the exception as its context

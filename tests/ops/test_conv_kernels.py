@@ -44,12 +44,33 @@ def arrays(case):
     return x, w, g, dims
 
 
+def with_gradients(function, x, w, g):
+    """The function of x and w, and its gradients, in one program: each operation by itself would be
+    one more to compile."""
+
+    @jax.jit
+    def run(x, w, g):
+        out, back = jax.vjp(function, x, w)
+        return out, *back(g)
+
+    return run(x, w, g)
+
+
+def penalty(function, x):
+    """The gradient of a function of the function's gradient."""
+
+    def gradient(x):
+        return jax.grad(lambda x: jnp.sum(jnp.tanh(function(x))))(x)
+
+    return jax.jit(jax.grad(lambda x: jnp.sum(gradient(x) ** 2)))(x)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_convolution_and_its_gradients(case):
     x, w, g, dims = arrays(case)
-    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
-    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
-    for a, b in zip((out, *result_back(g)), (expected, *back(g)), strict=True):
+    expected = with_gradients(lambda x, w: xla_conv(x, w, dims), x, w, g)
+    results = with_gradients(lambda x, w: convolve(x, w, dims), x, w, g)
+    for a, b in zip(results, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
@@ -60,47 +81,35 @@ def test_transposed_convolution_and_its_gradients(case):
     def expected(g, w):
         return jax.vjp(lambda x: xla_conv(x, w, dims), jnp.zeros_like(x))[1](g)[0]
 
-    out, back = jax.vjp(expected, g, w)
-    result, result_back = jax.vjp(lambda g, w: conv_transpose(g, w, x.shape, dims), g, w)
-    for a, b in zip((result, *result_back(x)), (out, *back(x)), strict=True):
+    results = with_gradients(lambda g, w: conv_transpose(g, w, x.shape, dims), g, w, x)
+    for a, b in zip(results, with_gradients(expected, g, w, x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_second_derivatives(case):
     x, w, _, dims = arrays(case)
-
-    def penalty(function):
-        gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(function(x, w, dims))))
-        return jax.grad(lambda x: jnp.sum(gradient(x) ** 2))(x)
-
-    np.testing.assert_allclose(penalty(convolve), penalty(xla_conv), rtol=1e-3, atol=1e-3)
+    result = penalty(lambda x: convolve(x, w, dims), x)
+    np.testing.assert_allclose(
+        result, penalty(lambda x: xla_conv(x, w, dims), x), rtol=1e-3, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
 def test_second_derivatives_of_transposed_convolutions(case, channels_last):
     """Their gradient is a convolution that no rule of its own surrounds."""
-    x, w, _, dims = arrays(case)
-    shape = x.shape
-    g = jnp.asarray(np.random.normal(size=xla_conv(x, w, dims).shape), jnp.float32)
-    expected_dims = dims
+    x, w, g, dims = arrays(case)
 
     def reference(g):
-        return jax.vjp(lambda x: xla_conv(x, w, expected_dims), x)[1](g)[0]
+        return jax.vjp(lambda x: xla_conv(x, w, dims), x)[1](g)[0]
 
-    def penalty(function, g):
-        gradient = jax.grad(lambda g: jnp.sum(jnp.tanh(function(g))))
-        return jax.grad(lambda g: jnp.sum(gradient(g) ** 2))(g)
-
-    expected = penalty(reference, g)
+    expected, shape, own = penalty(reference, g), x.shape, (w, dims)
     if channels_last:
         g, expected, last = (jnp.moveaxis(a, 1, -1) for a in (g, expected, w))
-        dims = dims._replace(layout=dims.layout.replace("C", "") + "C")
+        own = last, dims._replace(layout=dims.layout.replace("C", "") + "C")
         shape = (shape[0], *shape[2:], shape[1])
-    else:
-        last = w
-    result = penalty(lambda g: conv_transpose(g, last, shape, dims), g)
+    result = penalty(lambda g: conv_transpose(g, own[0], shape, own[1]), g)
     np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
 
@@ -108,11 +117,11 @@ def test_second_derivatives_of_transposed_convolutions(case, channels_last):
 def test_depth_wise_convolutions_channels_last(case):
     x, w, g, dims = arrays(case)
     layout = dims.layout
-    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
+    expected = with_gradients(lambda x, w: xla_conv(x, w, dims), x, w, g)
     x, w, g = (jnp.moveaxis(a, 1, -1) for a in (x, w, g))
-    dims = dims._replace(layout=layout.replace("C", "") + "C")
-    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
-    for a, b in zip((out, *result_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
+    last = dims._replace(layout=layout.replace("C", "") + "C")
+    results = with_gradients(lambda x, w: convolve(x, w, last), x, w, g)
+    for a, b in zip(results, expected, strict=True):
         np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
 
 
