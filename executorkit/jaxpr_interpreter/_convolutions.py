@@ -69,12 +69,12 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     depthwise = geometry.groups > 1 and geometry.groups == left.shape[numbers.lhs_spec[1]]
     if 0 in out or not left.size or not right.size:
         return lambda x, kernel: np.zeros(out, dtype)
-    #: Elements of a row of the input that follow each other in patches of either order.
-    by_pixels = geometry.out[-1:] if geometry.strides[-1:] == (1,) else (1,)
+    # Elements of the input that follow each other in patches of either order.
+    by_pixels = math.prod(geometry.out[-1:]) if geometry.strides[-1:] == (1,) else 1
     by_channels = math.prod(geometry.window[-1:]) * left.shape[numbers.lhs_spec[1]]
 
     def product(x: Any, kernel: Any, geometry: _Geometry) -> Any:
-        turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels[0])
+        turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels)
         return (_by_channels_last if turned else _by_channels_first)(x, kernel, geometry)
 
     def convolve(x: Any, kernel: Any) -> Any:
