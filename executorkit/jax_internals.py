@@ -81,7 +81,7 @@ _set_thread_differentiable = differentiable._obj.set_local
 thread_trace = trace_state_strong_ref.get_local
 
 
-def restore_thread(x64: Any, differentiable: Any, trace: Any) -> None:
+def restore_thread(x64: Any, may_differentiate: Any, trace: Any) -> None:
     """Sets JAX's state of this thread, as :data:`thread_x64`, :data:`thread_differentiable` and
     :data:`thread_trace` gave it.
 
@@ -90,7 +90,7 @@ def restore_thread(x64: Any, differentiable: Any, trace: Any) -> None:
     no public way out of a trace.
     """
     set_thread_x64(x64)
-    _set_thread_differentiable(differentiable)
+    _set_thread_differentiable(may_differentiate)
     if thread_trace() is trace:
         return
     trace_ctx.reset()

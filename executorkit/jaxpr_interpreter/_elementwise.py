@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
+from ._shapes import in_order
 
 #: Ufuncs that NumPy has for every dtype of the primitive, those of ml_dtypes included.
 _UFUNCS: dict[str, tuple[np.ufunc, float]] = {
@@ -161,8 +162,8 @@ def _weighted_sums(call: Call) -> Kernel | None:
     rows = [[(i, dtype.type(f)) for i, f in enumerate(row) if f] for row in call.params["matrix"]]
 
     def add_up(*arrays: Any) -> list[Any]:
-        # Every array is read several times: in the order of its memory, which is the results' too.
-        arrays = tuple([np.ascontiguousarray(x) if _is_turned(x) else x for x in arrays])
+        # Arrays are read several times: one whose rows are not runs of memory is copied first.
+        arrays = tuple([in_order(x) if x.strides[-1:] > (x.itemsize,) else x for x in arrays])
         product = np.empty(shape, dtype)
         sums = []
         for (first, factor), *others in rows:
@@ -176,11 +177,6 @@ def _weighted_sums(call: Call) -> Kernel | None:
         return sums
 
     return add_up
-
-
-def _is_turned(x: Any) -> bool:
-    """True for an array whose last elements do not lie one after the other."""
-    return x.ndim > 0 and x.shape[-1] > 1 and x.strides[-1] != x.itemsize
 
 
 @rule("integer_pow", fresh=True, weight=3, any_shape=True)

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._rules import KEY, Aval, Kernel
+from ._shapes import in_order
 from .blas_threads import single_threaded_products
 
 #: Seconds that an equation takes beside the work on its elements.
 CALL_SECONDS = 2e-6
-#: Minimum number of bytes of an array that is copied in strips, and elements of a strip.
-_STRIP_FROM, _STRIP = 1 << 18, 16
 
 
 class PlanStep(NamedTuple):
@@ -117,7 +116,7 @@ class Plan:
             if x.__class__ is not np.ndarray or x.dtype != dtype:
                 x = np.array(x, dtype, order="C")
             elif not x.flags.c_contiguous:
-                x = _in_order(x)
+                x = in_order(x)
             elif not fresh:
                 x = x.copy()
             if is_key:
@@ -134,18 +133,6 @@ class Plan:
             values[position] = x
         execute(self.steps, values)
         return [values[result[0]] for result in self.results]
-
-
-def _in_order(x: np.ndarray) -> np.ndarray:
-    """A copy in C order. Of a large array it is made in strips of the last axis, which read all of
-    the cache lines that they touch: whole rows take four times as long where x is transposed."""
-    if x.nbytes < _STRIP_FROM or x.ndim < 2 or x.strides[-1] <= x.itemsize:
-        return np.array(x, order="C")
-    result = np.empty(x.shape, x.dtype)
-    for start in range(0, x.shape[-1], _STRIP):
-        strip = (..., slice(start, start + _STRIP))
-        result[strip] = x[strip]
-    return result
 
 
 def _silent_context() -> Context:

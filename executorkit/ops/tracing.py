@@ -1,4 +1,4 @@
-"""Facts about a trace: sizes that are symbolic, devices of a ``shard_map``, platforms."""
+"""Facts about a trace: symbolic sizes, devices of a ``shard_map``, derivatives, platforms."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager

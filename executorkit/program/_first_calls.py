@@ -80,7 +80,7 @@ _MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
 #: with 23 or 37 equations, 0.85 with 110 (training of a LeNet), 0.55 with 186 (SqueezeNet), 1.05
-#: with 254 (MobileNet v2), 1.8 with 735 (ResNet-50).
+#: with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
 _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.

@@ -56,7 +56,7 @@ def with_gradients(function, x, w, g):
     return run(x, w, g)
 
 
-def penalty(function, x):
+def second_derivative(function, x):
     """The gradient of a function of the function's gradient."""
 
     def gradient(x):
@@ -89,9 +89,9 @@ def test_transposed_convolution_and_its_gradients(case):
 @pytest.mark.parametrize("case", CASES)
 def test_second_derivatives(case):
     x, w, _, dims = arrays(case)
-    result = penalty(lambda x: convolve(x, w, dims), x)
+    result = second_derivative(lambda x: convolve(x, w, dims), x)
     np.testing.assert_allclose(
-        result, penalty(lambda x: xla_conv(x, w, dims), x), rtol=1e-3, atol=1e-3
+        result, second_derivative(lambda x: xla_conv(x, w, dims), x), rtol=1e-3, atol=1e-3
     )
 
 
@@ -104,12 +104,12 @@ def test_second_derivatives_of_transposed_convolutions(case, channels_last):
     def reference(g):
         return jax.vjp(lambda x: xla_conv(x, w, dims), x)[1](g)[0]
 
-    expected, shape, own = penalty(reference, g), x.shape, (w, dims)
+    expected, shape, own = second_derivative(reference, g), x.shape, (w, dims)
     if channels_last:
         g, expected, last = (jnp.moveaxis(a, 1, -1) for a in (g, expected, w))
         own = last, dims._replace(layout=dims.layout.replace("C", "") + "C")
         shape = (shape[0], *shape[2:], shape[1])
-    result = penalty(lambda g: conv_transpose(g, own[0], shape, own[1]), g)
+    result = second_derivative(lambda g: conv_transpose(g, own[0], shape, own[1]), g)
     np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
 

@@ -72,7 +72,7 @@ def _sum_of_products(
     dims = ConvDims(strides, (0,) * len(window), dilation, 1, layout)
     terms = []
     for k, part in enumerate(shifted_patches(data, window, out, dims)):
-        factor = lax.squeeze(lax.slice_in_dim(factors, k, k + 1), (0,))
+        factor = lax.index_in_dim(factors, k, keepdims=False)
         terms.append(lax.mul(part, lax.broadcast_in_dim(factor, part.shape, (channels,))))
     return reduce(lax.add, terms)
 

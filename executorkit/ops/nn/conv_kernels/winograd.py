@@ -295,14 +295,10 @@ def _filter_rows(data: Array, weights: list[Array], layout: str, pads: Shape, ro
     edges = [(0, 0), (above, (blocks + 1) * rows - above - height), (0, 0), (0, 0)]
     padded = lax.pad(data, np.zeros((), data.dtype), [(*edge, 0) for edge in edges])
     blocked = padded.reshape(n, blocks + 1, rows, width, channels)
-
-    def part(first: int, row: int) -> Array:
-        """A row of each block from one on, of one block less than there are."""
-        of_blocks = lax.slice_in_dim(blocked, first, first + blocks, axis=1)
-        return lax.squeeze(lax.slice_in_dim(of_blocks, row, row + 1, axis=2), (2,))
-
     # The last two rows of each block's data are the first of the next block; F(2, 3) has two.
-    parts = [part(0, i) for i in range(rows)] + [part(1, i) for i in range(2)]
+    own, following = (lax.slice_in_dim(blocked, i, i + blocks, axis=1) for i in range(2))
+    places = [*((own, i) for i in range(rows)), (following, 0), (following, 1)]
+    parts = [lax.index_in_dim(part, i, axis=2, keepdims=False) for part, i in places]
     products = [
         lax.conv_general_dilated(
             part, weight, (1, 1), [(0, 0), (left, left)],
