@@ -9,6 +9,7 @@ from operator import attrgetter, methodcaller
 from typing import Any, ParamSpec, TypeVar
 
 import jax
+from jax._src.config import abstract_mesh_context_manager as mesh_context
 
 # These have a public home, jax.extend.core. Its import takes 16 ms, since it brings Pallas with it.
 from jax._src.core import (
@@ -76,21 +77,20 @@ thread_x64, set_thread_x64 = jax.enable_x64.get_local, jax.enable_x64.set_local
 #: the traces of a function with either value apart.
 differentiable: Any = jax.make_user_context(default_value=True)
 thread_differentiable = differentiable._obj.get_local
-_set_thread_differentiable = differentiable._obj.set_local
-#: The trace that this thread is in.
-thread_trace = trace_state_strong_ref.get_local
+#: The mesh and the trace that this thread is in; every trace sets both.
+thread_mesh, thread_trace = mesh_context.get_local, trace_state_strong_ref.get_local
 
 
-def restore_thread(x64: Any, may_differentiate: Any, trace: Any) -> None:
-    """Sets JAX's state of this thread, as :data:`thread_x64`, :data:`thread_differentiable` and
-    :data:`thread_trace` gave it.
+def restore_thread(x64: Any, may_differentiate: Any, mesh: Any, trace: Any) -> None:
+    """Sets JAX's state of this thread, as the functions of these names gave it.
 
     JAX sets each in contexts. An exception that comes at the very exit of such a context, as a
-    KeyboardInterrupt may, leaves it as it was inside: everything after it would be traced. JAX has
-    no public way out of a trace.
+    KeyboardInterrupt may, leaves it as it was inside: everything after it would be traced, or
+    traced again for each thread. JAX has no public way out of a trace.
     """
     set_thread_x64(x64)
-    _set_thread_differentiable(may_differentiate)
+    differentiable._obj.set_local(may_differentiate)
+    mesh_context.set_local(mesh)
     if thread_trace() is trace:
         return
     trace_ctx.reset()
@@ -104,7 +104,7 @@ class ThreadState:
     __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        self._state = thread_x64(), thread_differentiable(), thread_trace()
+        self._state = thread_x64(), thread_differentiable(), thread_mesh(), thread_trace()
 
     def restore(self) -> None:
         """Sets the state again."""
@@ -120,7 +120,7 @@ def in_x64(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        state = thread_x64(), thread_differentiable(), thread_trace()
+        state = thread_x64(), thread_differentiable(), thread_mesh(), thread_trace()
         try:
             set_thread_x64(True)
             result = function(*args, **kwargs)

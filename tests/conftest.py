@@ -26,7 +26,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.jax_internals import differentiable
+from executorkit.jax_internals import differentiable, thread_differentiable, thread_mesh
 from executorkit.ops.nn.conv_kernels import winograd
 
 jax.config.update("jax_num_cpu_devices", 8)
@@ -46,10 +46,12 @@ def _seeded_numpy() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _traces_stay_differentiable() -> Iterator[None]:
-    """No test, least of all an interrupted one, leaves the thread without derivatives."""
+def _state_of_the_thread_stays() -> Iterator[None]:
+    """No test, least of all an interrupted one, leaves the thread in a context of JAX's."""
+    before = thread_differentiable(), thread_mesh()
     yield
     assert differentiable.value
+    assert (thread_differentiable(), thread_mesh()) == before
 
 
 @pytest.fixture(autouse=True)

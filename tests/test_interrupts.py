@@ -12,6 +12,7 @@ import optax
 import pytest
 
 import executorkit as mx
+from executorkit.jax_internals import differentiable, thread_mesh
 from executorkit.ndarray.rollback import all_or_none, complete
 from executorkit.parallel import Replicas, ReplicatedArray
 from executorkit.program import CompiledFunction, Donated, ThreadState
@@ -196,10 +197,15 @@ def test_without_copies_lost_arrays_are_an_error_that_says_so():
 
 
 def test_the_state_of_the_thread_is_restored():
-    state = ThreadState()
+    state, mesh = ThreadState(), thread_mesh()
     jax.enable_x64.set_local(True)
+    differentiable(False).__enter__()
+    jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((1,), ("x",))).__enter__()
     state.restore()
     assert jax.numpy.asarray(np.ones(2)).dtype == "float32"
+    assert differentiable.value
+    assert thread_mesh() is mesh
+    assert jax.sharding.get_abstract_mesh().empty
 
     # Bytecodes of JAX's context for 64-bit types; its exit among them.
     array, after = mx.nd.ones(3), []

@@ -21,6 +21,7 @@ from ..jax_internals import (
     restore_thread,
     set_thread_x64,
     thread_differentiable,
+    thread_mesh,
     thread_trace,
     thread_x64,
 )
@@ -375,7 +376,7 @@ class CompiledFunction:
         if self._tasks:
             self._finish_task(args)
         start, first_calls = time.perf_counter(), self._first_calls
-        state = thread_x64(), thread_differentiable(), thread_trace()
+        state = thread_x64(), thread_differentiable(), thread_mesh(), thread_trace()
         interpreted: InterpretedFunction | None = None
         results: Any = None
         refused = False
@@ -524,8 +525,7 @@ class CompiledFunction:
 
     def jaxpr(self, *args: Any) -> Any:
         """The jaxpr of the function for such arguments."""
-        with jax.enable_x64(True):
-            return jax.make_jaxpr(self.function)(*args).jaxpr
+        return in_x64(jax.make_jaxpr(self.function))(*args).jaxpr
 
     # -- counts ----------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from ._train_step import Arrays
 
 
 class GraphEvaluator:
-    """``evaluator(args, aux, key, train) -> (outputs, new_aux)``, in arrays of the bound dtypes.
+    """``evaluator(args, aux, key, train) -> (outputs, new_aux)`` of inference, in bound dtypes.
 
     With ``compute_dtype`` float32 arguments are cast on the way in, and results back on the way
     out; gradients come back through the casts.
@@ -62,7 +62,9 @@ class GraphEvaluator:
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
-        return self._with_casts(args, aux, key, lambda xs: self._run(xs, aux, key, train), train)
+        run = partial(self._run, aux=aux, key=key, train=train)
+        with without_derivatives():
+            return self._with_casts(args, aux, key, run, train)
 
     def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The outputs, with what depends on parameters alone as operations on these."""

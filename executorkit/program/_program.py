@@ -27,7 +27,6 @@ from ..lowering import (
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.schema.traits import CALLS_PYTHON
 from ..ops.tensor.binary_arithmetic import convert
-from ..ops.tracing import without_derivatives
 from . import disk_cache
 from ._activity import (
     active_values,
@@ -179,8 +178,7 @@ class Program(BaseProgram):
     # -- functions of arrays, traced by JAX ------------------------------------------------------
 
     def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
-        with without_derivatives():
-            outputs, new_aux = self._evaluator(args, aux, key, train)
+        outputs, new_aux = self._evaluator(args, aux, key, train)
         return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
     def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any, scale: Any = None) -> Any:
