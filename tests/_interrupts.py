@@ -8,6 +8,7 @@ exception the state has to be the one before the step or the one after it, bit f
 from __future__ import annotations
 
 import dis
+import gc
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -40,11 +41,26 @@ def signal_places(code: CodeType) -> frozenset[int]:
     return frozenset(places)
 
 
+def is_ignored(frame: FrameType | None) -> bool:
+    """Whether Python reports an exception of a frame and goes on: callbacks of weak references and
+    of the collector, finalizers, and all that they call."""
+    collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == weakref.__file__ or code.co_name in ("_remove", "__del__"):
+            return True
+        if code in collector:
+            return True
+        frame = frame.f_back
+    return False
+
+
 class Interrupter:
     """Raises an exception at one event of a function.
 
     at
-        number of the event, from 1.
+        number of the event, from 1. If Python would ignore the exception there, the next event at
+        which it does not.
     events
         'signal' (a bytecode before which Python handles signals), 'line' or 'call'. At other
         bytecodes no KeyboardInterrupt comes, and the interpreter does not expect one: a ``with``
@@ -80,11 +96,9 @@ class Interrupter:
         return self.place is not None
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
-        # Python ignores the exceptions of weak references' callbacks.
-        code = frame.f_code
-        in_callback = code.co_filename == weakref.__file__ or code.co_name == "_remove"
-        if self.place is not None or in_callback:
+        if self.place is not None:
             return None
+        code = frame.f_code
         at_signals = self._events == "signal"
         frame.f_trace_opcodes = at_signals
         frame.f_trace_lines = self._events == "line"
@@ -94,7 +108,7 @@ class Interrupter:
             counts = event == self._events
         if counts and self._only in code.co_filename:
             self._count += 1
-            if self._count == self._at:
+            if self._count >= self._at and not is_ignored(frame):
                 self.place = code.co_filename, frame.f_lineno, code.co_name
                 raise self._exception("injected")
         return self._trace

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -93,6 +95,32 @@ def test_the_checker_notices_a_step_that_is_not_atomic():
 
     raised, wrong = interrupt_steps(Careless, range(1, 100), events="line", only=__file__)
     assert raised > len(wrong) > 0
+
+
+def test_the_checker_interrupts_nothing_whose_exceptions_python_ignores():
+    """The callbacks of the collector (JAX has one) and of weak references, and finalizers."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            str(self)
+
+    def step() -> None:
+        done = set()
+        weak = weakref.WeakValueDictionary()
+        for key in range(4):
+            weak[key] = finalized = Finalized()
+            del finalized
+            done.add(gc.collect(0))
+
+    places = set()
+    for at in range(1, 10**6):  # pytest fails a test in which an exception was ignored
+        interrupter = Interrupter(at)
+        if not interrupter.run(step):
+            break
+        assert interrupter.place is not None
+        places.add(interrupter.place[2])
+    assert "step" in places
+    assert not places & {"__del__", "_xla_gc_callback", "remove", "_remove"}
 
 
 def test_fit_goes_on_after_an_interrupt():
