@@ -113,9 +113,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Selects the tests marked soak, or the others."""
+    """Selects the tests marked soak, or the others; those marked first go first."""
     soak = config.getoption("--soak")
     chosen = [item for item in items if (item.get_closest_marker("soak") is not None) == soak]
     if len(chosen) < len(items):
         config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
         items[:] = chosen
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)

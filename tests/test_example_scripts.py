@@ -21,11 +21,15 @@ ANSWERS = json.loads((GOLDEN / "data" / "examples.json").read_text())
 #: these up to 1.1e-5, compiled or not. One that is interpreted is 1.37e-6 from MXNet's instead of
 #: the 1.34e-6 that are allowed.
 COMPILED = {"softmax_regression_with_an_optimizer"}
+#: Scripts that use the profiler.
+PROFILED = {"profiled_products"}
 
 
 # MXNet warns of deprecated operators and of doing things a second time, and so does executorkit.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.first) if n in PROFILED else n for n in ANSWERS]
+)
 def test_program_sees_the_same_as_under_mxnet(name, request):
     if name in COMPILED:
         request.getfixturevalue("fresh_programs")

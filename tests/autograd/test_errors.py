@@ -159,6 +159,7 @@ def test_programs_are_compiled_or_interpreted(interpret, monkeypatch):
         assert x.grad.asnumpy().tolist() == expected
 
 
+@pytest.mark.first
 def test_bulks_and_profiles_change_nothing(tmp_path):
     x = _marked([1, 2])
     mx.profiler.set_config(filename=str(tmp_path / "profile.json"), profile_all=True)

@@ -17,6 +17,9 @@ from executorkit.profiler._session import Profiler
 from tests._tools import compare, names
 from tests.display._html import checked
 
+# A trace of JAX's lists every program of the process: seconds for thousands of them.
+pytestmark = pytest.mark.first
+
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -250,6 +250,7 @@ def test_a_run_repeats_to_the_last_bit():
     assert run() == run()
 
 
+@pytest.mark.first
 def test_a_profile_has_the_nodes_of_first_calls(tmp_path):
     executor = _executor(5)
     filename = str(tmp_path / "profile.json")
