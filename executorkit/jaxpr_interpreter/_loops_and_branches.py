@@ -5,16 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ._plan import NestedKernel, Plan
+from ._plan import NestedKernel
 from ._planner import plan
 from ._rules import Call, rule
 
 #: Number of iterations that a ``while`` is assumed to take.
 ASSUMED_ITERATIONS = 16
-
-
-def _uncovered(plans: Sequence[Plan]) -> tuple[str, ...]:
-    return tuple(sorted({name for p in plans for name in p.uncovered}))
 
 
 def _result_shape(jaxpr: Any) -> tuple[int, ...]:
@@ -26,13 +22,12 @@ class Cond(NestedKernel):
     """``lax.cond`` and ``lax.switch``: the branch of an index, which is clamped."""
 
     def __init__(self, call: Call) -> None:
-        self._branches = [plan(branch) for branch in call.params["branches"]]
-        self.uncovered = _uncovered(self._branches)
-        self.estimate = max([p.estimate for p in self._branches])
+        self.plans = [plan(branch) for branch in call.params["branches"]]
+        self.estimate = max([p.estimate for p in self.plans])
 
     def __call__(self, *operands: Any) -> Any:
-        index = min(max(int(operands[0]), 0), len(self._branches) - 1)
-        return self._branches[index].evaluate(operands[1:])
+        index = min(max(int(operands[0]), 0), len(self.plans) - 1)
+        return self.plans[index].evaluate(operands[1:])
 
 
 class While(NestedKernel):
@@ -46,9 +41,9 @@ class While(NestedKernel):
         params = call.params
         self._batched = bool(_result_shape(params["cond_jaxpr"]))
         self._cond, self._body = plan(params["cond_jaxpr"]), plan(params["body_jaxpr"])
+        self.plans = self._cond, self._body
         self._cond_consts = params["cond_nconsts"]
         self._consts = params["cond_nconsts"] + params["body_nconsts"]
-        self.uncovered = _uncovered((self._cond, self._body))
         self.estimate = (self._cond.estimate + self._body.estimate) * ASSUMED_ITERATIONS
 
     def __call__(self, *operands: Any) -> Any:
@@ -79,12 +74,12 @@ class Scan(NestedKernel):
     def __init__(self, call: Call) -> None:
         params = call.params
         self._body = plan(params["jaxpr"])
+        self.plans = (self._body,)
         self._consts = params["num_consts"]
         self._carries = params["num_carry"]
         self._length = params["length"]
         self._reverse = params["reverse"]
         self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
-        self.uncovered = self._body.uncovered
         self.estimate = (self._body.estimate + 1e-6) * self._length
 
     def __call__(self, *operands: Any) -> Any:

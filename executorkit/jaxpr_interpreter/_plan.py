@@ -74,6 +74,12 @@ class Plan:
         """Number of calls of NumPy."""
         return len(self.steps)
 
+    @property
+    def all_equations(self) -> int:
+        """Number of equations, those of branches and of the bodies of loops included."""
+        nested = [s.kernel.plans for s in self.steps if isinstance(s.kernel, NestedKernel)]
+        return self.equations + sum(plan.all_equations for plans in nested for plan in plans)
+
     def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
         """The plan for arguments whose results have these shapes, of a plan for any shape.
 
@@ -148,14 +154,19 @@ _silent_contexts: list[Context] = []
 class NestedKernel:
     """Base class of kernels that run plans: loops and branches.
 
-    uncovered
-        names that their plans do not cover.
+    plans
+        those plans.
     estimate
         estimated seconds of one call.
     """
 
-    uncovered: tuple[str, ...] = ()
-    estimate = 0.0
+    plans: Sequence[Plan]
+    estimate: float
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """Sorted names that the plans do not cover."""
+        return tuple(sorted({name for plan in self.plans for name in plan.uncovered}))
 
     def __call__(self, *operands: Any) -> Any:
         raise NotImplementedError

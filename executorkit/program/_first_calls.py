@@ -6,9 +6,10 @@ interpreted (:mod:`executorkit.jaxpr_interpreter`). How many depends on a policy
 clock, so that a run repeats bit for bit:
 
 - :class:`ByCount`: calls are counted for each function and each set of shapes. Where compiling is
-  estimated to take less time than 8 interpreted calls, the second call has the program compiled in
-  the background, and the 6th runs it, and waits for it if need be. Others are compiled from the
-  32nd call on, so that scripts of a few dozens of calls end before.
+  estimated to take less time than 12 interpreted calls, the first call alone is interpreted: it
+  gives a result before XLA does, and a program that is on disk is loaded beside it. Others are
+  compiled in the background from the 32nd call on, and run from the 48th, so that scripts of a few
+  dozens of calls end before.
 - :class:`ByAge`, for programs of training: a training that is repeated in the same process, or
   resumed from its files in another one, has to be equal to the last bit. So it must not matter what
   a process has called, traced or compiled before. What decides is the *age* of the training and the
@@ -40,7 +41,7 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import jax
@@ -57,15 +58,14 @@ from ._background_tasks import CompileTask, submit
 from .disk_cache import CachedJit, trace_context
 
 #: Number of interpreted calls that take longer than it takes to compile a program which is worth
-#: compiling at once. An interpreted call takes about twice as long as a compiled one, and compiling
-#: beside calls, with lowering, twice as long as estimated. Measured, seconds until the 10th and the
-#: 30th result, compiled from the 2nd call on and from the 32nd: ResNet-50 (9 calls) 4.5, 6.1 and
-#: 3.5, 6.2, from the disk cache 2.9, 4.6 and 2.7, 5.3; MobileNet v2 (26 calls) 2.0, 2.3 and 0.6,
-#: 1.2, from the disk cache 0.6, 0.8 and 0.5, 1.0.
-_SOON = 8
+#: compiling at once. Measured, seconds until the 10th and the 30th result, compiled at the second
+#: call and from the 32nd on: ResNet-50 (9 calls) 3.7, 4.9 and 2.3, 4.3, from the disk cache 1.9,
+#: 3.1 and 2.0, 4.1; MobileNet v2 (26 calls) 2.0, 2.3 and 0.6, 1.2, from the disk cache 0.6, 0.8 and
+#: 0.5, 1.0.
+_SOON = 12
 #: The call with the same shapes that has the program compiled in the background, and the one that
 #: first runs it, or waits for it: of such programs, and of others.
-_COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 2, 6
+_COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 1, 2
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: Age from which on everything is compiled.
 MAX_AGE = 64
@@ -128,7 +128,11 @@ class Policy(Protocol):
         ...
 
     def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        """The times from which on the program is compiled in the background, and runs."""
+        """The times from which on the program is compiled in the background, and runs.
+
+        One that runs at the next time is loaded in the background, but not compiled: lowering it
+        would delay this result, and the next one would wait for as long.
+        """
         ...
 
     def time(self, entry: Entry, age: int | None) -> float:
@@ -223,11 +227,11 @@ class Entry:
         self._compile_at, self._take_over_at = policy.schedule(function) if function else (0, 0)
         self._task: CompileTask | None = None
 
-    def next_call(self, age: int | None, submit: Callable[[], CompileTask]) -> bool:
+    def next_call(self, age: int | None, submit: Callable[[bool], CompileTask | None]) -> bool:
         """Counts a call; True if it is interpreted.
 
         Has the program compiled in the background when it is time, and waits for it when it is to
-        run.
+        run. ``submit`` is told whether it may be loaded only.
         """
         time = self.policy.time(self, age)
         if time >= self._take_over_at:
@@ -236,8 +240,9 @@ class Entry:
             self.state = CallState.COMPILED
             return False
         if time >= self._compile_at and self.state is CallState.INTERPRETED:
-            self.state = CallState.COMPILING
-            self._task = submit()
+            self._task = submit(time + 1 >= self._take_over_at)
+            if self._task is not None:
+                self.state = CallState.COMPILING
         return True
 
 
@@ -349,7 +354,7 @@ class FirstCalls:
         if self.counted:
             if entry is None or signature not in self.counted:
                 return None
-            if is_recording() or not entry.next_call(age, lambda: self._submit(args)):
+            if is_recording() or not entry.next_call(age, partial(self._submit, args)):
                 self._end(signature)
             return entry.function
         policy = self._policy(age)
@@ -359,7 +364,7 @@ class FirstCalls:
             entry = self._entries[signature] = Entry(policy, self._planned(args, leaves, policy))
         if entry is None or entry.function is None:
             return None
-        interprets = entry.next_call(age, lambda: self._submit(args))
+        interprets = entry.next_call(age, partial(self._submit, args))
         if entry.state is CallState.COMPILING:
             self.compiling.add(signature)
         else:
@@ -398,7 +403,7 @@ class FirstCalls:
             return function
         self._entries[signature] = entry
         if entry.function is not None:
-            entry.next_call(None, lambda: self._submit(args))
+            entry.next_call(None, partial(self._submit, args))
             self.counted.add(signature)
         return entry.function
 
@@ -460,15 +465,19 @@ class FirstCalls:
         plain = all(map(_is_plain, traced.jaxpr.out_avals))
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
-    def _submit(self, args: Sequence[Any]) -> CompileTask:
-        """Has the program compiled, or loaded, in the background; the next call finds it.
+    def _submit(self, args: Sequence[Any], if_stored: bool) -> CompileTask | None:
+        """Has the program compiled, or loaded, in the background; the next call finds it. None with
+        ``if_stored`` where it is not on disk.
 
         What is not on disk is lowered here: this is Python's work, and calls beside it would have
         to wait for Python's lock, five milliseconds at a time.
         """
         arguments = tuple(args)
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
-            lowered = None if self._dispatcher.is_stored(arguments) else self._jitted.lower(*args)
+            stored = self._dispatcher.is_stored(arguments)
+            if if_stored and not stored:
+                return None
+            lowered = None if stored else self._jitted.lower(*args)
 
         def compile() -> None:
             with jax.enable_x64(True), tracing_allowed():
@@ -508,7 +517,7 @@ class InterpretedFunction:
         self._avals = [ShapedArray(x.shape, x.dtype) for x in results]
         self._out_tree = out_tree
         self._target = target
-        self.compilation = _COMPILE_SECONDS * math.sqrt(self.plan.equations)
+        self.compilation = _COMPILE_SECONDS * math.sqrt(self.plan.all_equations)
 
     @property
     def estimate(self) -> float:

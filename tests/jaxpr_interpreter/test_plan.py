@@ -13,6 +13,7 @@ import pytest
 from jax import lax
 
 from executorkit.jaxpr_interpreter import Plan, plan
+from executorkit.jaxpr_interpreter._loops_and_branches import Scan
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 
@@ -47,6 +48,19 @@ def test_dead_equations_are_neither_planned_nor_missed():
 
     kept = planned(function, X)
     assert (kept.uncovered, kept.equations) == ((), 1)
+
+
+@pytest.mark.parametrize("length", [3, 7])
+def test_equations_of_branches_and_of_the_bodies_of_loops_are_counted_once(length):
+    def body(carry: Any, row: Any) -> Any:
+        carry = jnp.sin(carry) + row
+        return lax.cond(carry[0] > 0, jnp.exp, lambda y: jnp.cos(y) * 2, carry), None
+
+    rows = np.ones((length, 4), np.float32)
+    steps = planned(lambda x: lax.scan(body, jnp.ones(4), x)[0], rows)
+    (loop,) = [step.kernel.plans[0] for step in steps.steps if isinstance(step.kernel, Scan)]
+    assert steps.equations == 1
+    assert steps.all_equations == 1 + loop.equations + 3
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
-from executorkit.program import _program, cache_info, clear_cache
+from executorkit.program import _first_calls, _program, cache_info, clear_cache
 from executorkit.program._background_tasks import join_workers
 from executorkit.program._compiled_function import CompiledFunction
 from executorkit.program.disk_cache.cached_jit import CachedExecutable, CachedJit
@@ -172,6 +173,31 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
         file.write_bytes(file.read_bytes()[:-1])
     assert new_process(first_calls)[:2] == (results, 1)
     assert new_process(first_calls)[:2] == (results, 0)
+
+
+def test_a_program_that_compiles_soon_is_interpreted_once(new_process, compilations, monkeypatch):
+    """Its file is loaded beside the first call, which is interpreted whatever is on disk."""
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+    monkeypatch.setattr(_first_calls, "_SOON", math.inf)
+
+    def calls():
+        executor = mx.sym.Activation(x * 3, act_type="tanh").simple_bind(mx.cpu(), "null", x=(9,))
+        executor.arg_dict["x"][:] = np.linspace(-1, 1, 9)
+        loads, counts, results = cache_info().loads, [], []
+        for _ in range(3):
+            results.append(executor.forward()[0].asnumpy().tobytes())
+            join_workers()
+            counts.append((compilations.count("infer"), cache_info().loads - loads))
+        return results, counts
+
+    (results, counts), traces, _ = new_process(calls)
+    assert traces == 1
+    assert counts == [(0, 0), (1, 0), (1, 0)]
+    compilations.clear()
+    (again, counts), traces, _ = new_process(calls)
+    assert again == results
+    assert traces == 0
+    assert counts == [(0, 1)] * 3
 
 
 def test_gradients_are_those_of_the_stored_executable(new_process):
