@@ -12,7 +12,10 @@ Names, arguments and import paths are MXNet 1.9.1's.
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
-from ._support.garbage_collection import paused_collection as _paused_collection
+from ._support.garbage_collection import (
+    count_as_old as _count_as_old,
+    paused_collection as _paused_collection,
+)
 from ._support.lazy_modules import lazy_modules as _lazy_modules
 from ._support.unserved import refuse_imports as _refuse_imports
 from .processes import end_other_roles as _end_other_roles
@@ -59,6 +62,7 @@ __version__ = _version("executorkit")
 
 
 _refuse_imports()
+_count_as_old()
 
 if TYPE_CHECKING:
     from . import (

@@ -1,9 +1,12 @@
-"""Python's garbage collector pauses while networks are read and traced, and only then."""
+"""Python's garbage collector pauses while networks are read and traced, and only then. What was
+imported is old to it."""
 
 from __future__ import annotations
 
 import gc
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -80,3 +83,24 @@ def test_long_texts_are_read_without_it(monkeypatch: pytest.MonkeyPatch, collect
     assert mx.sym.load_json(text).list_arguments() == ["data"]
     assert states[:1] == [False]
     assert gc.isenabled()
+
+
+IMPORT = """
+import gc, sys
+if len(sys.argv) > 1:
+    gc.freeze()
+import executorkit
+young = sum(len(gc.get_objects(i)) for i in (0, 1))
+print(young, gc.get_freeze_count() > 0, gc.isenabled())
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("arguments", [[], ["frozen"]])
+def test_an_import_leaves_no_young_objects_to_walk_over(arguments: list[str]) -> None:
+    """``gc.freeze`` stays in force."""
+    command = [sys.executable, "-c", IMPORT, *arguments]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    young, frozen, enabled = done.stdout.split()
+    assert arguments or int(young) < 100
+    assert (frozen, enabled) == (str(bool(arguments)), "True")

@@ -9,6 +9,7 @@ import dataclasses
 import hashlib
 import os
 import platform
+import threading
 import time
 import types
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -155,6 +156,7 @@ _IRRELEVANT = (
 )  # fmt: skip
 #: Prefixes of the environment variables that XLA reads.
 _VARIABLES = ("XLA_", "TF_XLA_", "LIBTPU_")
+_reading = threading.Lock()
 #: The time at which this module was imported, in nanoseconds since 1970.
 _IMPORTED = time.time_ns()
 #: The lines of /proc/cpuinfo that describe the kind of processor.
@@ -192,9 +194,17 @@ def trace_context() -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=1)
 def process_fingerprint() -> tuple[Any, ...]:
-    """The facts that do not change while the process runs."""
+    """The facts that do not change while the process runs.
+
+    One thread reads them, others wait: two would take turns with Python's lock at every file.
+    """
+    with _reading:
+        return _process_facts()
+
+
+@lru_cache(maxsize=1)
+def _process_facts() -> tuple[Any, ...]:
     variables = sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
     return _package_hash(), versions, _processor(), _cores(), variables
