@@ -14,11 +14,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SCRIPT = textwrap.dedent(
     """
-    import hashlib, json, sys
+    import hashlib, json, math, sys
     import numpy as np
     import executorkit as mx
+    from executorkit.program import _first_calls
 
     folder, first, last = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    if sys.argv[4] == "soon":
+        _first_calls._SOON = math.inf
     random = np.random.RandomState(0)
     batches = [
         mx.io.DataBatch([mx.nd.array(random.randn(8, 12))], [mx.nd.array(random.randint(0, 4, 8))])
@@ -71,7 +74,8 @@ SCRIPT = textwrap.dedent(
 
 
 @pytest.mark.usefixtures("automatic")
-def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path):
+@pytest.mark.parametrize("compiled", ["soon", "late"])
+def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path, compiled):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
 
     def start(first, last, cache):
@@ -79,7 +83,7 @@ def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path):
         folder.mkdir(exist_ok=True)
         directory = str(tmp_path / cache) if cache else ""
         return subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(folder), str(first), str(last)],
+            [sys.executable, "-c", SCRIPT, str(folder), str(first), str(last), compiled],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**environment, "EXECUTORKIT_CACHE_DIR": directory},
         )  # fmt: skip
