@@ -13,8 +13,8 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from ._support.garbage_collection import (
-    count_as_old as _count_as_old,
     paused_collection as _paused_collection,
+    promote_all_objects as _promote_all_objects,
 )
 from ._support.lazy_modules import lazy_modules as _lazy_modules
 from ._support.unserved import refuse_imports as _refuse_imports
@@ -62,7 +62,7 @@ __version__ = _version("executorkit")
 
 
 _refuse_imports()
-_count_as_old()
+_promote_all_objects()
 
 if TYPE_CHECKING:
     from . import (

@@ -82,7 +82,7 @@ thread_mesh, thread_trace = mesh_context.get_local, trace_state_strong_ref.get_l
 
 
 def restore_thread(x64: Any, may_differentiate: Any, mesh: Any, trace: Any) -> None:
-    """Sets JAX's state of this thread, as the functions of these names gave it.
+    """Sets what a :class:`ThreadState` holds: JAX's state of this thread.
 
     JAX sets each in contexts. An exception that comes at the very exit of such a context, as a
     KeyboardInterrupt may, leaves it as it was inside: everything after it would be traced, or

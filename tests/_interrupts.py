@@ -42,8 +42,8 @@ def signal_places(code: CodeType) -> frozenset[int]:
 
 
 def is_ignored(frame: FrameType | None) -> bool:
-    """Whether Python reports an exception of a frame and goes on: callbacks of weak references and
-    of the collector, finalizers, and all that they call."""
+    """True if Python reports an exception of a frame and goes on: in callbacks of weak references
+    and of the collector, in finalizers, and in all that they call."""
     collector = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None:
         code = frame.f_code

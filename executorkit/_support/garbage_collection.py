@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector: its pauses, and the age of objects."""
+"""Python's cyclic garbage collector: its pauses, and the generations of objects."""
 
 import gc
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def paused_collection(pause: bool = True) -> Iterator[None]:
             gc.enable()
 
 
-def count_as_old() -> None:
+def promote_all_objects() -> None:
     """Moves all objects to the oldest generation without a look at them, unless the user has set
     some apart (``gc.freeze``).
 

@@ -57,14 +57,14 @@ from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
 from .disk_cache import CachedJit, trace_context
 
-#: Number of interpreted calls that take longer than it takes to compile a program which is worth
-#: compiling at once. Measured, seconds until the 10th and the 30th result, compiled at the second
-#: call and from the 32nd on: ResNet-50 (9 calls) 3.7, 4.9 and 2.3, 4.3, from the disk cache 1.9,
-#: 3.1 and 2.0, 4.1; MobileNet v2 (26 calls) 2.0, 2.3 and 0.6, 1.2, from the disk cache 0.6, 0.8 and
-#: 0.5, 1.0.
+#: Number of interpreted calls that take longer than compiling a program that is worth it at once.
+#: Measured, seconds until the 10th and the 30th result, compiled at the second call and from the
+#: 32nd on: ResNet-50 (9 calls) 3.3, 4.5 and 2.1, 4.2, from the disk cache 1.7, 2.9 and 1.9, 4.1;
+#: MobileNet v2 (26 calls) 1.6, 1.7 and 0.6, 1.2, from the disk cache 0.5, 0.7 and 0.6, 1.2.
 _SOON = 12
 #: The call with the same shapes that has the program compiled in the background, and the one that
-#: first runs it, or waits for it: of such programs, and of others.
+#: first runs it, or waits for it: of such programs, which are only loaded in the background (see
+#: :meth:`Policy.schedule`), and of others.
 _COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 1, 2
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: Age from which on everything is compiled.
@@ -79,8 +79,8 @@ MAX_TRAININGS = 32
 _MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
-#: with 23 or 37 equations, 0.85 with 110 (training of a LeNet), 0.55 with 186 (SqueezeNet), 1.05
-#: with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
+#: with 23 or 37 equations, 1.2 with 142 (training of a LeNet), 1.0 with 154 (of an LSTM), 0.55 with
+#: 186 (SqueezeNet), 0.85 with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
 _COMPILE_SECONDS = 0.05
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.
