@@ -95,6 +95,12 @@ def modules() -> dict[str, Module]:
     return {m.name: m for m in map(Module, found_files)}
 
 
+@lru_cache(maxsize=1)
+def stubs() -> list[Module]:
+    """Every stub of the package."""
+    return [Module(path) for path in sorted((ROOT / PACKAGE).rglob("*.pyi"))]
+
+
 def _is_private(module: str) -> bool:
     return any(p.startswith("_") and not p.startswith("__") for p in module.split("."))
 
@@ -372,6 +378,22 @@ def _classes() -> list[tuple[Module, ast.ClassDef]]:
     return [(m, n) for m in modules().values() for n in m.nodes if isinstance(n, ast.ClassDef)]
 
 
+def attributes_of_classes() -> dict[str, set[str]]:
+    """The instance attributes that each class assigns or lists as slots, by its full name."""
+    attributes = {}
+    for m, owner in _classes():
+        names = {
+            node.attr
+            for node in ast.walk(owner)
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node)
+        }
+        for node in owner.body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__slots__":
+                names |= {e.value for e in ast.walk(node.value) if isinstance(e, ast.Constant)}
+        attributes[f"{m.name}.{owner.name}"] = names
+    return attributes
+
+
 def positional_calls(limit: int = 6) -> list[Finding]:
     """Calls of the package's own functions and classes with many positional arguments."""
     takes: Counter[str] = Counter()
@@ -509,15 +531,24 @@ def beyond_budgets(budgets: Mapping[str, int], slack: int = 25) -> list[str]:
     return findings
 
 
+#: Imports of stubs for methods that packages above attach to a class.
+ATTACHED = {
+    (f"{PACKAGE}.symbol._symbol", f"{PACKAGE}.{target}")
+    for target in ("executor._executor", "lowering._jax_function", "lowering.summary", "ndarray")
+}
+
+
 def import_circles() -> list[Finding]:
-    """Groups of files that import each other, imports inside functions and for types included."""
+    """Groups of files that import each other, imports inside functions, for types and in stubs
+    included."""
     known = modules()
     edges: dict[str, set[str]] = {name: set() for name in known}
-    for m in known.values():
+    for m in (*known.values(), *stubs()):
         for _, module, name in m.imported():
             target = f"{module}.{name}" if name and f"{module}.{name}" in known else module
-            if target in known and target != m.name:
-                edges[m.name].add(target)
+            is_attached = m.path.suffix == ".pyi" and (m.name, target) in ATTACHED
+            if target in known and target != m.name and not is_attached:
+                edges.setdefault(m.name, set()).add(target)
     return [
         Finding(known[group[0]].file, 1, f"circle of {len(group)}: {', '.join(group)}")
         for group in _components(edges)

@@ -6,6 +6,7 @@ import doctest
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import executorkit
+from tests import _architecture as architecture, _prose as prose
 
 #: All but ``__main__``, which runs the command line when it is imported.
 MODULES = sorted(
@@ -110,3 +112,30 @@ def test_help_of_an_operator(face):
     method = inspect.getdoc(executorkit.Symbol.reshape)  # pyright: ignore[reportAttributeAccessIssue]
     assert method is not None
     assert method.startswith("``mx.sym.reshape`` of this symbol.\n\n")
+
+
+def test_patterns_of_prose_only_become_fewer():
+    bounds = json.loads(prose.COUNTS.read_text())
+    more = [
+        f"{package}: {number} {pattern}, at most {bounds.get(package, {}).get(pattern, 0)}"
+        for package, numbers in prose.counts().items()
+        for pattern, number in numbers.items()
+        if number > bounds.get(package, {}).get(pattern, 0)
+    ]
+    assert not more, "\n".join([*more, "the places: python -m tests._prose PACKAGE"])
+
+
+def test_patterns_of_prose_are_detected(tmp_path, monkeypatch):
+    path = tmp_path / "executorkit" / "one.py"
+    path.parent.mkdir()
+    path.write_text(
+        "def _size(x):\n"
+        '    """The size of what is no array; that of others anew, by whoever asks."""\n'
+        "    return x\n\n\n"
+        "def size(x):\n"
+        '    """Returns the size of an array."""\n'
+        "    return x\n"
+    )
+    monkeypatch.setattr(architecture, "ROOT", tmp_path)
+    places = [pattern for pattern, _ in prose.findings_of(architecture.Module(path))]
+    assert sorted(places) == sorted([*prose.WORDS, "pronoun chains", prose.NO_VERB, prose.HELPERS])
