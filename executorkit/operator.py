@@ -34,10 +34,10 @@ import jax
 import numpy as np
 
 from . import ops
+from .calls.recording import modes
 from .context import Context, cpu
 from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorError
 from .ndarray import NDArray, array, clear_eager_cache
-from .ndarray.recording import modes
 from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .program import clear_cache

@@ -1,5 +1,6 @@
 """``mx.random``: seeding, and the samplers of ``mx.nd.random``."""
 
+from .arrays.random_state import get_state as get_state, seed as seed, set_state as set_state
 from .ndarray.random import (
     exponential as exponential,
     gamma as gamma,
@@ -13,4 +14,3 @@ from .ndarray.random import (
     shuffle as shuffle,
     uniform as uniform,
 )
-from .ndarray.random_state import get_state as get_state, seed as seed, set_state as set_state

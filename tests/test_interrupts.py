@@ -14,8 +14,8 @@ import optax
 import pytest
 
 import executorkit as mx
+from executorkit.calls.rollback import all_or_none, complete
 from executorkit.jax_internals import differentiable, thread_mesh
-from executorkit.ndarray.rollback import all_or_none, complete
 from executorkit.parallel import Replicas, ReplicatedArray
 from executorkit.program import CompiledFunction, Donated, ThreadState
 from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps

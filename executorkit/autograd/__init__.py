@@ -8,7 +8,7 @@ y.backward()
 x.grad  # [2, 4]
 """
 
-from ..ndarray.recording import install_recorder as _install_recorder
+from ..calls.recording import install_recorder as _install_recorder
 from ._explanation import explain as explain
 from ._function import Function as Function
 from ._functions import (

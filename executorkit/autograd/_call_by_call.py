@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.random_state import wrap_key
+from ..arrays.values import HOST_TYPES, to_device
+from ..calls.call_functions import backward, forward
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.call_functions import backward, forward
-from ..ndarray.random_state import wrap_key
-from ..ndarray.values import HOST_TYPES, to_device
 from ..program import small_jit
 from ._run import Contents, key_rows
 from ._trace import DIFFERENTIATED, CallTrace, Role

@@ -8,9 +8,9 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from ..calls.recording import modes
 from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
-from ..ndarray.recording import modes
 from ._immediate_piece import ImmediatePiece, differentiable
 
 

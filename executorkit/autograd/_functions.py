@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..calls.recording import Variable, new_variable, recorder
 from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
-from ..ndarray.recording import Variable, new_variable, recorder
 from ..symbol import Symbol
 from ._gradients import grad as gradients_by
 from ._recorded_symbol import Names, recorded_entry

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..ndarray.resolved_calls import ResolvedCall
+from ..calls.resolved_calls import ResolvedCall
 from ..ops import OpDef, lookup
 from ._trace import CallTrace
 from ._trace_plan import TracePlan, reached

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..arrays.pending import resolve_pending
+from ..arrays.storage import Storage
+from ..arrays.values import filled
+from ..calls.recording import Variable, modes
+from ..calls.rollback import all_or_none, complete
 from ..context import Context
 from ..errors import InputTypeError, MXNetError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.handle import Handle
-from ..ndarray.pending import resolve_pending
-from ..ndarray.recording import Variable, modes
-from ..ndarray.rollback import all_or_none, complete
-from ..ndarray.storage import Storage
-from ..ndarray.values import filled
 from ._call_by_call import sum_of
 from ._immediate_piece import takes_gradient
 from ._piece import Piece, Reached, RecordedValue, Status

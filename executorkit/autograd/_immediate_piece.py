@@ -9,11 +9,11 @@ from typing import Any
 
 import jax
 
+from ..arrays.handle import Handle
+from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
-from ..ndarray.handle import Handle
-from ..ndarray.recording import Variable
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 
 #: The gradients of the inputs, in their order and None for zero, for those of the outputs.

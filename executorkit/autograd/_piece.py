@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
+from ..arrays.storage import Storage
+from ..calls.recording import Variable
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.recording import Variable
-from ..ndarray.storage import Storage
 
 
 class Status(Enum):

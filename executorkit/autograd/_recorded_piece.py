@@ -11,17 +11,17 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..arrays.pending import register_pending_owner, unregister_pending_owner
+from ..arrays.protocol import Producer
+from ..arrays.random_state import next_key_data
+from ..arrays.storage import Storage
+from ..calls.later_calls import calls_wait
+from ..calls.recording import Variable, recorder
+from ..calls.resolved_calls import GraphCall, ResolvedCall, check_targets
+from ..calls.rollback import complete
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.handle import Handle
-from ..ndarray.later_calls import calls_wait
-from ..ndarray.pending import register_pending_owner, unregister_pending_owner
-from ..ndarray.protocol import Producer
-from ..ndarray.random_state import next_key_data
-from ..ndarray.recording import Variable, recorder
-from ..ndarray.resolved_calls import GraphCall, ResolvedCall, check_targets
-from ..ndarray.rollback import complete
-from ..ndarray.storage import Storage
 from ..parallel import MemberStorage, StackedPart
 from ..program import Training
 from ._call_by_call import CallRun, can_run_by_calls

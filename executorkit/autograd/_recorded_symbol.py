@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..calls.recording import Variable
 from ..errors import NotSupportedError
-from ..ndarray.recording import Variable
 from ..symbol.node import Entry, Node
 from ._piece import RecordedValue
 from ._recorded_piece import RecordedPiece

@@ -11,17 +11,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.handle import buffer_of
+from ..arrays.protocol import Producer
+from ..arrays.random_state import next_key, wrap_key
+from ..arrays.storage import Storage
+from ..arrays.values import filled, to_device
+from ..calls.later_calls import calls_wait
+from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
 from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, read_buffers
 from ..ndarray import NDArray
-from ..ndarray.handle import buffer_of
-from ..ndarray.later_calls import calls_wait
-from ..ndarray.protocol import Producer
-from ..ndarray.random_state import next_key, wrap_key
-from ..ndarray.recording import Variable
-from ..ndarray.storage import Storage
-from ..ndarray.values import filled, to_device
 from ..ops import OpDef, Params
 from ..ops.schema.traits import SPANS_DEVICES
 from ..parallel import MemberStorage, StackedPart

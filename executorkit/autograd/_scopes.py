@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ndarray.recording import modes
+from ..calls.recording import modes
 from ._tape import tape
 
 

@@ -11,14 +11,12 @@ from weakref import WeakKeyDictionary
 import jax
 import jax.numpy as jnp
 
-from ..context import Context
-from ..errors import MXNetError
-from ..jax_internals import in_x64
-from ..ndarray import NDArray
-from ..ndarray.handle import Handle
-from ..ndarray.random_state import StreamPositions, next_key, rewound_on_error
-from ..ndarray.recording import check_unrecorded, is_recorded, modes
-from ..ndarray.resolved_calls import (
+from ..arrays.handle import Handle
+from ..arrays.random_state import StreamPositions, next_key, rewound_on_error
+from ..arrays.storage import Storage
+from ..arrays.values import filled
+from ..calls.recording import check_unrecorded, is_recorded, modes
+from ..calls.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     GraphCall,
     ResolvedCall,
@@ -28,9 +26,11 @@ from ..ndarray.resolved_calls import (
     check_targets,
     with_constants,
 )
-from ..ndarray.rollback import complete
-from ..ndarray.storage import Storage
-from ..ndarray.values import filled
+from ..calls.rollback import complete
+from ..context import Context
+from ..errors import MXNetError
+from ..jax_internals import in_x64
+from ..ndarray import NDArray
 from ._gradients import backward
 from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
 from ._piece import RecordedValue, Status

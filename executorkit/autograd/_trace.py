@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from ..calls.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..lowering import memoize
-from ..ndarray.resolved_calls import ArrayType, GraphCall, ResolvedCall, output_types
 from ..ops import OpDef, Params
 
 #: Maximum number of calls of a trace. A longer one is cut.

@@ -15,12 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.protocol import Producer
+from ..arrays.random_state import wrap_key
+from ..arrays.storage import Storage
+from ..calls.rollback import complete
 from ..executor import Backward, Buffers, PendingStep, Runnable, Waiting
 from ..ndarray import NDArray
-from ..ndarray.protocol import Producer
-from ..ndarray.random_state import wrap_key
-from ..ndarray.rollback import complete
-from ..ndarray.storage import Storage
 from ..parallel import PmapProgram, Replicas, StackedPart, can_replicate, replicated
 from ..program import Training
 from ._run import PartedStep, made

@@ -8,11 +8,11 @@ from typing import Any
 
 import jax
 
+from ..calls.rollback import complete
 from ..errors import InputTypeError, UnknownNameError
 from ..jax_internals import in_x64
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray.rollback import complete
 from ..ops import Params
 from ..program import Program, program_for
 from ._pending_step import PendingStep

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.protocol import PendingValue
+from ..arrays.storage import Storage
+from ..arrays.values import to_device
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.storage import Storage
-from ..ndarray.values import to_device
 
 
 class Buffers(NamedTuple):

@@ -9,15 +9,12 @@ import jax
 import numpy as np
 
 from .. import ndarray
-from ..context import Context
-from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
-from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
-from ..ndarray import NDArray
-from ..ndarray.call_functions import forward
-from ..ndarray.host_calls import are_on_host, host_call, on_host
-from ..ndarray.random_state import next_key, next_key_data
-from ..ndarray.recording import Variable, check_unrecorded, modes, recorder
-from ..ndarray.resolved_calls import (
+from ..arrays.random_state import next_key, next_key_data
+from ..arrays.values import to_device
+from ..calls.call_functions import forward
+from ..calls.host_calls import are_on_host, host_call, on_host
+from ..calls.recording import Variable, check_unrecorded, modes, recorder
+from ..calls.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     GraphCall,
     ResolvedCall,
@@ -25,7 +22,10 @@ from ..ndarray.resolved_calls import (
     check_targets,
     resolve,
 )
-from ..ndarray.values import to_device
+from ..context import Context
+from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
+from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
+from ..ndarray import NDArray
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
 from ..program import (

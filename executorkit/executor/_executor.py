@@ -9,14 +9,14 @@ from typing import Any
 
 import jax
 
+from ..arrays.random_state import next_key, rewound_on_error
+from ..calls.rollback import complete
 from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
 from ..display import Viewed, brief, brief_arrays, many
 from ..errors import InputTypeError, MXNetError, UnknownArgumentError, did_you_mean
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements, with_merged_heads
 from ..ndarray import NDArray
-from ..ndarray.random_state import next_key, rewound_on_error
-from ..ndarray.rollback import complete
 from ..program import (
     BaseProgram,
     FedArguments,

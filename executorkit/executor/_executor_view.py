@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 
+from ..arrays.protocol import Producer
 from ..display import (
     Cell,
     Fold,
@@ -29,7 +30,6 @@ from ..lowering import Graph, infer
 from ..ndarray import NDArray
 from ..ndarray.array_statistics import Statistics, statistics_of_lists
 from ..ndarray.array_view import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
-from ..ndarray.protocol import Producer
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
 from ._executor import Executor

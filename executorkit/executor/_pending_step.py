@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from operator import is_
 from typing import Any, NamedTuple
 
-from ..ndarray.handle import buffer_of
-from ..ndarray.protocol import PendingValue, Producer
-from ..ndarray.update_call import UpdatableStep, UpdateCall
+from ..arrays.handle import buffer_of
+from ..arrays.protocol import PendingValue, Producer
+from ..calls.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE
 from ._buffers import read_buffers
 from ._update import CONSUMED, PendingUpdate

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from ..arrays.handle import buffer_of
+from ..arrays.protocol import PendingValue, Producer
+from ..calls.update_call import UpdateCall
 from ..errors import GradientConsumedError
-from ..ndarray.handle import buffer_of
-from ..ndarray.protocol import PendingValue, Producer
-from ..ndarray.update_call import UpdateCall
 from ..program import Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
 from ._buffers import read_buffers
 from .runnable import Runnable

@@ -13,12 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..arrays.values import FittedValue, fit
 from ..context import Context
 from ..display import many
 from ..errors import BindError, DTypeError, InputTypeError, ShapeError, similar_names
 from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
-from ..ndarray.values import FittedValue, fit
 from ..ops.schema.inference import is_fully_known
 
 GRAD_REQS = ("null", "write", "add")

@@ -15,11 +15,11 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
+from ..arrays.handle import buffer_of
+from ..arrays.pending import register_pending_owner, resolve_pending, unregister_pending_owner
+from ..arrays.protocol import PendingValue
 from ..jax_internals import in_x64
 from ..lowering import Graph
-from ..ndarray.handle import buffer_of
-from ..ndarray.pending import register_pending_owner, resolve_pending, unregister_pending_owner
-from ..ndarray.protocol import PendingValue
 from ..program import BaseProgram, Training, UpdateFunction
 from ._buffers import Buffers
 

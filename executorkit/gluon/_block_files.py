@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._files import open_to_read, write_atomically
+from ..calls.rollback import complete
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
-from ..ndarray.rollback import complete
 from .parameter import Parameter, ParameterDict
 
 

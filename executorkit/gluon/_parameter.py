@@ -11,6 +11,9 @@ import numpy as np
 
 from .. import initializer
 from .._support.shape_semantics import numpy_shapes
+from ..arrays.values import HOST_TYPES
+from ..calls.recording import REQUESTS, modes, new_variable
+from ..calls.rollback import Rollback, complete
 from ..context import Context, cpu, current_context
 from ..errors import (
     ArgumentValueError,
@@ -21,9 +24,6 @@ from ..errors import (
     UnknownNameError,
 )
 from ..ndarray import NDArray, add_n, array, zeros
-from ..ndarray.recording import REQUESTS, modes, new_variable
-from ..ndarray.rollback import Rollback, complete
-from ..ndarray.values import HOST_TYPES
 from ..ops.schema.calls import numpy_dtype_name
 from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var

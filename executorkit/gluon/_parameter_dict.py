@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import initializer
+from ..calls.rollback import complete
 from ..context import Context
 from ..errors import (
     ArgumentValueError,
@@ -19,7 +20,6 @@ from ..errors import (
     listed,
 )
 from ..ndarray import NDArray, array, load, save
-from ..ndarray.rollback import complete
 from ..ops.schema.calls import numpy_dtype_name
 from ._parameter import Constant, Parameter
 

@@ -11,11 +11,11 @@ import jax
 
 from .._files import naming, write_atomically
 from ..autograd.joined_steps import join_steps
+from ..calls.recording import Variable
+from ..calls.rollback import Rollback, all_or_none, complete
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
 from ..kvstore import KVStore, choose_store
 from ..ndarray import NDArray, ones
-from ..ndarray.recording import Variable
-from ..ndarray.rollback import Rollback, all_or_none, complete
 from ..optimizer import (
     OptaxUpdate,
     OptaxUpdater,

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import optimizer as opt
+from ..calls.rollback import Rollback
 from ..context import Context
 from ..display import brief, many
 from ..errors import ArgumentValueError, InputTypeError, RefusedCallError
-from ..ndarray.rollback import Rollback
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 from ._update_modes import (

@@ -20,11 +20,11 @@ import numpy as np
 
 from .._files import write_atomically
 from .._support.shape_semantics import numpy_shapes
+from ..arrays.values import host_array
+from ..calls.recording import is_recorded
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError, MXNetError
 from ..ndarray import NDArray, array
-from ..ndarray.recording import is_recorded
-from ..ndarray.values import host_array
 from ..parallel import can_replicate, scattered_parts
 from ..program import small_jit
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.host_calls import on_host
 from ..context import Context
 from ..errors import DTypeError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.host_calls import on_host
 
 #: In-place operators by the NumPy function that computes them.
 _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {

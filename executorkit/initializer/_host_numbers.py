@@ -8,9 +8,9 @@ cores, against 0.1 s (uniform) to 0.25 s (normal) here.
 
 import numpy as np
 
+from ..arrays.random_state import next_key_data
 from ..errors import DTypeError
 from ..ndarray import NDArray
-from ..ndarray.random_state import next_key_data
 
 
 def host_generator(arr: NDArray) -> np.random.Generator:

@@ -6,10 +6,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..arrays.values import to_device
 from ..context import Context, current_context
 from ..errors import DataArgumentError, MXNetError
 from ..ndarray import NDArray
-from ..ndarray.values import to_device
 from ._data_batch import DataBatch, DataDesc, DataIter
 
 #: The data or labels of a batch: on the host, or on the device already.

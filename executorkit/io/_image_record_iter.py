@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays.values import to_device
 from ..errors import BatchError, DataArgumentError
 from ..ndarray import NDArray
-from ..ndarray.values import to_device
 from ._file_iter import MXDataIter
 from ._iterator_options import parse_options, warn_of_unknown
 from ._record_augmenter import RecordAugmenter

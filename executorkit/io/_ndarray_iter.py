@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.values import to_device
 from ..context import Context
 from ..errors import BatchError, DataArgumentError, ShapeError
 from ..ndarray import NDArray, array
-from ..ndarray.values import to_device
 from ..program import small_jit
 from ._data_batch import DataBatch, DataDesc, DataIter
 

@@ -7,10 +7,10 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
+from ..arrays.values import fit
 from ..context import Context
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
-from ..ndarray.values import fit
 from ..parallel import PerDevice, ReplicatedArray
 from ..program import small_jit
 

@@ -9,8 +9,8 @@ import jax
 import numpy as np
 from jax import Array
 
+from ..arrays.values import to_device
 from ..context import Device
-from ..ndarray.values import to_device
 from ._device_metric import (
     DeviceMetric,
     Measure,

@@ -22,12 +22,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from ..arrays.values import to_device
+from ..calls.later_calls import unwritten, waits
 from ..context import Device, current_context
 from ..errors import MetricShapeError, MetricValueError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
-from ..ndarray.later_calls import unwritten, waits
-from ..ndarray.values import to_device
 from ..program import CompiledFunction, cached_code, deferred_errors
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 

@@ -15,11 +15,11 @@ import jax
 
 from .. import optimizer as opt
 from .._files import write_atomically
+from ..calls.rollback import all_or_none
 from ..context import Context
 from ..errors import ModuleUsageError, explain
 from ..kvstore import KVStore, joins_processes
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
-from ..ndarray.rollback import all_or_none
 from ..optimizer import dump_updater, prepare_restoration, read_state_file
 from ..parallel import bytes_of_first, share_first, update_together
 from ..symbol import Symbol

@@ -15,6 +15,7 @@ import numpy as np
 from .. import metric, ndarray as nd
 from .._support.keyword_arguments import CheckedKeywords
 from ..base import _as_list as _as_list
+from ..calls.rollback import Rollback
 from ..debugging import FiniteReport
 from ..display import Viewed, brief, brief_arrays
 from ..errors import (
@@ -32,7 +33,6 @@ from ..metric import EvalMetric
 from ..model import FitSpec, Lookahead, TrainingLoop, parameter_entries
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..ndarray.rollback import Rollback
 from ..optimizer import Optimizer
 from ..parallel import JointEpoch
 from ..symbol import Symbol

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..calls.rollback import all_or_none
 from ..debugging import FiniteReport
 from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
-from ..ndarray.rollback import all_or_none
 from ._arguments import BindSpec, OptimizerSpec, ParameterSpec
 from ._delegation import delegates, require
 from .base_module import BaseModule

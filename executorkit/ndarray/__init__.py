@@ -5,6 +5,11 @@
 
 from types import ModuleType as _ModuleType
 
+from ..arrays.pending import waitall as waitall
+from ..calls.eager import (
+    clear_eager_cache as clear_eager_cache,
+    eager_cache_info as eager_cache_info,
+)
 from . import (
     _internal as _internal,
     array_view as _array_view,  # registers the view of NDArray
@@ -56,10 +61,8 @@ from ._creation import (
     to_dlpack_for_write as to_dlpack_for_write,
     zeros as zeros,
 )
-from ._eager import clear_eager_cache as clear_eager_cache, eager_cache_info as eager_cache_info
 from ._ndarray import NDArray as NDArray, split_v2 as split_v2
 from .params_file import load as load, load_frombuffer as load_frombuffer, save as save
-from .pending import waitall as waitall
 
 #: All names from above, and of the modules those that MXNet has.
 __all__ = [  # pyright: ignore

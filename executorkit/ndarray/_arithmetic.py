@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..calls.eager import invoke, run_plain, run_scalar
+from ..calls.resolved_calls import ResolvedCall, is_floating
 from ..errors import InputTypeError
 from ..ops import lookup
 from ..ops.schema.call_rules import CAST_TYPES, call_rules
 from ._cast_calls import cast_arrays
-from ._eager import invoke, run_plain, run_scalar
-from .handle import Handle
-from .resolved_calls import ResolvedCall, is_floating
 
 
 class ArrayBinary(NamedTuple):

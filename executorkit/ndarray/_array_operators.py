@@ -5,16 +5,16 @@ from functools import partial
 from operator import is_
 from typing import Any
 
+from ..arrays.handle import Handle
+from ..calls.eager import invoke, run_plain
+from ..calls.recording import modes, recorder
+from ..calls.resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, resolved_call, with_constants
 from ..errors import InputTypeError, MXNetError, shorten
 from ..ops import OpDef
 from ..ops.schema.call_rules import call_rules
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
 from ._cast_calls import changed_call
-from ._eager import invoke, run_plain
-from .handle import Handle
-from .recording import modes, recorder
-from .resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, resolved_call, with_constants
 
 _METHODS = (*OPERATOR_METHODS, "diag")
 

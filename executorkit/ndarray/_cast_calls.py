@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from ..arrays.handle import Handle
+from ..calls.eager import run_plain
+from ..calls.recording import modes, recorder
+from ..calls.resolved_calls import ResolvedCall, call_of
 from ..ops import OpDef
 from ..ops.schema.call_rules import CAST_TYPES, WIDEST, CallRule
-from ._eager import run_plain
-from .handle import Handle
-from .recording import modes, recorder
-from .resolved_calls import ResolvedCall, call_of
 
 #: Types from narrow to wide, as ``amp_multicast`` has them.
 _BY_WIDTH = ("bfloat16", "float16", "float32")

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+from ..calls.eager import invoke
 from ..ops import lookup
 from ._creation import full
-from ._eager import invoke
 from ._ndarray import NDArray
 
 Arrays = Sequence[NDArray]

@@ -16,13 +16,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..arrays.storage import Shape
+from ..arrays.values import check_known_shape, fit, host_array, to_device
+from ..calls.eager import call, invoke
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, MXNetError, NotSupportedError, ShapeError
 from ..ops import lookup
-from ._eager import call, invoke
 from ._ndarray import NDArray, element_type
-from .storage import Shape
-from .values import check_known_shape, fit, host_array, to_device
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:

@@ -16,14 +16,14 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..arrays.handle import Handle
+from ..arrays.storage import Shape
+from ..arrays.values import fit, to_device
+from ..calls.eager import call
+from ..calls.recording import check_unrecorded, is_recorded, modes, recorder
+from ..calls.resolved_calls import call_of
 from ..errors import ValueRangeError, explain
 from ..program import small_jit
-from ._eager import call
-from .handle import Handle
-from .recording import check_unrecorded, is_recorded, modes, recorder
-from .resolved_calls import call_of
-from .storage import Shape
-from .values import fit, to_device
 
 Array = TypeVar("Array", bound=Handle)
 

@@ -17,6 +17,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import jax
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..arrays.storage import Shape, Storage
+from ..arrays.values import filled, fit, to_device
+from ..calls.eager import call
+from ..calls.recording import Variable, check_unrecorded, is_recorded, modes, new_variable, recorder
+from ..calls.resolved_calls import call_of
 from ..context import Context, cpu
 from ..display import Viewed
 from ..errors import (
@@ -33,13 +39,7 @@ from ..ops.tensor.shape import resolve_shape
 from ..program import deferred_errors
 from ._arithmetic import binary
 from ._array_operators import operator_methods
-from ._eager import call
 from ._indexing import read_part, write_part
-from .handle import Handle
-from .recording import Variable, check_unrecorded, is_recorded, modes, new_variable, recorder
-from .resolved_calls import call_of
-from .storage import Shape, Storage
-from .values import filled, fit, to_device
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
@@ -169,14 +169,14 @@ class NDArray(Viewed, Handle):
         if other is self:
             warnings.warn("an NDArray is copied to itself", RuntimeWarning, stacklevel=2)
             return False
-        if other._shape != self._shape:
-            raise ShapeError("copyto", f"the target is {other._shape}, expected {self._shape}")
+        if other.shape != self._shape:
+            raise ShapeError("copyto", f"the target is {other.shape}, expected {self._shape}")
         if modes.recording:
             check_unrecorded(other)
         if recorded:
             recorder().record_write(other, self, covers=True)
             return other
-        other.assign(*fit(self, self._shape, other.storage.dtype, other._context.device, "copyto"))
+        other.assign(*fit(self, self._shape, other.storage.dtype, other.context.device, "copyto"))
         return other
 
     def as_in_context(self, context: Context) -> Self:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.eager import call
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, ShapeError
 from ..symbol.nesting import flatten, nest_like
@@ -19,7 +20,6 @@ from ._contrib_updates import (
     multi_mp_lamb_update,
 )
 from ._creation import zeros
-from ._eager import call
 from ._ndarray import NDArray
 from .random import uniform
 

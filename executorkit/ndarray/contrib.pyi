@@ -6,12 +6,12 @@ from executorkit.ndarray._ndarray import NDArray
 __all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_adamw_update', 'multi_adamw_update', 'multi_lamb_update', 'multi_mp_adamw_update', 'multi_mp_lamb_update', 'rand_zipfian', 'while_loop']
 from collections.abc import Callable, Sequence
 from typing import Any
+from ..calls.eager import call
 from ..context import Context, current_context
 from ..symbol.nesting import flatten, nest_like
 from ._array_operators import array_module
 from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update, multi_adamw_update as multi_adamw_update, multi_lamb_update as multi_lamb_update, multi_mp_adamw_update as multi_mp_adamw_update, multi_mp_lamb_update as multi_mp_lamb_update
 from ._creation import zeros
-from ._eager import call
 from ._ndarray import NDArray
 from .random import uniform
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> Any:

@@ -29,11 +29,11 @@ import numpy as np
 
 from .._files import HEAD, PARAMS, describe_misfit, open_to_read, write_atomically
 from .._support.shape_semantics import is_known, numpy_shapes
+from ..arrays.values import to_device
 from ..context import Context, cpu
 from ..errors import ArgumentValueError, FileFormatError, InputTypeError, MXNetError
 from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
 from ._ndarray import NDArray, reads_records
-from .values import to_device
 
 _T = TypeVar("_T")
 

@@ -10,12 +10,12 @@ repeatable.
 from collections.abc import Callable
 from typing import Any
 
+from ..calls.eager import call, invoke
 from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
 from ._creation import without_node_attributes
-from ._eager import call, invoke
 from ._ndarray import NDArray
 
 __all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore

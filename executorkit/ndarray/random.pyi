@@ -6,11 +6,11 @@ from executorkit.ndarray._ndarray import NDArray
 __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial', 'negative_binomial', 'normal', 'poisson', 'randint', 'randn', 'shuffle', 'uniform']
 from collections.abc import Callable
 from typing import Any
+from ..calls.eager import call, invoke
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module
 from ._creation import without_node_attributes
-from ._eager import call, invoke
 from ._ndarray import NDArray
 def uniform(low: Any = 0, high: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kwargs: Any) -> Any: ...
 def normal(loc: Any = 0, scale: Any = 1, shape: Any = None, dtype: Any = None, ctx: Any = None, out: Any = None, **kwargs: Any) -> Any: ...

@@ -15,14 +15,14 @@ import jax
 import numpy as np
 from jax import Array
 
+from ..arrays.protocol import PendingValue
+from ..arrays.random_state import StreamPositions, next_key_data, wrap_key
+from ..calls.recording import check_unrecorded, modes
+from ..calls.rollback import Rollback
+from ..calls.update_call import UpdatableStep, UpdateCall
 from ..context import Context, Device
 from ..errors import DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
-from ..ndarray.recording import check_unrecorded, modes
-from ..ndarray.rollback import Rollback
-from ..ndarray.update_call import UpdatableStep, UpdateCall
 from ..program import (
     SMALL_BYTES,
     CacheInfo,

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
-from ..ndarray.update_call import UpdateCall
 from ..program import UpdateFunction
 
 

@@ -15,10 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from ..arrays.random_state import next_key_data, wrap_key
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError
 from ..ndarray import NDArray
-from ..ndarray.random_state import next_key_data, wrap_key
 from ._rule import Rule, RuleProvider, State, is_half
 
 if TYPE_CHECKING:  # it is imported where it is called, since that takes long

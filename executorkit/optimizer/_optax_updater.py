@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 from jax.tree_util import DictKey
 
+from ..arrays.protocol import PendingValue
+from ..calls.rollback import Rollback
+from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.rollback import Rollback
-from ..ndarray.update_call import UpdateCall
 from ..program import Training
 from ._apply_rules import apply_update, attach_update
 

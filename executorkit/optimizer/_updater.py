@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..arrays.protocol import PendingValue
+from ..calls.rollback import Rollback, complete
+from ..calls.update_call import UpdateCall
 from ..context import Context
 from ..display import brief, many
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.rollback import Rollback, complete
-from ..ndarray.update_call import UpdateCall
 from ..program import Training
 from ._apply_rules import apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer

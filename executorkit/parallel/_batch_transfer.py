@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..arrays.values import host_array, to_device
 from ..context import Context
 from ..errors import BatchError, BatchTypeError
 from ..executor import convert_for
 from ..ndarray import NDArray
-from ..ndarray.values import host_array, to_device
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
 from ._replicated_array import PerDevice, ReplicatedArray

@@ -12,9 +12,9 @@ import numpy as np
 from jax import lax
 
 from .. import processes
+from ..arrays.storage import Shape
 from ..context import Context
 from ..jax_internals import in_x64, parts_of
-from ..ndarray.storage import Shape
 from ..program import UpdateFunction
 from ._divided_update import DividedUpdate
 from ._division import Division

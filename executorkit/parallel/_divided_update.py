@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from ..ndarray.storage import Shape
+from ..arrays.storage import Shape
 from ..program import Arrays, StepSpec, UpdateFunction
 from ._by_parts import by_parts
 from ._division import Division

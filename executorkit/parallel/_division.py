@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..ndarray.storage import Shape
+from ..arrays.storage import Shape
 from ..ops.nn.moments import DEVICE_AXIS
 from ._joint_sums import JOB_AXES, messages_of
 from ._replicas import Replicas

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import numpy as np
 
+from ..arrays.protocol import PendingValue
+from ..arrays.storage import Storage
+from ..arrays.values import HostContents, fit
+from ..calls.rollback import Rollback, complete
+from ..calls.update_call import UpdateCall
 from ..context import cpu
 from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.rollback import Rollback, complete
-from ..ndarray.storage import Storage
-from ..ndarray.update_call import UpdateCall
-from ..ndarray.values import HostContents, fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
 from ._divided_array import DividedArray

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..ndarray.protocol import PendingValue
-from ..ndarray.rollback import complete
-from ..ndarray.update_call import UpdatableStep, UpdateCall
+from ..arrays.protocol import PendingValue
+from ..calls.rollback import complete
+from ..calls.update_call import UpdatableStep, UpdateCall
 from ..program import StepSpec, UpdateSpec
 from ._divided_array import update_in_program
 from ._joined_processes import step_offsets, update_function

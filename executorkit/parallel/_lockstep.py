@@ -11,9 +11,9 @@ import jax
 import numpy as np
 
 from .. import processes
+from ..arrays.protocol import PendingValue
+from ..arrays.random_state import StreamPositions
 from ..jax_internals import parts_of
-from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import StreamPositions
 from ._replicas import Replicas
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import jax
 from jax.sharding import PartitionSpec
 
+from ..arrays.storage import Shape
 from ..errors import BindError, ShapeError
-from ..ndarray.storage import Shape
 from ..program import Arrays, Program, StepSpec, UpdateFunction
 
 #: Axis of the mesh of a group along which there is one column for each device of a replica.

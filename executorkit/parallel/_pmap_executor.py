@@ -10,12 +10,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..arrays.protocol import PendingValue
+from ..arrays.random_state import next_key_data, rewound_on_error, wrap_key
 from ..context import Context
 from ..executor import Executor, PendingStep, PrecompileSpec, Runnable, check_head_gradients
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import next_key_data, rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol

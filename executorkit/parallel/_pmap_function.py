@@ -15,8 +15,8 @@ from typing import Any
 import jax
 from jax.sharding import Mesh, PartitionSpec
 
+from ..arrays.random_state import wrap_key
 from ..jax_internals import in_x64
-from ..ndarray.random_state import wrap_key
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import CompiledFunction, Donated
 from ._model_sharding import MODEL_AXIS

@@ -21,12 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from ..arrays.random_state import next_key_data
+from ..arrays.values import to_device
 from ..context import Context, Device, cpu
 from ..display import many
 from ..errors import NotSupportedError
 from ..jax_internals import in_x64, parts_of
-from ..ndarray.random_state import next_key_data
-from ..ndarray.values import to_device
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import small_jit
 from ._model_sharding import MODEL_AXIS, Spec

@@ -8,13 +8,13 @@ from typing import Any, overload
 import jax
 import numpy as np
 
+from ..arrays.protocol import Producer
+from ..arrays.storage import MadeContents, Shape, Storage
+from ..arrays.values import HostContents
+from ..calls.rollback import complete
 from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
-from ..ndarray.protocol import Producer
-from ..ndarray.rollback import complete
-from ..ndarray.storage import MadeContents, Shape, Storage
-from ..ndarray.values import HostContents
 from ._model_sharding import Spec
 from ._replica_choice import can_replicate
 from ._replicas import Replicas

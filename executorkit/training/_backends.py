@@ -14,13 +14,13 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..arrays.protocol import Producer
+from ..arrays.storage import Storage
+from ..calls.update_call import UpdateCall
 from ..errors import StepError
 from ..executor import Executor, PendingStep, Runnable, head_gradients, heads_in_order, lazy_zeros
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
-from ..ndarray.protocol import Producer
-from ..ndarray.storage import Storage
-from ..ndarray.update_call import UpdateCall
 from ..optimizer import OptaxUpdater, Updater
 from ..parallel import (
     DataParallelCore,

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 from .. import optimizer as opt, processes
+from ..calls.rollback import Rollback
 from ..display import Fold, Line, Part, View, Viewed, brief, many, scaled, shape, view_of
 from ..errors import StepError
 from ..executor import (
@@ -17,7 +18,6 @@ from ..executor import (
     section_views,
 )
 from ..ndarray import NDArray
-from ..ndarray.rollback import Rollback
 from ..parallel import group_parts, lockstep, share_first
 from ..program import Analysis, options_from_arguments
 from ._backends import GroupBackend

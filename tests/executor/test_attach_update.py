@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from executorkit.calls.update_call import UpdateCall
 from executorkit.errors import GradientConsumedError
-from executorkit.ndarray.update_call import UpdateCall
 from executorkit.optimizer import attach_update
 from executorkit.program import MAX_AGE
 

@@ -14,8 +14,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.__main__ import main
+from executorkit.arrays.values import to_device
 from executorkit.io._record_pipeline import HostBuffers
-from executorkit.ndarray.values import to_device
 
 cv2 = pytest.importorskip("cv2")
 DATA = Path(__file__).parents[1] / "golden/data"

@@ -28,7 +28,7 @@ from typing import Any, NoReturn, Protocol
 from ..._support.shape_semantics import numpy_shapes, set_numpy_shapes
 from ...context import current_context
 from ...errors import MXNetError, explain
-from ...ndarray.forking import ForkedArrays, can_fork, ready_to_fork
+from ._forking import ForkedArrays, can_fork, ready_to_fork
 from ._shared_memory import MappedSegments, arena
 
 #: Seconds in which a process has to answer once it is forked, at each attempt.

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ... import ndarray, symbol
+from ...calls.resolved_calls import is_floating
 from ...errors import ArgumentValueError
 from ...ndarray import NDArray
-from ...ndarray.resolved_calls import is_floating
 from ...symbol import Symbol
 from ..parameter import tensor_types
 

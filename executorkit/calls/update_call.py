@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .protocol import PendingValue
+from ..arrays.protocol import PendingValue
 
 
 class UpdateCall:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
 
+from ..arrays.handle import Handle
 from ..context import Context
 from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
 from ..program import Training
-from .handle import Handle
 
 
 class Modes(threading.local):

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..arrays.handle import Handle
 from ..errors import DTypeError, DynamicShapeError, MXNetError, ShapeError, explain
 from ..lowering import call_results
 from ..ops import OpDef, Params, lookup
@@ -20,7 +21,6 @@ from ..ops.schema.attrs import to_text
 from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.schema.traits import CALLS_PYTHON, MUTATES, NEEDS_NUMBERS, NEEDS_VALUES
-from .handle import Handle
 
 #: Shape and dtype.
 ArrayType = tuple[tuple[int, ...], np.dtype]

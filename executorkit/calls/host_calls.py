@@ -6,13 +6,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..arrays.storage import Storage
+from ..arrays.values import HOST_TYPES, HostContents
 from ..context import Context
 from ..errors import MXNetError
 from ..program import host_plans_allowed
-from .handle import Handle
 from .resolved_calls import ResolvedCall
-from .storage import Storage
-from .values import HOST_TYPES, HostContents
 
 H = TypeVar("H", bound=Handle)
 
@@ -26,7 +26,7 @@ def on_host(cls: type[H], x: np.ndarray, context: Context) -> H:
 
 def are_on_host(arrays: Sequence[Handle]) -> bool:
     """True if calls on these arrays may be computed in the host's memory."""
-    in_memory = [x._context.device_typeid in HOST_TYPES for x in arrays]
+    in_memory = [x.context.device_typeid in HOST_TYPES for x in arrays]
     return all(in_memory) and host_plans_allowed()
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from executorkit import ndarray as nd
-from executorkit.ndarray.pending import register_pending_owner
-from executorkit.ndarray.storage import MAX_OVERLAYS
+from executorkit.arrays.pending import register_pending_owner
+from executorkit.arrays.storage import MAX_OVERLAYS
 
 SIZE = 12
 

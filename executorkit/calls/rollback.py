@@ -8,8 +8,8 @@ that have begun return by :class:`Rollback`; what consists of several atomic par
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
+from ..arrays.random_state import StreamPositions
 from ..program import ThreadState
-from .random_state import StreamPositions
 
 T = TypeVar("T")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from executorkit import ndarray as nd
-from executorkit.ndarray.handle import buffer_of
-from executorkit.ndarray.protocol import PendingValue, Producer
-from executorkit.ndarray.storage import LazyContents, Storage
+from executorkit.arrays.handle import buffer_of
+from executorkit.arrays.protocol import PendingValue, Producer
+from executorkit.arrays.storage import LazyContents, Storage
 
 
 class _Fill:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..ops import OpDef, Params
 from ..program import SMALL_BYTES, CompiledFunction, HostKey, host_plans_allowed
-from ._eager import derived_function, function_of, host_plan
+from .eager import derived_function, function_of, host_plan
 from .resolved_calls import ResolvedCall, call_errors
 
 

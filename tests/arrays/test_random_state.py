@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from executorkit import ndarray as nd, random
+from executorkit.arrays.random_state import next_key
 from executorkit.context import cpu
-from executorkit.ndarray.random_state import next_key
 
 
 def _words(ctx=None) -> tuple[int, ...]:

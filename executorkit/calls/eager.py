@@ -16,6 +16,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..arrays.handle import Handle
+from ..arrays.random_state import next_key, next_key_data
+from ..arrays.values import HOST_TYPES, HostContents, check_known_shape, filled, to_device
 from ..context import Context, Device, current_context
 from ..errors import AttributeValueError, InputTypeError, MXNetError
 from ..jax_internals import in_x64
@@ -32,10 +35,8 @@ from ..program import (
     deferred_errors,
     host_plans_allowed,
 )
-from .handle import Handle
 from .host_calls import are_on_host, host_call, on_host
 from .later_calls import COPYING, later_call
-from .random_state import next_key, next_key_data
 from .recording import modes, recorder
 from .resolved_calls import (
     NEEDS_VALUES_ERRORS,
@@ -49,7 +50,6 @@ from .resolved_calls import (
     split_numbers,
     with_constants,
 )
-from .values import HOST_TYPES, HostContents, check_known_shape, filled, to_device
 
 
 def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
@@ -59,7 +59,7 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
         raise InputTypeError(f"operator {op.name}", f"out is {out!r}, expected NDArrays")
     check_targets(f"operator {op.name}", targets, [(x.shape, x.dtype) for x in results])
     for target, value in zip(targets, results, strict=True):
-        device = target._context.device
+        device = target.context.device
         target.assign(value if value.devices() == {device} else jax.device_put(value, device))
 
 
@@ -112,8 +112,8 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
     results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
         return _delivered(resolved, cls, arrays, results, None)
-    context = arrays[0]._context
-    values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
+    context = arrays[0].context
+    values = [a.value if a.context is context else _moved(resolved.op, a, context) for a in arrays]
     try:
         results = entry(None, (), *values)
     except NEEDS_VALUES_ERRORS:
@@ -141,11 +141,11 @@ def _later(
 ) -> Any:
     """The results of a call that waits for what was recorded, as :func:`invoke` returns them;
     ``run`` computes them. None if it is to be computed now."""
-    context = arrays[0]._context
+    context = arrays[0].context
     plain = resolved.is_plain and resolved.is_compiled and resolved.op.train_name is None
-    if not plain or resolved.has_effects or any(a._context is not context for a in arrays):
+    if not plain or resolved.has_effects or any(a.context is not context for a in arrays):
         return None
-    input_types = tuple([(a._shape, a.storage.dtype) for a in arrays])
+    input_types = tuple([(a.shape, a.storage.dtype) for a in arrays])
     try:
         types = output_types(resolved, resolved.op, input_types)
     except NEEDS_VALUES_ERRORS:
@@ -175,7 +175,7 @@ def _own_results(resolved: ResolvedCall, arrays: Sequence[Handle]) -> list[np.nd
     """The results of an operator's function of NumPy arrays; None where it leaves the call."""
     if not are_on_host(arrays):
         return None
-    key_data = None if resolved.op.key_name is None else next_key_data(arrays[0]._context)
+    key_data = None if resolved.op.key_name is None else next_key_data(arrays[0].context)
     with np.errstate(all="ignore"):
         result = host_call(resolved, [a.host for a in arrays], key_data)
     return None if result is None else [result]
@@ -222,7 +222,7 @@ def _host_results(
     numbers: Sequence[Any],
 ) -> list[np.ndarray] | None:
     """The results of a call that the host computes for good; None for another one."""
-    plan = host_plan(entry, resolved, tuple([(a._shape, a.storage.dtype) for a in arrays]))
+    plan = host_plan(entry, resolved, tuple([(a.shape, a.storage.dtype) for a in arrays]))
     if plan is None:
         return None
     operands: list[Any] = []
@@ -231,7 +231,7 @@ def _host_results(
             return None
         operands.append(np.float64(number))
     for array in arrays:
-        if array._context.device_typeid not in HOST_TYPES:
+        if array.context.device_typeid not in HOST_TYPES:
             return None
         producer: Any = array.storage.producer
         is_whole = producer.__class__ is HostContents and array.covers_storage
@@ -247,7 +247,7 @@ def _delivered(
     out: Any,
 ) -> Any:
     """Results on the host as :func:`invoke` returns them."""
-    context = arrays[0]._context
+    context = arrays[0].context
     if out is None and resolved.n_visible == 1 and not deferred_errors.open:
         return on_host(cls, results[0], context)
     visible = results[: resolved.n_visible]
@@ -276,8 +276,8 @@ def _takes(out: Any, types: Sequence[ArrayType], context: Context) -> bool:
         isinstance(out, Handle)
         and len(types) == 1
         and out.covers_storage
-        and (out._shape, out.storage.dtype) == types[0]
-        and out._context == context
+        and (out.shape, out.storage.dtype) == types[0]
+        and out.context == context
     )
 
 
@@ -316,7 +316,7 @@ def invoke(
     if not arrays and op.has_shape_attribute and attrs.get("shape") is not None:
         check_known_shape(op.name, resolved.params.shape)
     context = _context_of_call(arrays, out, ctx)
-    values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
+    values = [a.value if a.context is context else _moved(op, a, context) for a in arrays]
     key = next_key(context) if op.key_name is not None else None
     device = None if arrays else context.device
     try:
@@ -370,7 +370,7 @@ def _assign_states(
             inputs[name].assign(value)
         for name, number in constant_inputs.items():
             x = inputs[name]
-            x.assign(filled(number, x._shape, x.storage.dtype, x._context.device))
+            x.assign(filled(number, x.shape, x.storage.dtype, x.context.device))
 
 
 def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
@@ -382,11 +382,11 @@ def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
 
 def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
     """An input's value on the operator's device: as in MXNet, CPUs read each other's arrays."""
-    device, source = context.device, array._context.device
+    device, source = context.device, array.context.device
     if device == source:
         return array.value
     if device.platform != "cpu" or source.platform != "cpu":
-        problem = f"its inputs are in {context} and in {array._context}"
+        problem = f"its inputs are in {context} and in {array.context}"
         raise MXNetError(f"operator {op.name}", problem, hint=f"x.as_in_context(mx.{context})")
     return jax.device_put(array.value, device)
 
@@ -394,8 +394,8 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
 def _context_of_call(arrays: Sequence[Handle], out: Any, ctx: Any) -> Context:
     """The context of the results: that of the first array, of ``out``, or the one named."""
     if arrays:
-        return arrays[0]._context
-    return out._context if isinstance(out, Handle) else _context(ctx)
+        return arrays[0].context
+    return out.context if isinstance(out, Handle) else _context(ctx)
 
 
 def _context(ctx: Any) -> Context:

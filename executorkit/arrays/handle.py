@@ -101,6 +101,10 @@ class Handle:
         """The elements from ``offset`` (counted within this array) on, sharing the storage."""
         return self.from_storage(self.storage, self._offset + offset, shape, self._context)
 
+    def shown_in(self, storage: Storage) -> Self:
+        """Returns a handle on the same elements of another storage."""
+        return self.from_storage(storage, self._offset, self._shape, self._context)
+
     @property
     def value(self) -> jax.Array:
         """The contents, for use within the package: reading does not forbid donation."""

@@ -27,14 +27,14 @@ import jax
 import numpy as np
 from jax.extend import backend
 
-from ..context import Context
-from ..errors import MXNetError
-from ..jax_internals import renew_thread_pool
-from ..program import CompiledFunction, forget_workers, paused_tasks
-from . import random_state
-from .recording import modes
-from .storage import LazyContents, MadeContents, Storage
-from .values import HostContents, to_device
+from ...arrays import random_state
+from ...arrays.storage import LazyContents, MadeContents, Storage
+from ...arrays.values import HostContents, to_device
+from ...calls.recording import modes
+from ...context import Context
+from ...errors import MXNetError
+from ...jax_internals import renew_thread_pool
+from ...program import CompiledFunction, forget_workers, paused_tasks
 
 #: The parent's arrays and functions, which a forked process never frees.
 _held: list[Any] = []

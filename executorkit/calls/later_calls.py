@@ -16,10 +16,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from .handle import Handle
-from .pending import register_pending_owner, unregister_pending_owner
-from .protocol import Producer
-from .storage import MadeContents, Storage
+from ..arrays.handle import Handle
+from ..arrays.pending import register_pending_owner, unregister_pending_owner
+from ..arrays.protocol import Producer
+from ..arrays.storage import MadeContents, Storage
 
 #: Maximum number of calls that wait, and of bytes of their inputs.
 _MAX_CALLS, _MAX_BYTES = 16, 1 << 25
@@ -70,11 +70,11 @@ def unwritten(array: Any) -> Any:
     if not isinstance(array, Handle):
         return array
     copy = _copy(array)
-    return array.from_jax(array.jax, array._context) if copy is None else copy
+    return array.from_jax(array.jax, array.context) if copy is None else copy
 
 
 def _view(array: Handle, storage: Storage) -> Handle:
-    return array.from_storage(storage, array._offset, array._shape, array._context)
+    return array.shown_in(storage)
 
 
 def _copy(array: Handle) -> Handle | None:
@@ -86,7 +86,7 @@ def _copy(array: Handle) -> Handle | None:
     if isinstance(producer, MadeContents):  # which make the same again
         storage = Storage(array.storage.shape, array.storage.dtype, producer=producer)
         return _view(array, storage)
-    return None if waits(array) else array.from_jax(array.jax, array._context)
+    return None if waits(array) else array.from_jax(array.jax, array.context)
 
 
 @calls_wait
@@ -210,7 +210,7 @@ def later_call(
     _compute_some()
     if out is not None:
         return [out]
-    context = arrays[0]._context
+    context = arrays[0].context
     return [cls.from_storage(s, 0, s.shape, context) for s in storages]
 
 

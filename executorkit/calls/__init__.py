@@ -1,0 +1,1 @@
+"""Calls of operators on arrays: resolved, and computed, recorded or deferred."""
