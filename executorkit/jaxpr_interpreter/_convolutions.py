@@ -33,7 +33,6 @@ class _Geometry(NamedTuple):
 
     @property
     def is_product(self) -> bool:
-        """True if every output pixel is a product of one input pixel."""
         return (
             set(self.window) <= {1}
             and set(self.strides) <= {1}
@@ -94,20 +93,17 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
 
 
 def _by_parts(conv: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int, axis: int) -> Any:
-    """Each part of the input along an axis with its own part of the kernel's outputs."""
     pairs = zip(np.split(x, count, axis), np.split(kernel, count), strict=True)
     return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
 
 
 def _edged(x: Any, geometry: _Geometry) -> Any:
-    """A padded input whose axes are in the order of its memory."""
     if all(edge == (0, 0, 0) for edge in geometry.padding):
         return np.ascontiguousarray(x)
     return padded(x, 0, ((0, 0, 0), (0, 0, 0), *geometry.padding))
 
 
 def _edged_channels_last(x: Any, geometry: _Geometry) -> Any:
-    """A padded input, its channels one after the other: patches are laid out by runs of them."""
     rank = len(geometry.out)
     x = np.ascontiguousarray(x.transpose(0, *range(2, 2 + rank), 1))
     if any(edge != (0, 0, 0) for edge in geometry.padding):
@@ -116,7 +112,6 @@ def _edged_channels_last(x: Any, geometry: _Geometry) -> Any:
 
 
 def _patches(x: Any, geometry: _Geometry) -> Any:
-    """A view ``(batch, channels, *window, *out)`` of a padded input."""
     steps = x.strides[2:]
     return np.lib.stride_tricks.as_strided(
         x,
@@ -131,8 +126,6 @@ def _patches(x: Any, geometry: _Geometry) -> Any:
 
 
 def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
-    """Slices of the batch, and of the result's first axis of pixels, whose patches fit into the
-    bound."""
     count = max(1, _PATCH_BYTES // max(row_bytes, 1))
     if count >= rows:
         step = count // rows
@@ -142,7 +135,6 @@ def _pieces(batch: int, rows: int, row_bytes: int) -> list[tuple[slice, slice]]:
 
 
 def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
-    """Weights times patches: the result's pixels lie one after the other."""
     batch, outputs = x.shape[0], kernel.shape[0]
     weights = kernel.reshape(outputs, -1)
     pixels = math.prod(geometry.out)
@@ -167,7 +159,6 @@ def _by_channels_first(x: Any, kernel: Any, geometry: _Geometry) -> Any:
 
 
 def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
-    """Patches times weights: the result's channels lie one after the other."""
     batch, outputs = x.shape[0], kernel.shape[0]
     rank = len(geometry.out)
     last = (*range(2, 2 + rank), 1)
@@ -194,7 +185,6 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
 
 
 def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
-    """The kernel as a matrix with a column for each output, where possible without copying it."""
     outputs = kernel.shape[0]
     if kernel.strides[0] == kernel.itemsize:
         return kernel.transpose(*last, 0).reshape(-1, outputs)
@@ -202,7 +192,6 @@ def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
 
 
 def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:
-    """Each channel with its own kernels."""
     batch, channels = x.shape[:2]
     rank = len(geometry.out)
     last = x.strides[1] == x.itemsize
@@ -225,7 +214,6 @@ def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:
 
 @rule("executorkit_shifted_products", fresh=True, weight=14)
 def _shifted_products(call: Call) -> Kernel:
-    """A depth-wise convolution of padded data with factors (elements of the kernel, channels)."""
     params = call.params
     names = ("window", "strides", "dilation", "out")
     window, strides, dilation, out = (params[name] for name in names)
@@ -235,11 +223,11 @@ def _shifted_products(call: Call) -> Kernel:
 
 
 def _sums_of_windows(x: Any, factors: Any, geometry: _Geometry, last: bool) -> Any:
-    """For each result the sum of the products of its window with the factors of its channel.
+    """Returns the sum of the products of each window with the factors of its channel.
 
     x (N, spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements
-    of the window, C). ``np.einsum`` adds products to the results as it goes: a third of the time
-    that arrays of products take.
+    of the window, C). ``np.einsum`` adds products to the results as it goes, in a third of the time
+    of arrays of products.
     """
     window, strides, out, rank = geometry.window, geometry.strides, geometry.out, len(geometry.out)
     x = np.ascontiguousarray(x)

@@ -82,7 +82,6 @@ _SPECIAL_FUNCTIONS: dict[str, tuple[str, float]] = {
 
 
 def _of_dtype(kernel: Any, call: Call) -> Kernel:
-    """``kernel``, whose results are cast where it may give another dtype than its operands have."""
     if isinstance(kernel, np.ufunc) and kernel.__name__ not in {"zeta", "betainc"}:
         return kernel
     dtype = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
@@ -155,7 +154,6 @@ def _round(call: Call) -> Kernel:
 
 @rule("executorkit_weighted_sums", fresh=True, weight=36)
 def _weighted_sums(call: Call) -> Kernel | None:
-    """For each row of a matrix, the sum of the arrays times its entries."""
     dtype, shape = call.dtype, call.shape
     if is_small_float(dtype):
         return None
@@ -305,7 +303,6 @@ def _complex(call: Call) -> Kernel:
 
 @rule("eq_to", "le_to", "lt_to", fresh=True, weight=8)
 def _total_order(call: Call) -> Kernel:
-    """Comparisons that order NaN above infinity, and -NaN below it."""
     compare = {"eq_to": np.equal, "le_to": np.less_equal, "lt_to": np.less}[call.name]
     operand = call.ins[0].dtype
     if not is_floating(operand):
@@ -336,7 +333,6 @@ def _convert_element_type(call: Call) -> Kernel:
 
 
 def _saturating(source: Any, target: Any) -> Kernel:
-    """Conversion of floats to integers: NaN becomes 0, and what is beyond the range its end."""
     info = np.iinfo(target)
     wide = np.dtype(np.float32) if is_small_float(source) else source
     below, above = wide.type(info.min), wide.type(2.0 ** (info.bits - (target.kind == "i")))

@@ -40,7 +40,6 @@ class Equation(NamedTuple):
 
     @property
     def rule(self) -> KernelRule | None:
-        """The way to compute it; None if the interpreter has none."""
         return RULES.get(self.call.name)
 
 
@@ -50,7 +49,7 @@ class FlatJaxpr(NamedTuple):
     Jaxprs among the parameters of its equations (bodies of loops, branches) are flat, too.
 
     equations
-        those that the results depend on, in the order of evaluation.
+        the equations that the results depend on, in the order of evaluation.
     avals
         of each value.
     constants
@@ -58,7 +57,7 @@ class FlatJaxpr(NamedTuple):
     arguments, results
         the numbers of both, and for each whether it has typed keys.
     faults
-        sorted names of dtypes of its values that the interpreter does not have.
+        sorted names of unsupported dtypes of its values.
     """
 
     equations: list[Equation]
@@ -69,9 +68,9 @@ class FlatJaxpr(NamedTuple):
     faults: tuple[str, ...]
 
     def to_bytes(self) -> bytes:
-        """The flat jaxpr for :meth:`from_bytes`, in a process with the same code.
+        """Serialises the flat jaxpr for :meth:`from_bytes`, in a process with the same code.
 
-        Raises what ``pickle`` does where it holds something that has no such form.
+        Raises the errors of ``pickle`` for parameters that cannot be serialised.
         """
         file = io.BytesIO()
         _JaxprPickler(file, pickle.HIGHEST_PROTOCOL).dump(self)
@@ -79,7 +78,8 @@ class FlatJaxpr(NamedTuple):
 
     @staticmethod
     def from_bytes(contents: bytes) -> FlatJaxpr:
-        """The flat jaxpr that :meth:`to_bytes` wrote. As all pickles, these may run any code."""
+        """Reads the flat jaxpr that :meth:`to_bytes` wrote. Like all pickles, these may run any
+        code."""
         return _JaxprUnpickler(io.BytesIO(contents)).load()
 
 
@@ -100,7 +100,7 @@ class _JaxprUnpickler(pickle.Unpickler):
 
 
 def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
-    """A jaxpr as a flat one. One that is open has no constants."""
+    """Flattens a jaxpr. One that is open has no constants."""
     equations = _Equations()
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     arguments = [equations.value(v.aval) for v in inner.invars]
@@ -118,7 +118,6 @@ def _flat_jaxpr(
     argument_avals: Sequence[Any],
     result_avals: Sequence[Any],
 ) -> FlatJaxpr:
-    """The flat jaxpr of equations, simplified."""
     live = equations.all
     if not equations.faults:
         live, results = _simplified(equations, results)
@@ -135,7 +134,7 @@ def _flat_jaxpr(
 
 
 def flattened_program(program: FlatProgram) -> FlatJaxpr:
-    """A flat program as a flat jaxpr, without a trace: every operation as its primitive."""
+    """Converts a flat program, without a trace: every operation as its primitive."""
     equations = _Equations()
     inputs = [equations.value(x) for x in program.inputs]
     numbers = dict(zip(program.inputs, inputs, strict=True))
@@ -169,7 +168,7 @@ class _Equations(Flattener[int]):
     avals, constants
         as in :class:`FlatJaxpr`.
     faults
-        names of dtypes that the interpreter does not have, by the number of the value.
+        names of unsupported dtypes, by the number of the value.
     """
 
     def __init__(self) -> None:
@@ -180,7 +179,6 @@ class _Equations(Flattener[int]):
         self.faults: dict[int, str] = {}
 
     def value(self, aval: Any) -> int:
-        """The number of a new value."""
         held = aval_of(aval)
         if held is None:
             self.faults[len(self.avals)] = str(getattr(aval, "dtype", aval))
@@ -211,7 +209,8 @@ class _Equations(Flattener[int]):
         outs: Sequence[Any],
         has_effects: bool,
     ) -> Sequence[int]:
-        """The results of a primitive of inputs with the avals ``ins``: new values of ``outs``."""
+        """Appends a primitive of inputs with the avals ``ins``; returns its results, new values of
+        ``outs``."""
         name = primitive.name
         if name in _IDENTITIES:
             return inputs
@@ -232,7 +231,6 @@ class _Equations(Flattener[int]):
 
 
 def _without_jaxprs(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters of an equation, with flat jaxprs in the places of jaxprs."""
     if params.keys().isdisjoint(_JAXPRS):
         return params
     return {name: _flat(x) if name in _JAXPRS else x for name, x in params.items()}
@@ -245,13 +243,12 @@ def _flat(param: Any) -> Any:
 
 
 def _expanded(primitive: Any, params: Mapping[str, Any], ins: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of the function that evaluates a primitive."""
     arguments = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in ins]
     return jax.make_jaxpr(partial(primitive.impl, **params))(*arguments)
 
 
 def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
-    """The equations without those that NumPy does not need, and the numbers of the results.
+    """Returns the equations without redundant ones, and the numbers of the results.
 
     Constants that follow are added to ``flat``.
     """
@@ -297,8 +294,6 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
 
 
 def _is_elementwise(kernel: Any) -> bool:
-    """True for a ufunc that broadcasts all axes of its arguments; ``np.matmul`` is one that does
-    not."""
     return isinstance(kernel, np.ufunc) and kernel.signature is None
 
 
@@ -311,7 +306,6 @@ def _is_reshape(call: Call) -> bool:
 
 
 def _is_aligned_broadcast(call: Call) -> bool:
-    """True for a broadcast along new leading axes, and along axes of length 1."""
     if call.name != "broadcast_in_dim" or len(call.ins) != 1:
         return False
     rank, source = len(call.shape), call.ins[0].shape

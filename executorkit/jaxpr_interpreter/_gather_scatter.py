@@ -14,7 +14,6 @@ _ROW_LIMIT = 16
 
 
 def _window(operand: Aval, sizes: Sequence[int]) -> Callable[[Sequence[Any]], tuple[slice, ...]]:
-    """A function that makes an index of the starts of a window, which is moved into the operand."""
     bounds = [(n - size, size) for n, size in zip(operand.shape, sizes, strict=True)]
 
     def index(starts: Sequence[Any]) -> tuple[slice, ...]:
@@ -31,7 +30,6 @@ def _dynamic_slice(call: Call) -> Kernel:
 
 
 def _updating(call: Call) -> Kernel:
-    """``dynamic_update_slice`` of the operand itself."""
     index = _window(call.ins[0], call.ins[1].shape)
 
     def update(x: Any, new: Any, *starts: Any) -> Any:
@@ -50,8 +48,8 @@ def _dynamic_update_slice(call: Call) -> Kernel:
 class Windows:
     """The places of the windows of a gather or scatter in the flattened operand.
 
-    The operand is seen as a matrix: its columns are the trailing axes that each window covers
-    whole, its rows all other axes. A window is a set of rows.
+    The operand is a matrix: its columns are the trailing axes that each window covers whole, its
+    rows all other axes. A window is a set of rows.
     """
 
     def __init__(
@@ -87,7 +85,6 @@ class Windows:
 
     @staticmethod
     def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
-        """Numbers of the rows of a window that begins at row 0."""
         total: Any = np.zeros(sizes, np.int64)
         for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
             if size > 1:
@@ -97,8 +94,8 @@ class Windows:
         return total
 
     def rows(self, indices: Any) -> tuple[Any, Any]:
-        """Row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand; and a
-        mask of the windows that were inside, or None if all were."""
+        """Returns row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand;
+        and a mask of the windows that were inside, or None if all were."""
         valid = None
         start: Any = self._start
         for n, axis in enumerate(self._index_map):
@@ -155,13 +152,11 @@ def _gather(call: Call) -> Kernel | None:
 
 
 def _positions(offset_dims: Sequence[int], batch: int, kept: int) -> tuple[int, ...]:
-    """The order of axes that puts window axes, which come after ``batch`` others, in place."""
     window, outer = iter(range(batch, batch + kept)), iter(range(batch))
     return tuple([next(window if i in offset_dims else outer) for i in range(batch + kept)])
 
 
 def _fill_value(value: Any, dtype: np.dtype[Any]) -> Any:
-    """The number that stands for elements outside of the operand."""
     if value is not None:
         return np.asarray(value, dtype)
     if dtype.kind in "fc" or is_floating(dtype):
@@ -221,7 +216,6 @@ def _scatter(call: Call) -> Kernel | None:
 
 
 def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:
-    """Combines each row of ``new`` into a row of ``rows``, in order."""
     if combine is None:
         rows[numbers] = new
     elif numbers.size <= _ROW_LIMIT:

@@ -13,7 +13,6 @@ from contextvars import copy_context
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -33,14 +32,14 @@ class _Helpers:
         self._process = 0
 
     def pool(self) -> ThreadPoolExecutor:
-        """The threads; new ones in a forked process, which has none of its parent's."""
+        """Returns the threads; new ones in a forked process, which inherits none."""
         if self._pool is None or self._process != os.getpid():
             self._pool = ThreadPoolExecutor(THREADS - 1, "executorkit-interpreter")
             self._process = os.getpid()
         return self._pool
 
     def end(self, pool: ThreadPoolExecutor) -> None:
-        """Cancels what a pool has queued, and waits for what it has begun."""
+        """Cancels the queue of a pool, and waits for its running jobs."""
         if self._pool is pool:
             self._pool = None
         pool.shutdown(cancel_futures=True)
@@ -52,7 +51,7 @@ _helpers = _Helpers()
 def run_all(jobs: Sequence[Callable[[], object]], multiplications: int) -> None:
     """Runs independent jobs in this thread and its helpers; returns when all have ended.
 
-    ``multiplications`` is the number of all jobs together, which says whether helpers are worth it.
+    ``multiplications`` is the number of all jobs together; few are not worth helpers.
     """
     count = min(len(jobs), THREADS) - 1
     remaining = iter(jobs)
@@ -80,7 +79,7 @@ def _run(jobs: Iterator[Callable[[], object]]) -> None:
 
 
 def parts(length: int, count: int, multiple: int = 1) -> list[slice]:
-    """At most ``count`` slices of about equal length that cover ``length`` elements; all but the
-    last are multiples of ``multiple``."""
+    """Returns at most ``count`` slices of about equal length that cover ``length`` elements; all
+    but the last are multiples of ``multiple``."""
     step = max(multiple, -(-length // (count * multiple)) * multiple)
     return [slice(i, min(i + step, length)) for i in range(0, length, step)]

@@ -14,10 +14,10 @@ _TILE = 16
 
 
 def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any]:
-    """The dtype in which BLAS computes sums of ``terms`` products exactly enough.
+    """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough.
 
     Small floats are multiplied in float32, as XLA does. Products of small integers are exact in
-    float32 or float64; sums that neither holds have the dtype of the result.
+    float32 or float64; larger sums have the dtype of the result.
     """
     if is_small_float(dtype) or is_small_float(other):
         wide = np.dtype(np.float32)
@@ -59,7 +59,6 @@ def _dot_general(call: Call) -> Kernel | None:
 
 
 def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel:
-    """The product of two matrices, each perhaps transposed."""
     if multiplications >= MIN_MULTIPLICATIONS:
         return lambda x, y: divided_product(x.T if turn_left else x, y.T if turn_right else y)
     if turn_left:
@@ -68,7 +67,7 @@ def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel
 
 
 def divided_product(x: Any, y: Any, out: Any = None) -> Any:
-    """The product of two matrices, divided among threads along the longer side of the result."""
+    """Multiplies two matrices, divided among threads along the longer side of the result."""
     rows, terms = x.shape
     columns = y.shape[1]
     if out is None:
@@ -129,7 +128,6 @@ def _triangular_solve(call: Call) -> Kernel:
 
 
 def _substituted(a: Any, b: Any, lower: bool) -> Any:
-    """The solution of a triangular system, row by row for all matrices at once."""
     x = np.empty(b.shape, b.dtype)
     size = a.shape[-1]
     for i in range(size) if lower else range(size - 1, -1, -1):

@@ -14,7 +14,6 @@ ASSUMED_ITERATIONS = 16
 
 
 def _result_shape(jaxpr: Any) -> tuple[int, ...]:
-    """The shape of the first result of a flat jaxpr."""
     return jaxpr.avals[jaxpr.results[0][0]].shape
 
 
@@ -33,8 +32,7 @@ class Cond(NestedKernel):
 class While(NestedKernel):
     """``lax.while_loop``: the body as long as the condition holds.
 
-    A condition with axes, of a loop mapped by ``vmap``, keeps the carries of those places that
-    have ended.
+    A condition with axes, of a loop mapped by ``vmap``, keeps the carries of finished places.
     """
 
     def __init__(self, call: Call) -> None:

@@ -19,7 +19,7 @@ CALL_SECONDS = 2e-6
 
 
 class PlanStep(NamedTuple):
-    """One call: positions of its arguments and results, and of values that nobody needs later."""
+    """One call: positions of its arguments and results, and of values that are not read later."""
 
     kernel: Kernel
     ins: tuple[int, ...]
@@ -28,7 +28,7 @@ class PlanStep(NamedTuple):
 
 
 class PlanInput(NamedTuple):
-    """The position of an argument, and whether it is an array of typed keys."""
+    """The position of an argument; True if it is an array of typed keys."""
 
     position: int
     is_key: bool
@@ -50,14 +50,13 @@ class Plan:
     steps, inputs, results, constants
         the calls of NumPy, the places of arguments and results, and the values before a run.
     uncovered
-        sorted names of primitives, effects and dtypes that the interpreter does not have; only a
-        plan without any may run.
+        sorted names of unsupported primitives, effects and dtypes; only a plan without any may run.
     estimate
         estimated seconds of one run.
     large_products
         True if OpenBLAS may divide a product among threads.
     any_shape
-        True if the steps are those for arguments of other shapes too (:meth:`for_shapes`).
+        True if the steps serve arguments of other shapes too (:meth:`for_shapes`).
     """
 
     steps: list[PlanStep]
@@ -76,12 +75,13 @@ class Plan:
 
     @property
     def all_equations(self) -> int:
-        """Number of equations, those of branches and of the bodies of loops included."""
+        """Number of equations, including branches and the bodies of loops."""
         nested = [s.kernel.plans for s in self.steps if isinstance(s.kernel, NestedKernel)]
         return self.equations + sum(plan.all_equations for plans in nested for plan in plans)
 
     def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
-        """The plan for arguments whose results have these shapes, of a plan for any shape.
+        """Returns the plan for arguments whose results have these shapes, from a plan for any
+        shape.
 
         Its estimate grows with the largest result.
         """
@@ -96,7 +96,7 @@ class Plan:
         return replace(self, results=results, estimate=estimate, large_products=False)
 
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:
-        """The results for NumPy arrays of the jaxpr's shapes and dtypes.
+        """Computes the results for NumPy arrays of the jaxpr's shapes and dtypes.
 
         Typed keys are passed, and returned, as their key data (``uint32[..., 2]``). No argument is
         changed. Every result is a new C-contiguous array of exactly the jaxpr's dtype and shape,
@@ -133,7 +133,8 @@ class Plan:
         return results
 
     def evaluate(self, args: Sequence[Any]) -> list[Any]:
-        """Results of a plan inside of another one: values as they come, keys as they are held."""
+        """Computes the results of a plan inside of another one: values as they come, keys as they
+        are held."""
         values = self.constants.copy()
         for (position, _), x in zip(self.inputs, args, strict=True):
             values[position] = x
@@ -152,20 +153,14 @@ _silent_contexts: list[Context] = []
 
 
 class NestedKernel:
-    """Base class of kernels that run plans: loops and branches.
-
-    plans
-        those plans.
-    estimate
-        estimated seconds of one call.
-    """
+    """Base class of kernels that run ``plans``: loops and branches; ``estimate`` is in seconds a
+    call."""
 
     plans: Sequence[Plan]
     estimate: float
 
     @property
     def uncovered(self) -> tuple[str, ...]:
-        """Sorted names that the plans do not cover."""
         return tuple(sorted({name for plan in self.plans for name in plan.uncovered}))
 
     def __call__(self, *operands: Any) -> Any:
@@ -186,10 +181,10 @@ def execute(steps: list[PlanStep], values: list[Any]) -> None:
 
 
 def keys_of_data(data: Any) -> Any:
-    """Typed keys as the interpreter holds them, of their key data ``uint32[..., 2]``."""
+    """Converts key data ``uint32[..., 2]`` to typed keys as the interpreter holds them."""
     return np.ascontiguousarray(data, np.uint32).view(KEY)[..., 0]
 
 
 def data_of_keys(keys: Any) -> np.ndarray:
-    """The key data ``uint32[..., 2]`` of typed keys."""
+    """Converts typed keys to their key data ``uint32[..., 2]``."""
     return np.array(np.asarray(keys, KEY)[..., None], order="C").view(np.uint32)

@@ -37,7 +37,7 @@ _VIEWS = frozenset({"reshape", "rev", "slice", "squeeze", "transpose"})
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
-    """The plan of a jaxpr. ``Plan.uncovered`` names all that the interpreter does not have."""
+    """Plans a jaxpr. ``Plan.uncovered`` names everything that the interpreter does not have."""
     flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
     live, avals, constants_of = flat.equations, flat.avals, flat.constants
     results = [i for i, _ in flat.results]
@@ -90,7 +90,6 @@ def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
 
 
 def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...]]:
-    """For each equation the values that no later one reads."""
     last_uses = []
     read = set(kept)
     for equation in reversed(equations):
@@ -103,9 +102,9 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 def _reusable(
     equations: Sequence[Equation], owned: set[int], results: Sequence[int], n_bytes: Sequence[int]
 ) -> list[list[int]]:
-    """For each equation the inputs whose memory nobody needs later, and no other of its inputs
-    shares; ``owned`` are values with memory of their own. A part of an array is not among them: a
-    result in its place would hold on to all of the array."""
+    """Returns for each equation the inputs whose memory no later equation reads and no other of its
+    inputs shares; ``owned`` are values with memory of their own. A part of an array is not among
+    them: a result in its place would keep all of the array alive."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
     #: The last equations that read from the memory of values.
@@ -130,7 +129,6 @@ def _reusable(
 
 
 def _seconds(equation: Equation) -> float:
-    """The estimated seconds of one equation."""
     call, rule = equation.call, equation.rule
     assert rule is not None
     if not rule.weight:
@@ -145,14 +143,11 @@ def _seconds(equation: Equation) -> float:
 
 
 def _product_flops(call: Call) -> float:
-    """The operations of a product, with those on the zeros between a dilated input's elements."""
     dilation = math.prod(call.params.get("lhs_dilation", ()))
     return dilation * flops(call.name, call.params, call.ins, call.outs)
 
 
 def _has_large_product(equation: Equation) -> bool:
-    """True if OpenBLAS may divide a product in an equation among threads: sums are products too,
-    and functions of matrices consist of some."""
     call, rule = equation.call, equation.rule
     assert rule is not None
     if call.name not in _PRODUCTS:
@@ -169,7 +164,6 @@ def _has_large_product(equation: Equation) -> bool:
 
 
 def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Kernel:
-    """``kernel`` so that it writes over an input of the result's size that nobody needs later."""
     if not reusable:
         return kernel
     call, rule = equation.call, equation.rule

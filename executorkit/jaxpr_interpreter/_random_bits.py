@@ -13,7 +13,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Both words of the hash of two counters by two words of a key; all broadcast."""
+    """Returns both words of the hash of two counters by two words of a key; all broadcast."""
     shape = np.broadcast_shapes(*(np.shape(x) for x in (key1, key2, x1, x2)))
     key1, key2 = np.asarray(key1, np.uint32), np.asarray(key2, np.uint32)
     keys = (key1, key2, key1 ^ key2 ^ np.uint32(0x1BD11BDA))
@@ -35,7 +35,8 @@ def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np
 
 
 def hash_words(key: tuple[int, int], counter: int) -> tuple[int, int]:
-    """:func:`threefry2x32` of one small counter, by Python's integers, in a tenth of the time."""
+    """Computes :func:`threefry2x32` of one small counter by Python's integers, in a tenth of the
+    time."""
     mask = 0xFFFFFFFF
     keys = (*key, key[0] ^ key[1] ^ 0x1BD11BDA)
     first, second = key[0], (counter + key[1]) & mask
@@ -55,20 +56,17 @@ rule("random_clone", weight=0)(lambda call: lambda keys: keys)
 
 
 def _words(keys: Any, rank: int) -> tuple[Any, Any]:
-    """Both words of keys, with ``rank`` axes appended."""
     data = data_of_keys(keys)
     shape = data.shape[:-1] + (1,) * rank
     return data[..., 0].reshape(shape), data[..., 1].reshape(shape)
 
 
 def _counters(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of the elements of an array, as high and low words."""
     numbers = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
     return (numbers >> np.uint64(32)).astype(np.uint32), numbers.astype(np.uint32)
 
 
 def _partitionable() -> bool:
-    """True where JAX draws the bits of each element by itself, its default."""
     return jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
 
 

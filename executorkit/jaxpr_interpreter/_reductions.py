@@ -28,14 +28,14 @@ MONOIDS = _ASSOCIATIVE | {"add": np.add, "add_any": np.add, "mul": np.multiply}
 
 
 def smallest(dtype: np.dtype[Any]) -> Any:
-    """The number below all others of a dtype: the result of an empty maximum."""
+    """Returns the number below all others of a dtype: the result of an empty maximum."""
     if dtype.kind == "b":
         return np.False_
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
 def largest(dtype: np.dtype[Any]) -> Any:
-    """The number above all others of a dtype: the result of an empty minimum."""
+    """Returns the number above all others of a dtype: the result of an empty minimum."""
     if dtype.kind == "b":
         return np.True_
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
@@ -60,7 +60,7 @@ def _reduce(call: Call) -> Kernel:
 
 
 def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel:
-    """Sum in the order that NumPy is quick and exact in.
+    """Sums in an order in which NumPy is quick and exact.
 
     Sums over leading axes of floats are matrix products, whose partial sums are many; NumPy's own
     would add row after row, and lose digits.
@@ -86,7 +86,7 @@ def _general_reduce(call: Call) -> Kernel | None:
 
 
 def monoid_of(jaxpr: Any) -> np.ufunc | None:
-    """The ufunc of a flat jaxpr of two numbers that applies one primitive to them."""
+    """Returns the ufunc of a flat jaxpr of two numbers that applies one primitive to them."""
     if len(jaxpr.equations) != 1 or len(jaxpr.arguments) != 2:
         return None
     (equation,) = jaxpr.equations
@@ -145,12 +145,11 @@ def _sort(call: Call) -> Kernel:
 
 
 def _comparable(x: Any) -> Any:
-    """``x`` in a dtype in which NumPy sorts NaN to the end."""
     return x.astype(np.float32) if is_floating(x.dtype) and x.dtype.kind != "f" else x
 
 
 def argsort(x: Any, axis: int) -> np.ndarray:
-    """The stable order of ``x`` along an axis, NaN at the end."""
+    """Returns the stable order of ``x`` along an axis, NaN at the end."""
     return np.argsort(_comparable(x), axis=axis, kind="stable")
 
 

@@ -19,12 +19,10 @@ class Aval(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
@@ -38,20 +36,18 @@ class Call(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape of the first output."""
         return self.outs[0].shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of the first output."""
         return self.outs[0].dtype
 
 
 class KernelRule(NamedTuple):
-    """The way to make the kernel of a primitive.
+    """The factory of a primitive's kernel.
 
     make
-        makes the kernel of an equation; None where its parameters are not covered.
+        makes the kernel of an equation; None if its parameters are not covered.
     fresh
         True if the kernel's results never share memory with its inputs or among each other.
     weight
@@ -60,7 +56,7 @@ class KernelRule(NamedTuple):
         makes a kernel that changes and returns the input of that number, for an equation that is
         the last to read it.
     any_shape
-        True if the kernel for one call is that of calls with other shapes, which NumPy broadcasts.
+        True if the same kernel serves calls with other shapes, which NumPy broadcasts.
     """
 
     make: Callable[[Call], Kernel | None]
@@ -98,7 +94,7 @@ _KEY_NAMES = frozenset({"key<fry>"})
 
 
 def aval_of(value: Any) -> Aval | None:
-    """The shape and dtype of a JAX aval; None if the interpreter has no such values."""
+    """Returns the shape and dtype of a JAX aval; None if the interpreter has no such values."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:
@@ -113,17 +109,17 @@ _SMALL_FLOATS = frozenset(
 
 
 def is_small_float(dtype: np.dtype[Any]) -> bool:
-    """True for floats of 16 bits or fewer, which are computed in float32."""
+    """Returns True for floats of 16 bits or fewer, which are computed in float32."""
     return dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name in _SMALL_FLOATS)
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """True for real floating dtypes, those of ml_dtypes included."""
+    """Returns True for real floating dtypes, including ml_dtypes'."""
     return dtype.kind == "f" or dtype.name in _SMALL_FLOATS
 
 
 def in_float32(kernel: Kernel, call: Call) -> Kernel:
-    """``kernel`` with operands of float32, and its result rounded, where the dtypes are smaller."""
+    """Wraps ``kernel`` to compute smaller floats in float32 and round its result."""
     small = [is_small_float(x.dtype) for x in call.ins]
     if not any(small):
         return kernel

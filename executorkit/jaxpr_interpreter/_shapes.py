@@ -16,8 +16,8 @@ _STRIP_FROM, _STRIP = 1 << 18, 16
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """A copy in C order. Of a large array it is made in strips of the last axis, which read all of
-    the cache lines that they touch: whole rows take four times as long where x is transposed."""
+    """Returns a copy in C order, made of a large array in strips of the last axis, which read all
+    of the cache lines that they touch: whole rows take four times as long where x is transposed."""
     if x.nbytes < _STRIP_FROM or x.ndim < 2 or x.strides[-1] <= x.itemsize:
         return np.array(x, order="C")
     result = np.empty(x.shape, x.dtype)
@@ -123,7 +123,7 @@ rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, c
 
 
 def padded(x: Any, value: Any, config: Any) -> Any:
-    """``x`` with ``value`` around and between its elements; negative edges cut elements off.
+    """Pads ``x`` with ``value`` around and between its elements; negative edges cut elements off.
 
     ``config`` has (low, high, interior) of each axis.
     """

@@ -19,7 +19,6 @@ def _along(rank: int, axis: int, index: Any) -> tuple[Any, ...]:
 
 
 def _reduced_windows(x: Any, ufunc: Any, params: Any) -> Any:
-    """Every window of ``x`` reduced by an associative ufunc, one axis after the other."""
     names = ("window_dimensions", "window_strides", "window_dilation")
     for axis, (size, stride, gap) in enumerate(zip(*(params[name] for name in names), strict=True)):
         if size == 1 and stride == 1:
@@ -98,7 +97,7 @@ class _Offsets:
         self.inside = padded(np.ones(operand, bool), False, self.config)
 
     def selected(self, x: Any, compare: Any) -> Any:
-        """For each window the number of the place that XLA's ``select`` settles on."""
+        """Returns for each window the number of the place that XLA's ``select`` settles on."""
         edged = padded(x, 0, self.config)
         winner = np.full(self.inside[self.slices[0]].shape, -1)
         best = edged[self.slices[0]].copy()

@@ -27,7 +27,7 @@ class BlasLibrary(NamedTuple):
 
 
 def loaded_libraries() -> Iterator[BlasLibrary]:
-    """Every OpenBLAS in the process; none where the system has no list of loaded files."""
+    """Returns every OpenBLAS in the process; none where the system has no list of loaded files."""
     try:
         mapped = Path("/proc/self/maps").read_text(errors="replace")
     except OSError:
@@ -88,7 +88,7 @@ class SingleThreadedProducts:
             lock.release()
 
     def _acquired_lock(self) -> Any:
-        """The lock, acquired. One that a thread has not released for long was lost to an exception
+        """Acquires the lock. A lock that a thread has held for long was lost to an exception
         between two instructions, and is replaced; its own thread acquires it again."""
         while True:
             lock = self._lock

@@ -32,7 +32,7 @@ class FlatValue:
 
     @property
     def n_bytes(self) -> int:
-        """The size in bytes; of random keys, that of their data."""
+        """The size in bytes; for random keys, the size of their data."""
         return self.size * getattr(self.dtype, "itemsize", 8)
 
 
@@ -41,13 +41,13 @@ class Operation:
     """A function from values to values: a primitive with its parameters, or a rewrite of one.
 
     primitive, params
-        the primitive, which computes the same but for rounding.
+        the primitive, which computes the same except for rounding.
     compute
         ``compute(params, *arrays)`` returns its results.
     scopes
-        name stacks of the calls that it is in, the outermost first, and its own.
+        name stacks of the surrounding calls, the outermost first, and its own.
     has_effects
-        whether it does more than compute.
+        True if it does more than compute.
     """
 
     primitive: Primitive
@@ -65,8 +65,8 @@ class Operation:
 
 
 class FlatProgram:
-    """Operations in an order in which they can be computed, from ``inputs`` to ``outputs``; those
-    that no output depends on are dropped, but for those with effects."""
+    """Operations in an order of evaluation, from ``inputs`` to ``outputs``; operations without
+    effects that no output depends on are dropped."""
 
     def __init__(
         self,
@@ -79,7 +79,6 @@ class FlatProgram:
         self.operations = needed(operations, self.outputs)
 
     def __call__(self, *arrays: Any) -> tuple[Any, ...]:
-        """The outputs for these inputs."""
         contents: dict[FlatValue, Any] = dict(zip(self.inputs, arrays, strict=True))
 
         def read(value: FlatValue) -> Any:
@@ -98,7 +97,7 @@ class FlatProgram:
 
 
 def flat_program(jaxpr: Any, platform: str | None = None) -> FlatProgram:
-    """A jaxpr as a flat program, for a platform (``cpu``) or for any.
+    """Flattens a jaxpr for one platform (``cpu``) or for any.
 
     The constants of an open jaxpr are its first inputs.
     """
@@ -116,7 +115,6 @@ class _Operations(Flattener[FlatValue]):
         self.all: list[Operation] = []
 
     def values(self, variables: Sequence[Any]) -> list[FlatValue]:
-        """New values of the variables' shapes and dtypes."""
         return [FlatValue(v.aval.shape, v.aval.dtype) for v in variables]
 
     def constant(self, aval: Any, contents: Any) -> FlatValue:

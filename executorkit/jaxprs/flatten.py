@@ -26,13 +26,13 @@ Value = TypeVar("Value")
 class Flattener(Generic[Value]):
     """A walk over the equations of a jaxpr and of all jaxprs that it calls.
 
-    Calls are inlined, and of branches the one that is known to be taken. Loops, and branches that
-    depend on data, are one equation each. Subclasses say what stands for a value: see
+    Calls are inlined, and branches that are known to be taken. Loops, and branches that
+    depend on data, are one equation each. Subclasses define the representation of a value: see
     :meth:`constant`, :meth:`contents` and :meth:`equation`.
 
     platform
-        the platform whose branch of ``lax.platform_dependent`` is taken (``cpu``). Where that has
-        none, and for None, the choice stays an equation: JAX refuses to lower it.
+        the platform whose branch of ``lax.platform_dependent`` is taken (``cpu``). Without such a
+        branch, and for None, the choice stays an equation: JAX refuses to lower it.
     scopes
         name stacks of the calls around the present equation, the outermost first.
     """
@@ -42,23 +42,23 @@ class Flattener(Generic[Value]):
         self.scopes: tuple[Any, ...] = ()
 
     def constant(self, aval: Any, contents: Any) -> Value:
-        """The value of a constant."""
+        """Returns the value of a constant."""
         raise NotImplementedError
 
     def contents(self, value: Value) -> Any:
-        """The contents of a constant; None of all other values."""
+        """Returns the contents of a constant; None for all other values."""
         return None
 
     def equation(self, equation: Any, inputs: tuple[Value, ...]) -> Sequence[Value]:
-        """The results of an equation that is not inlined."""
+        """Returns the results of an equation that is not inlined."""
         raise NotImplementedError
 
     def flatten(
         self, jaxpr: Any, inputs: Sequence[Value], constants: Sequence[Value] | None = None
     ) -> list[Value]:
-        """The results of a jaxpr, closed or open, for these inputs.
+        """Returns the results of a jaxpr, closed or open, for these inputs.
 
-        ``constants`` stand for its constants; without them those of a closed jaxpr are known.
+        ``constants`` replace its constants; without them the constants of a closed jaxpr are known.
         """
         closed = jaxpr
         if isinstance(jaxpr, ClosedJaxpr):
@@ -82,7 +82,7 @@ class Flattener(Generic[Value]):
         ]
 
     def inline(self, equation: Any, jaxpr: Any, inputs: Sequence[Value]) -> list[Value]:
-        """The results of a jaxpr that belongs to an equation."""
+        """Returns the results of a jaxpr that belongs to an equation."""
         outer = self.scopes
         self.scopes = (*outer, equation.source_info.name_stack)
         results = self.flatten(jaxpr, inputs)
@@ -114,7 +114,7 @@ class Flattener(Generic[Value]):
 
 
 def bodies(equation: Any) -> list[Any]:
-    """The jaxprs among the parameters of an equation: the bodies of loops, all branches."""
+    """Returns the jaxprs among the parameters of an equation: the bodies of loops, all branches."""
     return [
         item
         for value in equation.params.values()
@@ -132,7 +132,7 @@ class _Identifiers(Flattener[Hashable]):
 
 
 def output_ids(jaxpr: Any) -> list[Hashable]:
-    """An identifier of every result of a jaxpr, shared by equal results.
+    """Returns an identifier of every result of a jaxpr, shared by equal results.
 
     It is a number where the result is the input of that number, unchanged.
     """
@@ -145,17 +145,17 @@ class FlatEquation(Protocol):
 
     @property
     def inputs(self) -> Sequence[Any]:
-        """The values that it reads."""
+        """Operands."""
         ...
 
     @property
     def outputs(self) -> Sequence[Any]:
-        """The values that it computes."""
+        """Results."""
         ...
 
     @property
     def has_effects(self) -> bool:
-        """True if it does more than to compute its outputs."""
+        """True if it does more than compute its outputs."""
         ...
 
 
@@ -163,7 +163,7 @@ Equation = TypeVar("Equation", bound=FlatEquation)
 
 
 def needed(equations: Sequence[Equation], results: Iterable[Any]) -> list[Equation]:
-    """The equations that the results depend on, and those with effects, in their order."""
+    """Returns the equations that the results depend on and equations with effects, in order."""
     live = set(results)
     kept = []
     for equation in reversed(equations):

@@ -47,7 +47,6 @@ class _Row(NamedTuple):
 
 
 def _size(aval: Any) -> int:
-    """The number of elements; of what is no array 1."""
     return prod(getattr(aval, "shape", ()))
 
 
@@ -57,7 +56,6 @@ def _dot(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> 
 
 
 def _convolution(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
-    """Without the products with the zeros that a dilated input has between its elements."""
     kernel = ins[1].shape
     per_output = prod(kernel) / kernel[params["dimension_numbers"].rhs_spec[0]]
     return 2.0 * _size(outs[0]) * per_output / prod(params["lhs_dilation"])
@@ -72,7 +70,6 @@ def _shifted_products(params: Mapping[str, Any], ins: Sequence[Any], outs: Seque
 
 
 def _weighted_sums(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
-    """A product for each entry of the matrix but 0 and 1, and the sums of these."""
     entries = [f for row in params["matrix"] for f in row if f]
     operations = 2 * len(entries) - entries.count(1) - len(outs)
     return float(_size(outs[0]) * operations)
@@ -88,7 +85,6 @@ def _fft(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> 
 
 
 def _cubic(factor: float) -> _Flops:
-    """Factorisations of matrices: ``factor`` times rows x columns x the smaller of both."""
     return lambda params, ins, outs: factor * _size(ins[0]) * min(ins[0].shape[-2:])
 
 
@@ -159,7 +155,7 @@ ELEMENTWISE = frozenset(
 
 
 def primitives_with(trait: Trait) -> frozenset[str]:
-    """The names of the primitives that have a trait."""
+    """Returns the names of the primitives that have a trait."""
     return frozenset(name for name, row in _ROWS.items() if trait in row.traits)
 
 
@@ -170,7 +166,7 @@ COUNTED = _UNCOUNTED | _BY_INPUT | {name for name, row in _ROWS.items() if row.f
 
 
 def flops(name: str, params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
-    """The operations of a primitive, given the shapes of its inputs and outputs: two for each
+    """Returns the operations of a primitive for the shapes of its inputs and outputs: two for each
     product of a dot or a convolution, one for each element that it computes, none for moving it."""
     if name in _UNCOUNTED:
         return 0.0

@@ -27,7 +27,7 @@ _AUX_INIT = {
 
 
 def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
-    """The operator's own attributes among ``attrs``; the others are annotations."""
+    """Returns the operator's own attributes among ``attrs``; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
     if op.ignores_unknown:
@@ -36,7 +36,7 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
-    """The parsed operator attributes among ``attrs``; errors name the node.
+    """Parses the operator attributes among ``attrs``; errors name the node.
 
     Operators with ``ignore_unknown`` take any others as annotations, as in MXNet.
     """
@@ -47,7 +47,6 @@ def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
 
 
 def attr_texts(attrs: Mapping[str, Any]) -> dict[str, str]:
-    """Attribute values as the texts that a node stores."""
     return {hide(key): to_text(value) for key, value in attrs.items()}
 
 
@@ -59,12 +58,11 @@ def compose(
     named: Mapping[str, Entry] | None = None,
     subgraphs: tuple[tuple[Entry, ...], ...] = (),
 ) -> Node:
-    """A node of ``op``; missing inputs become variables called ``name_input``.
+    """Creates a node of ``op``; missing inputs become variables called ``name_input``.
 
-    These variables carry a copy of the node's attributes, as in MXNet. Inputs are given by
-    position or by name. Raises :class:`AttributeValueError` for attributes that the operator does
-    not take, and :class:`MXNetError` for inputs that it does not have and for operators that change
-    arrays.
+    These variables carry a copy of the node's attributes, as in MXNet. Raises
+    :class:`AttributeValueError` for unknown attributes, and :class:`MXNetError` for unknown inputs
+    and for operators that change arrays.
     """
     if MUTATES in op.traits:
         problem = "this operator changes arrays in place, so it cannot be part of a graph"
@@ -100,9 +98,10 @@ def complete_inputs(
     entries: Mapping[str, Entry],
     names: Sequence[str],
 ) -> tuple[Entry, ...]:
-    """All inputs ``names`` of a node: the given ``entries``, and new variables for the others.
+    """Returns the inputs ``names`` of a node: the given ``entries``, and new variables for the
+    others.
 
-    Raises :class:`MXNetError` for an auxiliary state (one of ``states``) that is no variable.
+    Raises :class:`MXNetError` for an auxiliary state (one of ``states``) that is not a variable.
     """
     inputs: list[Entry] = []
     for key in names:
@@ -119,14 +118,12 @@ def complete_inputs(
 
 
 def check_auxiliary(where: str, key: str, node: Node) -> None:
-    """Raises :class:`MXNetError` for an auxiliary state that is the output of an operator."""
     if node.op is not None:
         problem = f"auxiliary state {key!r} is an output of {node.name!r}, expected a variable"
         raise MXNetError(where, problem)
 
 
 def check_auxiliaries(node: Node) -> None:
-    """Raises :class:`MXNetError` for a node with an auxiliary state that is no variable."""
     for child, _ in node.aux_inputs:
         check_auxiliary(f"node {node.name!r}", child.name, child)
 
@@ -143,7 +140,7 @@ def copy_graph(
     replace: Mapping[Node, Entry] | None = None,
     rename: Mapping[Node, str] | None = None,
 ) -> tuple[Entry, ...]:
-    """The same graph in new nodes, some of them replaced or renamed.
+    """Copies a graph into new nodes, some of them replaced or renamed.
 
     ``order`` is the topological order of ``heads``. Replacements are not copied.
     """
@@ -164,7 +161,7 @@ def copy_graph(
 
 
 def require_operator(name: str) -> OpDef:
-    """The operator ``name``; :class:`UnknownOperatorError` if it is not served."""
+    """Returns the operator ``name``; raises :class:`UnknownOperatorError` if it is not served."""
     op = lookup(name)
     if op is None:
         raise UnknownOperatorError(f"operator {name!r} is not served")
@@ -172,7 +169,7 @@ def require_operator(name: str) -> OpDef:
 
 
 def entry_of(value: Any, name: str) -> Entry:
-    """The only output of a symbol, as the input ``name`` of a node."""
+    """Returns the only output of a symbol, as the input ``name`` of a node."""
     if not isinstance(value, PythonOperators):
         shape = getattr(value, "shape", None)
         description = repr(value) if shape is None else f"an array of shape {shape}"
@@ -193,7 +190,7 @@ def entry_of(value: Any, name: str) -> Entry:
 def compose_call(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[Entry]:
-    """The visible outputs of a new node of ``op``, called as ``func_name``.
+    """Creates a node of ``op``, called as ``func_name``, and returns its visible outputs.
 
     Annotations come from the call, then from the current AttrScope, then from ``attr``; later ones
     win, and the operator's own attributes win over all.
@@ -224,7 +221,6 @@ def compose_call(
 
 
 def _with_cast_inputs(node: Node, dtype: str) -> Node:
-    """The node with its inputs, but for auxiliary states, cast to a type, or to a common one."""
     assert node.op is not None
     states = node.aux_names
     names = zip(node.input_names, node.inputs, strict=True)

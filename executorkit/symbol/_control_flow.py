@@ -22,7 +22,7 @@ _numbers: defaultdict[str, int] = defaultdict(int)
 
 
 def unique_name(name: str) -> str:
-    """The name of a new subgraph; inside another one, behind that one's."""
+    """Returns the name of a new subgraph, prefixed by the surrounding subgraph's."""
     outer = AttrScope.current.get(None).get(MARK)
     full = f"{outer}${name}" if outer else name
     _numbers[full] += 1
@@ -30,12 +30,12 @@ def unique_name(name: str) -> str:
 
 
 def reset_subgraph_numbers() -> None:
-    """Lets the numbers of subgraphs start from 0 again."""
+    """Restarts the numbers of subgraphs at 0."""
     _numbers.clear()
 
 
 def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
-    """The Symbols in nested lists; :class:`InputTypeError` if there is anything else."""
+    """Flattens nested lists of Symbols; raises :class:`InputTypeError` for anything else."""
     leaves = flatten(values)
     for leaf in leaves:
         if not isinstance(leaf, Symbol):
@@ -46,15 +46,15 @@ def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
 
 
 def local_name(symbol: Symbol) -> str:
-    """The name in a body of the variable for an output of the outer graph."""
+    """Returns the name in a body of the variable for an output of the outer graph."""
     node, index = symbol.heads[0]
     return f"{node.name}-{index}"
 
 
 def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()) -> list[Entry]:
-    """The heads of a body: each is the output of an operator in it, and none occurs twice.
+    """Returns the heads of a body: distinct outputs of operators in it.
 
-    Inputs, outputs of outer operators, and states that are outputs as well are copied.
+    Inputs, outputs of outer operators, and repeated states are copied.
     """
     every = topological_order([entry for s in (*outputs, *states) for entry in s.heads])
     used_names = {node.name for node in every if node.op is None}
@@ -70,7 +70,6 @@ def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()
 
 
 def variables_for(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """The variables for outer symbols in a body."""
     return [var(local_name(symbol)) for symbol in symbols]
 
 
@@ -118,7 +117,7 @@ class ControlFlowBody:
             raise InputTypeError(f"subgraph {mark}", problem)
 
     def positions(self, symbols: Iterable[Symbol], where: str) -> list[int]:
-        """Positions of the variables for outer symbols among the body's variables."""
+        """Returns the positions of the variables for outer symbols among the body's variables."""
         positions = []
         for symbol in symbols:
             name = local_name(symbol)
@@ -132,7 +131,7 @@ class ControlFlowBody:
 def union_inputs(
     graphs: Sequence[ControlFlowBody], shared: Callable[[str, Entry], bool]
 ) -> tuple[list[Entry], list[list[int]]]:
-    """The inputs of a node with several bodies, and for each body the positions of its variables.
+    """Returns the inputs of a node with several bodies, and each body's positions among them.
 
     Variables of one name in two bodies are one input if ``shared(name, entry)`` is true.
     """
@@ -153,7 +152,6 @@ def union_inputs(
 def loop_node(
     name: str, bodies: Sequence[ControlFlowBody], inputs: Sequence[Entry], **attrs: Any
 ) -> list[Symbol]:
-    """The outputs of a new control flow node."""
     op = require_operator(name)
     attrs["num_args"] = len(inputs) + len(bodies)
     texts = attr_texts({**AttrScope.current.get(None), **attrs})
@@ -165,14 +163,17 @@ def loop_node(
 def foreach(
     body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any, name: str = "foreach"
 ) -> tuple[Any, Any]:
-    """``body(slice, states) -> (outputs, states)`` for every slice along the first axis of data.
+    """Applies ``body(slice, states) -> (outputs, states)`` to every slice along the first axis of
+    data.
 
-    data and init_states are Symbols or (nested) lists of them; body gets Symbols in the same
-    nesting, and may read any other Symbol. Returns the outputs of all steps, stacked along a new
-    first axis, and the last states. The loop is one compiled ``lax.scan``, with a gradient.
+    data, init_states
+        Symbols or (nested) lists of them; body gets Symbols in the same nesting.
+    body
+        The function of a slice and the states; it may read any other Symbol.
 
-    Raises :class:`InputTypeError` where body does not read all of data and the states, or returns
-    other states than it was given.
+    Returns the outputs of all steps, stacked along a new first axis, and the last states. The loop
+    is one compiled ``lax.scan``, with a gradient. Raises :class:`InputTypeError` if body does not
+    read all of data and the states, or returns other states than it was given.
     """
     slices = symbols_in(data, "foreach", "data")
     states = symbols_in(init_states, "foreach", "init_states")
@@ -205,15 +206,19 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, at most
-    ``max_iterations`` times.
+    """Repeats ``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)`` is not 0.
 
-    loop_vars is a (nested) list of Symbols. Returns the outputs of all iterations, stacked along a
-    first axis of ``max_iterations`` (rows of iterations that did not run are zeros, undefined in
-    MXNet), and the last variables. Both functions may read any other Symbol. The loop is one
-    compiled ``lax.while_loop``; with a gradient, a ``lax.scan`` of ``max_iterations`` steps.
+    cond, func
+        The condition and the body; both may read any other Symbol.
+    loop_vars
+        A (nested) list of Symbols.
+    max_iterations
+        The maximum number of iterations.
 
-    As in MXNet, ``infer_shape`` does not tell the shapes of the results: bind with arrays.
+    Returns the outputs of all iterations, stacked along a first axis of ``max_iterations`` (rows of
+    iterations that did not run are zeros, undefined in MXNet), and the last variables. The loop is
+    one compiled ``lax.while_loop``; with a gradient, a ``lax.scan`` of ``max_iterations`` steps. As
+    in MXNet, ``infer_shape`` does not deduce the shapes of the results: bind with arrays.
     """
     if max_iterations is None:
         raise AttributeValueError("while_loop", "max_iterations is not given")
@@ -257,12 +262,11 @@ def while_loop(
 def cond(
     pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
 ) -> Any:
-    """``then_func()`` where ``pred``, of one element, is not 0, else ``else_func()``.
+    """Evaluates ``then_func()`` if ``pred``, of one element, is not 0, else ``else_func()``.
 
-    Both give a Symbol or a (nested) list of them, as many, and of equal shapes and dtypes. Only
-    the chosen one runs, as ``lax.cond``; the gradient of what only the other reads is zero.
-
-    As in MXNet, ``infer_shape`` does not tell the shapes of the results: bind with arrays.
+    Both return a Symbol or a (nested) list of Symbols, equally many, of equal shapes and dtypes.
+    Only the chosen function runs, as ``lax.cond``; gradients of the other function's inputs are
+    zero. As in MXNet, ``infer_shape`` does not deduce the shapes of the results: bind with arrays.
     """
     graphs, results = [], []
     for part, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):

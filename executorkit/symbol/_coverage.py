@@ -35,7 +35,7 @@ class CoverageRow:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The report: for each operator its status, and the reasons and nodes if it is not served."""
+    """The report: for each operator its status, and reasons and nodes if it is not served."""
 
     rows: tuple[CoverageRow, ...]
 
@@ -57,7 +57,7 @@ class Coverage:
         return text_table(("operator", "nodes", "status", "where"), rows, right={1})
 
     def error(self) -> MXNetError:
-        """The exception that names everything that is not served."""
+        """Returns the exception that names everything that is not served."""
         absent = [row.operator for row in self.missing if row.status == "absent"]
         lines = listed(self.missing, _ROWS, "\n  ")
         text = f"this graph needs what is not served:\n  {lines}"
@@ -71,7 +71,7 @@ class Coverage:
 
 
 def report(checked: Iterable[CheckedNode]) -> Coverage:
-    """The report on nodes and their problems, most frequent operators first."""
+    """Builds the report on nodes and their problems, most frequent operators first."""
     groups: dict[tuple[str, Status, str], list[str]] = {}
     for raw, problems in checked:
         if raw.is_variable:
@@ -85,7 +85,7 @@ def report(checked: Iterable[CheckedNode]) -> Coverage:
 
 
 def coverage(text: str | bytes) -> Coverage:
-    """The coverage of a symbol's JSON text.
+    """Returns the coverage of a symbol's JSON text.
 
     >>> node = '{"op": "Nope", "name": "n", "inputs": []}'
     >>> print(coverage('{"nodes": [' + node + '], "arg_nodes": [], "heads": [[0, 0]]}'))

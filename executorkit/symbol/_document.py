@@ -34,7 +34,6 @@ class RawNode:
 
     @property
     def is_variable(self) -> bool:
-        """True for a variable, False for a call of an operator."""
         return self.op == "null"
 
 
@@ -51,7 +50,7 @@ class Document:
     order: Sequence[int]
 
     def all_nodes(self) -> Iterator[RawNode]:
-        """Every node, those of subgraphs too."""
+        """Returns every node, including the nodes of subgraphs."""
         for node in self.nodes:
             yield node
             for subgraph in node.subgraphs:
@@ -76,7 +75,6 @@ def read_document(text: str | bytes) -> Document:
 
 
 def _check_kind(text: str | bytes) -> None:
-    """Refuses what is recognised as a file of another kind."""
     start = text[:HEAD]
     head = start.encode(errors="replace") if isinstance(start, str) else start
     misfit = describe_misfit("symbol JSON", head, SYMBOL) if head else None
@@ -160,7 +158,6 @@ def _node(raw: Any, number: int, version: int, depth: int) -> RawNode:
 
 
 def _check_text(where: str, text: str) -> None:
-    """Refuses halves of surrogate pairs, which JSON can name and no file can hold."""
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         _refuse(f"{where}: its name or an attribute is no text of Unicode")
 
@@ -175,7 +172,6 @@ def _entry(raw: Any, where: str, limit: int | None) -> tuple[int, int]:
 
 
 def _order(nodes: list[RawNode]) -> Sequence[int]:
-    """Node numbers, inputs first; files are nearly always in this order already."""
     if all(child < i for i, node in enumerate(nodes) for child, _ in node.inputs):
         return range(len(nodes))
     waiting = [len({child for child, _ in node.inputs}) for node in nodes]

@@ -20,14 +20,11 @@ _LONG_TEXT = 1 << 18
 
 
 def read_json(text: str | bytes) -> tuple[Entry, ...]:
-    """Heads of the graph in a symbol's JSON text, of any MXNet version.
+    """Parses a symbol's JSON text, of any MXNet version, and returns the graph's heads.
 
-    Raises :class:`FileFormatError` for a text that is no such graph. Everything that is not served
-    is named at once, by an :class:`UnknownOperatorError` if an operator is absent, else by an
-    :class:`AttributeValueError`.
-
-    Time and memory are proportional to the length of the text: a million nodes take ten seconds and
-    2 GiB, twice what they take in MXNet.
+    Raises :class:`FileFormatError` for malformed text. Everything that is not served is named at
+    once, by an :class:`UnknownOperatorError` if an operator is absent, else by an
+    :class:`AttributeValueError`. A million nodes take ten seconds and 2 GiB, twice MXNet's.
     """
     with paused_collection(len(text) >= _LONG_TEXT):
         return _read(text)

@@ -11,8 +11,8 @@ from .node import Entry
 
 @dataclass(frozen=True, slots=True)
 class SymbolBinary:
-    """The operators behind one binary operation, and the hints that name their nodes: of two
-    symbols, of a symbol and a number, and of a number and a symbol."""
+    """The operators behind a binary operation (of two symbols, symbol and number, number and
+    symbol), and the hints that name their nodes."""
 
     both: tuple[str, str]
     scalar: tuple[str, str]
@@ -127,41 +127,42 @@ class PythonOperators:
     # Operators with a signature of their own as methods
 
     def astype(self, *args: Any, **kwargs: Any) -> Self:
-        """``mx.sym.cast`` of this symbol: ``astype("float16")``."""
+        """Returns ``mx.sym.cast`` of this symbol: ``astype("float16")``."""
         return self._call("cast", "cast", (self, *args), kwargs)
 
     def diag(self, k: int = 0, **kwargs: Any) -> Self:
-        """``mx.sym.diag`` of this symbol."""
+        """Returns ``mx.sym.diag`` of this symbol."""
         return self._call("diag", "diag", (self, k), kwargs)
 
     def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
-        """``mx.sym.expand_dims`` of this symbol; ``inplace`` means nothing for a symbol."""
+        """Returns ``mx.sym.expand_dims`` of this symbol; ``inplace`` has no effect."""
         return self._call("expand_dims", "expand_dims", (self, axis), kwargs)
 
     def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
-        """``mx.sym.flatten`` of this symbol; ``inplace`` means nothing for a symbol."""
+        """Returns ``mx.sym.flatten`` of this symbol; ``inplace`` has no effect."""
         return self._call("flatten", "flatten", (self,), kwargs)
 
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
-        """``mx.sym.squeeze`` of this symbol; ``inplace`` means nothing for a symbol."""
+        """Returns ``mx.sym.squeeze`` of this symbol; ``inplace`` has no effect."""
         return self._call("squeeze", "squeeze", (self, axis), kwargs)
 
     def split_v2(
         self, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
     ) -> Self:
-        """``mx.sym.split_v2`` of this symbol."""
+        """Returns ``mx.sym.split_v2`` of this symbol."""
         attrs = split_attrs(indices_or_sections, axis, squeeze_axis)
         return self._call("_split_v2", "_split_v2", (self,), attrs)
 
     def as_nd_ndarray(self) -> Self:
-        """The symbol itself: there is only one kind."""
+        """Returns the symbol itself."""
         return self
 
 
 def split_attrs(
     indices_or_sections: int | Sequence[int], axis: int, squeeze_axis: bool
 ) -> dict[str, Any]:
-    """The attributes of ``_split_v2``: a number of equal parts, or the indices to cut before."""
+    """Returns the attributes of ``_split_v2``: a number of equal parts, or the indices to cut
+    before."""
     if isinstance(indices_or_sections, int):
         indices, sections = [], indices_or_sections
     elif isinstance(indices_or_sections, tuple | list):

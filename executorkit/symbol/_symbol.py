@@ -49,10 +49,10 @@ _ARRAY_METHODS = (
 class Symbol(PythonOperators, Viewed):
     """Outputs of a graph of operators, to be bound to arrays and run.
 
-    Symbols are made by ``mx.sym.Variable`` and the functions of ``mx.sym``; a symbol with several
-    outputs is made by operators that have them, by ``Group`` and by ``get_internals``. Calling a
-    symbol composes it: ``net(data=other)`` is a copy of ``net`` that reads ``other`` in place of
-    its variable ``data``.
+    Symbols are made by ``mx.sym.Variable`` and the functions of ``mx.sym``; symbols with several
+    outputs by operators that have them, by ``Group`` and by ``get_internals``. Calling a symbol
+    composes it: ``net(data=other)`` is a copy of ``net`` that reads ``other`` in place of its
+    variable ``data``.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -78,7 +78,6 @@ class Symbol(PythonOperators, Viewed):
         return call_operator(require_operator(op), func_name, args, kwargs)
 
     def _single(self) -> Node | None:
-        """The node whose outputs these are, or None if they are of several nodes."""
         first = self._heads[0][0]
         return first if all(node is first for node, _ in self._heads) else None
 
@@ -105,19 +104,19 @@ class Symbol(PythonOperators, Viewed):
         ]
 
     def list_arguments(self) -> list[str]:
-        """Names of the variables, without auxiliary states, in the order of the graph."""
+        """Returns the variables' names, without auxiliary states, in the order of the graph."""
         return self._variables(auxiliary=False)
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the variables that operators change, such as moving averages."""
+        """Returns the names of the variables that operators change, such as moving averages."""
         return self._variables(auxiliary=True)
 
     def list_inputs(self) -> list[str]:
-        """Names of all variables."""
+        """Returns the names of all variables."""
         return self._variables()
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs: ``fc1_output``, or a variable's own name."""
+        """Returns the names of the outputs: ``fc1_output``, or a variable's own name."""
         return [node.output_names[index] for node, index in self._heads]
 
     # Parts
@@ -129,7 +128,8 @@ class Symbol(PythonOperators, Viewed):
         return (Symbol((entry,)) for entry in self._heads)
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
-        """One output by number or by name (``internals["fc1_output"]``), or several by a slice."""
+        """Returns one output by number or name (``internals["fc1_output"]``), or several by a
+        slice."""
         if isinstance(index, slice):
             heads = self._heads[index]
             if not heads:
@@ -159,7 +159,6 @@ class Symbol(PythonOperators, Viewed):
         raise ArgumentValueError(where, problem, hint=self._similar_output(name, outputs))
 
     def _similar_output(self, name: str, outputs: Sequence[str]) -> str:
-        """The hint for a name that is not among the outputs."""
         if name in self.get_internals().list_outputs():
             return f"get_internals()[{name!r}]"
         close = [output for output in outputs if output.startswith(name)]
@@ -168,7 +167,8 @@ class Symbol(PythonOperators, Viewed):
         return similar_names(name, outputs) or f"one of: {shorten(', '.join(outputs))}"
 
     def get_internals(self) -> Symbol:
-        """All outputs of all nodes, inputs first: ``net.get_internals()["flatten0_output"]``.
+        """Returns all outputs of all nodes, inputs first:
+        ``net.get_internals()["flatten0_output"]``.
 
         >>> import executorkit as mx
         >>> x = mx.sym.exp(mx.sym.Variable("x"), name="e")
@@ -179,7 +179,7 @@ class Symbol(PythonOperators, Viewed):
         return Symbol([(node, i) for node in order for i in range(node.n_visible)])
 
     def get_children(self) -> Symbol | None:
-        """The inputs of the outputs' nodes; None if there are none."""
+        """Returns the inputs of the outputs' nodes; None if there are none."""
         nodes = dict.fromkeys(node for node, _ in self._heads)
         entries = [entry for node in nodes for entry in node.inputs]
         return Symbol(entries) if entries else None
@@ -187,23 +187,24 @@ class Symbol(PythonOperators, Viewed):
     # Attributes
 
     def attr(self, key: str) -> str | None:
-        """The attribute ``key`` of the node as text, None if it has none or this is a group."""
+        """Returns the attribute ``key`` of the node as text; None if absent, or for a group."""
         node = self._single()
         if node is None:
             return None
         return node.name if key == "name" else node.attrs.get(hide(key))
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """All attributes of the node, of a group's first; of the whole graph see ``attr_dict``.
+        """Returns all attributes of the node, for a group of the first; see ``attr_dict`` for the
+        graph.
 
-        ``recursive=True`` is a DeprecationWarning, raised, as in MXNet.
+        ``recursive=True`` raises a DeprecationWarning, as in MXNet.
         """
         if recursive:
             raise DeprecationWarning("list_attr(recursive=True) is gone: use attr_dict()")
         return shown(self._heads[0][0].attrs) if self._heads else {}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """The attributes of every node that has some, by name."""
+        """Returns the attributes of every node that has some, by name."""
         result: dict[str, dict[str, str]] = {}
         for node in topological_order(self._heads):
             if node.attrs:
@@ -211,7 +212,6 @@ class Symbol(PythonOperators, Viewed):
         return result
 
     def _set_attr(self, **kwargs: str) -> None:
-        """Changes attributes of the node, in every symbol that holds it."""
         node = self._single()
         if node is None:
             raise MXNetError(f"{self!r}: attributes can be set on one node only")
@@ -224,10 +224,12 @@ class Symbol(PythonOperators, Viewed):
     # Composition and copies
 
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
-        """A copy of this graph that reads other symbols in place of its variables.
+        """Returns a copy of this graph that reads other symbols in place of its variables.
 
-        Symbols are given by variable name, or by position in the order of ``list_arguments``;
-        ``name`` renames the first output's node. Neither this symbol nor those given change.
+        args, kwargs
+            The symbols, by position in the order of ``list_arguments`` or by variable name.
+        name
+            The new name of the first output's node.
         """
         name = kwargs.pop("name", None)
         if args and kwargs:
@@ -250,9 +252,9 @@ class Symbol(PythonOperators, Viewed):
         return result
 
     def _gen_atomic_symbol(self) -> Symbol:
-        """The operator of this symbol alone, without name and inputs: a call gives it some.
+        """Returns the operator of this symbol alone, without name and inputs: a call supplies them.
 
-        MXNetError for a group and for a variable (in MXNet the latter ends the process).
+        Raises MXNetError for a group and for a variable (in MXNet the latter ends the process).
         """
         node = self._single()
         if node is None or node.op is None:
@@ -293,7 +295,7 @@ class Symbol(PythonOperators, Viewed):
     # Texts and files
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as MXNet 1.9.1's JSON, which MXNet loads.
+        """Returns the graph as MXNet 1.9.1's JSON, which MXNet loads.
 
         ``remove_amp_cast`` leaves out the casts of automatic mixed precision.
         """
@@ -307,14 +309,14 @@ class Symbol(PythonOperators, Viewed):
         save_text(fname, self.tojson(remove_amp_cast))
 
     def debug_str(self) -> str:
-        """The graph in words: outputs, then each node with its inputs and attributes."""
+        """Describes the graph: outputs, then each node with its inputs and attributes."""
         return debug_text(self._heads)
 
     # Backends of MXNet
 
     def get_backend_symbol(self, backend: str) -> Symbol:
-        """A copy of the symbol: XLA fuses its operators, whatever the backend. In MXNet the names
-        of fused nodes change. MXNetError for a backend that MXNet does not know."""
+        """Returns a copy of the symbol: XLA fuses operators for every backend (MXNet renames fused
+        nodes). Raises MXNetError for a backend that MXNet does not know."""
         if backend not in _BACKENDS:
             problem = f"there is no backend {backend!r}"
             raise MXNetError("get_backend_symbol", problem, hint=" or ".join(map(repr, _BACKENDS)))
@@ -332,14 +334,14 @@ class Symbol(PythonOperators, Viewed):
         skip_infer: bool = False,
         **kwargs: Any,
     ) -> Symbol:
-        """A copy of the symbol, which XLA optimises when it is compiled; the other arguments are
-        taken for MXNet's sake. AssertionError if ``backend`` is no str."""
+        """Returns a copy of the symbol, which XLA optimises when it compiles; the other arguments
+        have no effect. Raises AssertionError if ``backend`` is not a str."""
         if not isinstance(backend, str):
             raise InputTypeError("optimize_for", f"backend is {backend!r}, expected a str")
         return copy(self)
 
     def gradient(self, wrt: Sequence[str]) -> NoReturn:
-        """MXNet declares this and does not implement it; neither is it here."""
+        """Raises an error: MXNet declares this method and does not implement it either."""
         hint = "bind the symbol and call backward, or use jax.grad on to_jax()"
         raise MXNetError(f"{self!r}", "gradient is not implemented", hint=hint)
 
@@ -365,7 +367,7 @@ def _from_json(text: str | bytes) -> Symbol:
 def call_operator(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Symbol:
-    """The call ``mx.sym.<func_name>(*args, **kwargs)`` of an operator."""
+    """Calls ``mx.sym.<func_name>(*args, **kwargs)``."""
     return Symbol(compose_call(op, func_name, args, kwargs))
 
 

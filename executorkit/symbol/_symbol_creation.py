@@ -33,20 +33,20 @@ def var(
     stype: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """A variable: an input of the graph, to be bound to an array.
+    """Creates a variable: an input of the graph, to be bound to an array.
 
     name
-        its name among the arguments.
-    shape, dtype
-        known facts about the array, from which inference starts. 0 is an unknown dimension.
-    lr_mult, wd_mult
-        factors of learning rate and weight decay.
-    init
-        initializer of the parameter: an object with ``dumps()``, or its text.
-    stype
-        storage type: "default", "row_sparse" or "csr". It is only an annotation; arrays are dense.
+        Its name among the arguments.
     attr, kwargs
-        further annotations, texts; keywords must be of the form ``__name__``.
+        Further annotations, as texts; keywords must be of the form ``__name__``.
+    shape, dtype
+        The shape (0 is an unknown dimension) and dtype from which inference starts.
+    lr_mult, wd_mult
+        Factors of learning rate and weight decay.
+    init
+        The initializer of the parameter: an object with ``dumps()``, or its text.
+    stype
+        The storage type, "default", "row_sparse" or "csr": an annotation only; arrays are dense.
     """
     if not isinstance(name, str):
         raise TypeError(f"name of a variable is {name!r}, expected a text")
@@ -78,9 +78,9 @@ Variable = var
 
 
 def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa: N802
-    """One symbol with the outputs of all ``symbols``.
+    """Groups the outputs of all ``symbols`` into one symbol; raises TypeError for anything else.
 
-    ``create_fn`` makes it from pairs of a node and a number. TypeError for anything but symbols.
+    ``create_fn`` makes it from pairs of a node and a number.
 
     >>> a, b = var("a"), var("b")
     >>> Group([a, b]).list_outputs()
@@ -93,7 +93,7 @@ def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa
 
 
 def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
-    """The symbol in a file of any MXNet version; ``fname`` is its path, or an open file.
+    """Loads the symbol in a file of any MXNet version; ``fname`` is its path, or an open file.
 
     Raises :class:`FileAccessError` if it cannot be read, and the errors of :func:`load_json`.
     """
@@ -105,10 +105,10 @@ def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
 
 
 def load_json(json_str: str | bytes) -> Symbol:
-    """The symbol in a JSON text, of any MXNet version; the inverse of ``tojson``.
+    """Parses a symbol's JSON text, of any MXNet version; the inverse of ``tojson``.
 
-    Raises :class:`FileFormatError` for a text that is no symbol, and names everything that is not
-    served in one :class:`UnknownOperatorError` or :class:`AttributeValueError`.
+    Raises :class:`FileFormatError` for malformed text, and names everything that is not served in
+    one :class:`UnknownOperatorError` or :class:`AttributeValueError`.
     """
     if not isinstance(json_str, str | bytes):
         raise TypeError(f"load_json of {type(json_str).__name__}, expected a text")
@@ -120,17 +120,17 @@ def _call(op: str, *args: Any, **kwargs: Any) -> Symbol:
 
 
 def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Zeros of ``shape``, float32 by default. A 0 in the shape is filled in by inference."""
+    """Returns zeros of ``shape``, float32 by default. Inference fills in a 0 in the shape."""
     return _call("_zeros", shape=shape, dtype=_or_float32(dtype), **kwargs)
 
 
 def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Ones of ``shape``, float32 by default."""
+    """Returns ones of ``shape``, float32 by default."""
     return _call("_ones", shape=shape, dtype=_or_float32(dtype), **kwargs)
 
 
 def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """``val`` everywhere in ``shape``, float32 by default."""
+    """Returns ``val`` everywhere in ``shape``, float32 by default."""
     return _call("_full", shape=shape, dtype=_or_float32(dtype), value=float(val), **kwargs)
 
 
@@ -143,7 +143,7 @@ def arange(
     name: str | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """Numbers from ``start`` to before ``stop`` (of one number: from 0 to before it), each
+    """Returns the numbers from ``start`` (0 if ``stop`` is None) to before ``stop``, each
     ``repeat`` times. With ``infer_range`` the length is filled in by inference."""
     return _call(
         "_arange", start=start, stop=stop, step=step, repeat=repeat, infer_range=infer_range,
@@ -152,7 +152,7 @@ def arange(
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:  # noqa: N803
-    """N rows and M columns (M = 0: N) of zeros, with ones on diagonal ``k``."""
+    """Returns N rows and M columns (M = 0: N) of zeros, with ones on diagonal ``k``."""
     return _call("_eye", N=N, M=M, k=k, dtype=_or_float32(dtype), **kwargs)
 
 
@@ -164,7 +164,7 @@ def linspace(
     name: str | None = None,
     dtype: Any = None,
 ) -> Symbol:
-    """``num`` numbers evenly spaced from ``start`` to ``stop``, that included if ``endpoint``."""
+    """Returns ``num`` evenly spaced numbers from ``start`` to ``stop`` (``endpoint``: included)."""
     return _call(
         "_linspace", start=start, stop=stop, num=num, endpoint=endpoint, name=name,
         dtype=_or_float32(dtype),
@@ -178,7 +178,7 @@ def _or_float32(dtype: Any) -> Any:
 def split_v2(
     ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
-    """Parts of ``ary`` along ``axis``: a number of equal ones, or cut before each of the indices.
+    """Splits ``ary`` along ``axis`` into a number of equal parts, or before each of the indices.
 
     ``squeeze_axis`` removes the axis, of which each part must have length 1.
     """
@@ -186,7 +186,7 @@ def split_v2(
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
-    """Counts of the values of ``a`` in bins, and the bins' edges.
+    """Counts the values of ``a`` in bins, and returns counts and edges.
 
     ``bins`` is a symbol of edges, or a number of equal bins over ``range``.
     """
@@ -211,7 +211,7 @@ def _binary(left: Any, right: Any, key: str, numbers: Any) -> Any:
 
 
 def pow(base: Any, exp: Any) -> Any:
-    """``base`` to the power ``exp``, element-wise; each a symbol or a number."""
+    """Returns ``base`` to the power ``exp``, element-wise; each a symbol or a number."""
     return _binary(base, exp, "pow", lambda a, b: a**b)
 
 
@@ -219,17 +219,17 @@ power = pow
 
 
 def maximum(left: Any, right: Any) -> Any:
-    """The larger of two, element-wise; each a symbol or a number."""
+    """Returns the larger of two, element-wise; each a symbol or a number."""
     return _binary(left, right, "maximum", lambda a, b: a if a > b else b)
 
 
 def minimum(left: Any, right: Any) -> Any:
-    """The smaller of two, element-wise; each a symbol or a number."""
+    """Returns the smaller of two, element-wise; each a symbol or a number."""
     return _binary(left, right, "minimum", lambda a, b: a if a < b else b)
 
 
 def hypot(left: Any, right: Any) -> Any:
-    """The hypotenuse over two legs, element-wise; each a symbol or a number."""
+    """Returns the hypotenuse over two legs, element-wise; each a symbol or a number."""
     return _binary(left, right, "hypot", math.hypot)
 
 

@@ -10,7 +10,7 @@ from ._symbol import Symbol, call_operator
 def symbol_module(
     namespace: dict[str, Any], module: str
 ) -> tuple[Callable[[str], Callable[..., Symbol]], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a Python module that shows the operators of ``module``.
+    """Returns ``__getattr__`` and ``__dir__`` of a module that shows the operators of ``module``.
 
     ``namespace`` is the Python module's own, where functions are stored once they are made.
     """

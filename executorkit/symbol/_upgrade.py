@@ -41,12 +41,10 @@ class CoverageProblem:
 
     @property
     def status(self) -> Status:
-        """The status of the node in the report."""
         return "absent" if self.attribute is None else "attribute not served"
 
     @property
     def subject(self) -> str:
-        """The attribute and the reason, in words."""
         if self.attribute is None:
             return self.reason
         setting = "" if self.text is None else f"={shorten(self.text)!r}"
@@ -68,7 +66,7 @@ class ResolvedNode:
 
 
 def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
-    """Looks up the operator of a file's node and reads its attributes."""
+    """Looks up the operator of a file's node and parses its attributes."""
     op = lookup(raw.op)
     if op is None:
         problem = CoverageProblem(raw.op, raw.name, reason=unsupported_reason(raw.op) or "")
@@ -106,7 +104,6 @@ def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
 
 
 def _excessive_count(params: Params, inputs: int) -> str | None:
-    """The attribute that asks for more arrays than a file may cause to be listed, or None."""
     for key in _COUNTS:
         count = params.get(key)
         if isinstance(count, int) and count > inputs + MAX_COUNT:
@@ -115,7 +112,6 @@ def _excessive_count(params: Params, inputs: int) -> str | None:
 
 
 def _owner(key: str) -> tuple[str, str]:
-    """``weight_lr_mult`` as ("weight", "__lr_mult__"): an annotation of the input ``weight``."""
     for hidden in HIDDEN_KEYS:
         if key.endswith(f"_{hidden}"):
             return key.removesuffix(f"_{hidden}"), f"__{hidden}__"

@@ -49,7 +49,7 @@ def _refuse(operator: str, name: str | None) -> NoReturn:
 def rand_zipfian(
     true_classes: Symbol, num_sampled: int, range_max: int
 ) -> tuple[Symbol, Symbol, Symbol]:
-    """Classes drawn from an approximately Zipfian distribution.
+    """Draws classes from an approximately Zipfian distribution.
 
     P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). true_classes has any shape. Returns
     ``num_sampled`` classes (num_sampled,), int64, and the expected counts of the true and of the

@@ -16,14 +16,14 @@ Parameters = Mapping[str, Any]
 
 
 class Distribution(NamedTuple):
-    """A distribution: what its sampler is called and takes.
+    """A distribution: the names of its sampler and parameters.
 
     name
-        of the operators, after ``_random_`` (parameters are numbers) and ``_sample_`` (arrays).
+        The operators' name after ``_random_`` (parameters are numbers) and ``_sample_`` (arrays).
     parameters
         MXNet's parameters and their defaults.
     doc
-        a sentence that names the parameters.
+        A sentence that names the parameters.
     """
 
     name: str
@@ -31,7 +31,8 @@ class Distribution(NamedTuple):
     doc: str
 
     def operator_parameters(self, values: dict[str, Any], arrays: bool) -> dict[str, Any]:
-        """The operators' parameters; ``arrays`` says that some values are arrays or symbols."""
+        """Returns the operators' parameters; ``arrays`` is True if some values are arrays or
+        symbols."""
         if self.name == "exponential":
             return {"lam": 1.0 / values["scale"]}
         if self.name == "normal" and arrays:
@@ -63,7 +64,8 @@ DISTRIBUTIONS = {row[0]: Distribution(*row) for row in _TABLE}
 def sampler(
     name: str, module: str, options: Parameters, option_docs: str, draw: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """The function of a distribution: its parameters, then ``options``, then further keywords.
+    """Makes the function of a distribution: its parameters, then ``options``, then further
+    keywords.
 
     ``draw(distribution, values, options, keywords)`` is called with dicts by name.
     """

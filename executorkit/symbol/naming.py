@@ -23,7 +23,6 @@ class _Scoped(type):
 
     @property
     def current(cls) -> Any:
-        """The innermost scope of this thread; assigning replaces it until its block ends."""
         if not cls._stack.entered:
             base = cls.__mro__[-2]  # the outermost scope of a thread is not a Prefix
             cls._stack.entered.append(base())
@@ -40,7 +39,7 @@ class _Scoped(type):
 class NameManager(metaclass=_Scoped):
     """Names symbols that were not given a name: ``fullyconnected0``, ``fullyconnected1``, ...
 
-    As a context manager it starts counting anew.
+    As a context manager it starts counting again.
 
     >>> NameManager().get(None, "fc"), NameManager().get("mine", "fc")
     ('fc0', 'mine')
@@ -52,7 +51,7 @@ class NameManager(metaclass=_Scoped):
         self._counter: dict[str, int] = {}
 
     def get(self, name: str | None, hint: str) -> str:
-        """``name`` if there is one, otherwise ``hint`` with the next free number."""
+        """Returns ``name`` if there is one, otherwise ``hint`` with the next free number."""
         if name:
             return name
         number = self._counter.get(hint, 0)
@@ -103,7 +102,7 @@ class AttrScope(metaclass=_Scoped):
         self._attr = dict(kwargs)
 
     def get(self, attr: dict[str, Any] | None) -> dict[str, Any]:
-        """The annotations of a symbol that was given ``attr``, as a new dict."""
+        """Returns the annotations of a symbol that was given ``attr``, as a new dict."""
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> Self:

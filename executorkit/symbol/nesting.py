@@ -4,7 +4,7 @@ from typing import Any
 
 
 def flatten(x: Any) -> list[Any]:
-    """The leaves of nested lists and tuples, from first to last.
+    """Returns the leaves of nested lists and tuples, from first to last.
 
     >>> flatten([1, (2, [3]), []])
     [1, 2, 3]
@@ -13,7 +13,7 @@ def flatten(x: Any) -> list[Any]:
 
 
 def nest_like(structure: Any, leaves: list[Any]) -> Any:
-    """``leaves``, used up from the front, in the nesting of ``structure``.
+    """Nests ``leaves``, used up from the front, like ``structure``.
 
     >>> nest_like(["a", ("b", [])], [1, 2])
     [1, [2, []]]

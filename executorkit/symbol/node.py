@@ -15,17 +15,17 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 
 
 def is_annotation(key: str) -> bool:
-    """True for an attribute of the graph (``__lr_mult__``), False for one of the operator."""
+    """Returns True for an attribute of the graph (``__lr_mult__``), not of the operator."""
     return key.startswith("__") and key.endswith("__")
 
 
 def hide(key: str) -> str:
-    """The name under which an attribute is stored: ``lr_mult`` as ``__lr_mult__``."""
+    """Returns the name under which an attribute is stored: ``lr_mult`` as ``__lr_mult__``."""
     return f"__{key}__" if key in HIDDEN_KEYS else key
 
 
 def shown(attrs: Mapping[str, str]) -> dict[str, str]:
-    """Attributes as ``attr_dict`` shows them: ``__lr_mult__`` is also there as ``lr_mult``."""
+    """Returns attributes as ``attr_dict`` shows them: ``__lr_mult__`` also as ``lr_mult``."""
     result = dict(attrs)
     for key in HIDDEN_KEYS:
         if f"__{key}__" in attrs:
@@ -84,8 +84,8 @@ class Node:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name.
-        Those of a node without a name are its operator's: ``("output",)``."""
+        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name; for
+        a node without a name its operator's: ``("output",)``."""
         if self.op is None or self.params is None:
             return (self.name,)
         prefix = f"{self.name}_" if self.name else ""
@@ -123,7 +123,7 @@ class Node:
                     yield entry
 
     def edit(self, attrs: dict[str, str], params: Params | None) -> None:
-        """Replaces the attributes, in every graph that the node is part of."""
+        """Replaces the attributes, in every graph that contains the node."""
         self.attrs = attrs
         self.params = params
         for hook in EDIT_HOOKS:
@@ -134,7 +134,7 @@ class Node:
 
 
 def input_names(op: OpDef, params: Params, count: int) -> tuple[str, ...]:
-    """Names of a node's inputs; ``count`` is their number if no attribute says so."""
+    """Returns the names of a node's inputs; ``count`` is their number if no attribute says so."""
     names = op.inputs(params)
     if op.variadic is not None and op.count is None and not names:
         return tuple(f"arg{i}" for i in range(count))
@@ -142,9 +142,9 @@ def input_names(op: OpDef, params: Params, count: int) -> tuple[str, ...]:
 
 
 def topological_order(heads: Sequence[Entry]) -> list[Node]:
-    """Every node that the heads depend on, inputs before their consumers, in MXNet's order.
+    """Returns every node that the heads depend on, inputs before their consumers, in MXNet's order.
 
-    That is the post-order of a depth-first walk that follows inputs from first to last. It is
+    The order is the post-order of a depth-first walk that follows inputs from first to last. It is
     iterative because an unrolled network is thousands of nodes deep.
     """
     order: list[Node] = []
@@ -168,5 +168,5 @@ def topological_order(heads: Sequence[Entry]) -> list[Node]:
 
 
 def auxiliary_nodes(order: Sequence[Node]) -> set[Node]:
-    """The variables among ``order`` that feed an auxiliary state of any operator."""
+    """Returns the variables among ``order`` that feed an auxiliary state of any operator."""
     return {child for node in order for child, _ in node.aux_inputs if child.op is None}

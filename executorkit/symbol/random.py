@@ -31,7 +31,6 @@ def _draw(
     options: dict[str, Any],
     kwargs: dict[str, Any],
 ) -> Symbol:
-    """Composes ``_random_X`` for numbers, ``_sample_X`` for symbols."""
     has_symbols = any(isinstance(value, Symbol) for value in values.values())
     parameters = distribution.operator_parameters(values, has_symbols)
     if has_symbols and not all(isinstance(value, Symbol) for value in parameters.values()):
@@ -58,15 +57,15 @@ randint = _sampler("randint")
 
 
 def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """Normal, with the shape as positional arguments."""
+    """Draws normal numbers, with the shape as positional arguments."""
     return normal(loc, scale, shape, dtype, **kwargs)
 
 
 def multinomial(
     data: Symbol, shape: Any = None, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any
 ) -> Symbol:
-    """Classes drawn by the probabilities in the last axis of ``data``, and their log-likelihood
-    if ``get_prob``."""
+    """Draws classes by the probabilities in the last axis of ``data``, and returns their
+    log-likelihood too if ``get_prob``."""
     options = {} if shape is None else {"shape": shape}
     keywords = {**options, "get_prob": get_prob, "dtype": dtype, **kwargs}
     name = "_sample_multinomial"
@@ -74,7 +73,7 @@ def multinomial(
 
 
 def shuffle(data: Symbol, **kwargs: Any) -> Symbol:
-    """``data`` with its first axis in random order."""
+    """Returns ``data`` with its first axis in random order."""
     return call_operator(require_operator("_shuffle"), "_shuffle", (data,), kwargs)
 
 

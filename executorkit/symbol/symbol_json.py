@@ -26,7 +26,6 @@ def _string(text: str) -> str:
 
 
 def _list(items: Sequence[str], indent: int, *, broken: bool | None = None) -> str:
-    """A JSON list; MXNet breaks those of more than ten simple items over lines."""
     if not items:
         return "[]"
     if broken or (broken is None and len(items) > 10):
@@ -44,7 +43,7 @@ def _dict(items: Mapping[str, str], indent: int, *, broken: bool | None = None) 
 
 
 def versions(order: Iterable[Node]) -> Iterator[tuple[Node, list[int]]]:
-    """Each node with the version of each of its inputs.
+    """Yields each node with the version of each of its inputs.
 
     The version of a variable is the number of times that it has been an auxiliary state so far:
     MXNet's record of the operators that change it.
@@ -89,17 +88,14 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
 
 
 def _scratch(node: Node) -> int:
-    """The number of outputs that MXNet counts although they only hold working memory."""
     if node.op is None or node.params is None:
         return 0
     return node.op.file_format.scratch_outputs(node.params)
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
-    """The JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed precision.
-
-    It says if shapes have NumPy's meaning at this moment, which no reader minds.
-    """
+    """Returns the JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed
+    precision."""
     if remove_amp_cast:
         heads = without_casts(heads)
     graph = _graph(heads, 0)
@@ -111,7 +107,7 @@ def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
 
 
 def without_casts(heads: Sequence[Entry]) -> list[Entry]:
-    """The graph without casts of mixed precision, but for a head that is one."""
+    """Returns the graph without casts of mixed precision, except a head that is a cast."""
     new: dict[Node, Node] = {}
 
     def source(entry: Entry) -> Entry:
@@ -128,18 +124,17 @@ def without_casts(heads: Sequence[Entry]) -> list[Entry]:
 
 
 def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
-    """The text of a path or an open file."""
+    """Returns the text of a path or an open file."""
     return read_bytes(source, SYMBOL) if isinstance(source, str | os.PathLike) else source.read()
 
 
 def stored_version(text: str | bytes) -> int:
-    """The version of MXNet that a symbol's JSON names, such as 10901; :data:`OLDEST` if none."""
+    """Returns the version of MXNet that a symbol's JSON names, such as 10901, or :data:`OLDEST`."""
     return read_document(text).version
 
 
 def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
-    """Writes ``text`` to a path or an open file. A path never holds half a text: the text goes to
-    a temporary file beside it, which is then renamed."""
+    """Writes ``text`` to a path, whole or not at all, or to an open file."""
     if not isinstance(target, str | os.PathLike):
         if not hasattr(target, "write"):
             kind = type(target).__name__
@@ -153,7 +148,7 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
 
 
 def debug_text(heads: Sequence[Entry]) -> str:
-    """Outputs, then every node with its inputs and attributes, in MXNet's layout."""
+    """Describes outputs, then every node with its inputs and attributes, in MXNet's layout."""
     if len(heads) == 1 and not heads[0][0].inputs:
         node = heads[0][0]
         op = node.op

@@ -52,7 +52,7 @@ _STRUCTURAL = ("kernel", "act_type", "pool_type", "mode", "op_type")
 
 
 def is_parameter(node: Node, reader: Node, position: int) -> bool:
-    """True if a variable is a parameter of the operator that reads it, rather than an input."""
+    """Returns True for a parameter of the operator that reads it, False for an input."""
     names = reader.input_names
     name = names[position] if position < len(names) else ""
     is_named = node.name.endswith(_PARAMETER_ENDINGS)
@@ -60,12 +60,11 @@ def is_parameter(node: Node, reader: Node, position: int) -> bool:
 
 
 def input_names(symbol: Symbol) -> list[str]:
-    """The names of the variables that are neither parameters nor auxiliary states of operators."""
+    """Returns the names of the variables that are neither parameters nor auxiliary states."""
     return [n.name for n in _inputs(topological_order(symbol.heads)) if n.op is None]
 
 
 def _inputs(order: Sequence[Node], *, parameters: bool = False) -> dict[Node, None]:
-    """The variables that operators read as inputs, or also those that they read as parameters."""
     return {
         child: None
         for node in order
@@ -92,7 +91,7 @@ class GraphDrawing:
 
     @classmethod
     def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
-        """The drawing of a graph; ``parameters`` are left out unless asked for."""
+        """Draws a graph; ``parameters`` are left out unless asked for."""
         inputs = _inputs(order, parameters=parameters)
         nodes = [n for n in order if n.op is not None or n in inputs or len(order) == 1]
         number = {node: i for i, node in enumerate(nodes)}
@@ -103,13 +102,14 @@ class GraphDrawing:
         return cls(nodes, reads, shapes)
 
     def whole(self) -> Drawing:
-        """One drawing of every node."""
+        """Draws every node in one drawing."""
         boxes = [self._box(i) for i in range(len(self.nodes))]
         edges = [(source, i) for i, sources in enumerate(self.reads) for source in sources]
         return Drawing(boxes, edges)
 
     def folded(self) -> Flow:
-        """Drawings with blocks that unfold between them; repetitions in the graph are blocks."""
+        """Draws blocks that unfold, one for each repetition in the graph, and the nodes between
+        them."""
         graph = GraphNodes(
             [node.name for node in self.nodes],
             [node_structure(node) for node in self.nodes],
@@ -135,18 +135,18 @@ class GraphDrawing:
         return tuple(line for line in (operator_detail(node), text) if line)
 
     def contents(self, block: Block) -> str:
-        """The operators of a block, the most frequent ones first."""
+        """Lists the operators of a block, the most frequent ones first."""
         ops = Counter(n.op.name for n in self.nodes[block.start : block.stop] if n.op is not None)
         common = ", ".join(f"{op} x{n}" for op, n in ops.most_common(_MAX_KINDS))
         return common + (", ..." if len(ops) > _MAX_KINDS else "")
 
     def segment(self, start: int, stop: int, sources: Mapping[int, str], above: str) -> Drawing:
-        """A drawing of consecutive nodes, below the sources outside of them.
+        """Draws consecutive nodes, below the sources outside of them.
 
         sources
             names for nodes outside.
         above
-            the name of what stands above the drawing, which an arrow from there stands for.
+            the name of the part above the drawing, from which an arrow leads here.
         """
         self.budget.boxes -= stop - start
         outside: dict[str, list[int]] = {}
@@ -179,17 +179,12 @@ class GraphDrawing:
 
 
 class _Levels:
-    """The parts of the levels of a folded graph."""
-
     def __init__(self, graph: GraphDrawing) -> None:
         self._graph = graph
 
     def parts(self, level: Block, outer: Sequence[Block]) -> list[Part]:
-        """Drawings of the single nodes of a level, and its blocks between them.
-
-        outer
-            the levels around it, the outermost first.
-        """
+        """Returns drawings of the single nodes of a level, and its blocks between them; ``outer``
+        are the levels around it, the outermost first."""
         budget = self._graph.budget
         levels = [*outer, level]
         parts: list[Part] = []
@@ -253,7 +248,6 @@ class _Levels:
         return BlockFold(title, words, inner, (every,), follows, is_open)
 
     def _listed(self, start: int, stop: int, together: int = 1) -> list[str]:
-        """The names of nodes, some together in a line; those beyond the budget are counted."""
         budget = self._graph.budget
         count = min(stop - start, max(0, budget.names))
         budget.names -= count
@@ -262,7 +256,6 @@ class _Levels:
         return [*lines, f"... {stop - start - count} more"] if count < stop - start else lines
 
     def _name(self, source: int, levels: Sequence[Block]) -> str:
-        """The name of the block that a source is in, seen from a level; or its own."""
         for level in reversed(levels):
             if level.start <= source < level.stop and not level.is_repeated:
                 k = bisect_right(level.parts, source, key=lambda part: part.start) - 1
@@ -272,14 +265,14 @@ class _Levels:
 
 
 def node_structure(node: Node) -> Hashable:
-    """The part of an operator's description that equal blocks have in common."""
+    """Returns the part of an operator's description that equal blocks have in common."""
     if node.op is None:
         return None
     return (node.op.name, *(node.attrs.get(key) for key in _STRUCTURAL))
 
 
 def operator_detail(node: Node) -> str:
-    """An operator and its telling attributes: ``Convolution 3x3 /2x2 64``."""
+    """Describes an operator by its characteristic attributes: ``Convolution 3x3 /2x2 64``."""
     if node.op is None:
         return ""
     words = [node.op.name]
@@ -294,9 +287,9 @@ def operator_detail(node: Node) -> str:
 
 @view_of.register
 def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
-    """Counts, outputs, the drawing folded by block, and a table of the variables.
+    """Shows counts, outputs, the drawing folded by block, and a table of the variables.
 
-    ``shapes`` maps (node, output number) to a shape, besides those that variables declare.
+    ``shapes`` maps (node, output number) to a shape, besides declared shapes of variables.
     """
     order = topological_order(symbol.heads)
     all_shapes: dict[Entry, Sequence[int] | None] = {
@@ -307,7 +300,7 @@ def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
 
 
 def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[Part]:
-    """The drawing and the variables of a graph."""
+    """Returns the drawing and the variables of a graph."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
     rows = []
@@ -325,7 +318,7 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
 
 
 def declared_shape(node: Node) -> tuple[int, ...] | None:
-    """The shape that a variable was declared with."""
+    """Returns the shape that a variable was declared with."""
     words = node.attrs.get("__shape__", "").strip("()[] ").split(",")
     try:
         return tuple(int(word) for word in words if word.strip()) or None
