@@ -13,11 +13,11 @@ from statistics import median
 import jax
 
 import executorkit as mx
-from executorkit._cli._timing import seconds
 from executorkit.display import text_table
 
 from ._measure import ORACLE, Oracle
 from ._operators import Case, cases, magnitude, make_run
+from ._timing import seconds
 
 
 def main(family: str, description: str | None) -> None:

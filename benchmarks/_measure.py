@@ -17,12 +17,12 @@ import jax
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
 from executorkit.display import text_table
 from executorkit.executor import PrecompileSpec, bound_avals
 
 from ._handwritten import functions
 from ._networks import Network, network
+from ._timing import PairedTimes, seconds, time_in_pairs
 from ._workers import Worker
 
 #: Environment variable that names a Python with MXNet.

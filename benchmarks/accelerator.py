@@ -42,7 +42,6 @@ import jax.numpy as jnp
 from jax import export as jax_export
 
 import executorkit as mx
-from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
 from executorkit.executor import PrecompileSpec, bound_avals
 
@@ -52,6 +51,7 @@ from ._handwritten import functions
 from ._measure import Ours
 from ._networks import Network, network
 from ._smoke import networks, one_line, operators, recorded_loops, trainings
+from ._timing import time_in_pairs
 from ._workers import Worker, timed
 
 #: Networks: name, batch, size; and the same for ``--small``.

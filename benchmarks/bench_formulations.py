@@ -19,8 +19,9 @@ import numpy as np
 from jax import lax
 
 import executorkit as mx
-from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display import text_table
+
+from ._timing import PairedTimes, time_in_pairs
 
 Shapes = dict[str, tuple[int, ...]]
 

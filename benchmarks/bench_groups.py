@@ -20,13 +20,13 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import executorkit as mx
-from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display import text_table
 from executorkit.module.executor_group import DataParallelExecutorGroup
 from executorkit.parallel import traffic
 
 from ._handwritten import FORWARD, Arrays, jitted
 from ._networks import Network, network
+from ._timing import PairedTimes, time_in_pairs
 
 Step = Callable[[], Any]
 

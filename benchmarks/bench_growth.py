@@ -17,12 +17,12 @@ from typing import Any
 import jax
 
 import executorkit as mx
-from executorkit._cli._timing import seconds
 from executorkit.display import text_table
 
 from ._measure import STAGES, Ours, processor_stages
 from ._networks import network
 from ._new_shapes import bind_and_step, perceptron
+from ._timing import seconds
 from ._workers import timed
 
 #: Calls before a measurement: enough for everything to be prepared.

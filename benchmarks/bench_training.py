@@ -24,7 +24,6 @@ import numpy as np
 import optax
 
 import executorkit as mx
-from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
 from executorkit.program import Analysis, CompiledFunction
 
@@ -32,6 +31,7 @@ from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
 from ._measure import ORACLE, Oracle
 from ._networks import Network, network
+from ._timing import time_in_pairs
 from ._workers import PAUSE, timed, wake
 
 NETWORKS = (("mlp", 64), ("mlp", 1024), ("lenet", 32), ("lstm", 32))

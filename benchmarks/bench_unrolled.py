@@ -14,12 +14,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display import text_table
 
 from ._handwritten import FORWARD, jitted
 from ._measure import ORACLE, STAGES, Oracle, Ours, check, processor_stages
 from ._networks import network
+from ._timing import PairedTimes, time_in_pairs
 
 
 def main() -> None:

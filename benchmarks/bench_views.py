@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import time_in_pairs
 from executorkit.ndarray.array_statistics import statistics_of_lists
 from tests.models.resnet import resnet50
+
+from ._timing import time_in_pairs
 
 
 def main() -> None:

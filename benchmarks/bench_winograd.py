@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
+
+from ._timing import time_in_pairs
 
 SHAPES = (
     "1x56x64", "1x28x128", "1x14x256", "1x7x512", "4x56x64", "4x28x128", "4x14x256", "4x7x512",

@@ -31,7 +31,6 @@ import jax
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import alternate
 
 from . import bench_cold, bench_inference
 from ._exported import export
@@ -40,6 +39,7 @@ from ._measure import Ours, check
 from ._networks import Network, network
 from ._oracle import DISK_CACHE
 from ._report import markdown_table, report
+from ._timing import alternate
 from ._workers import PAUSE, Worker, checksum, timed, wake
 
 #: Modules of the workers, by library.

@@ -203,7 +203,6 @@ def _webp_size(head: bytes) -> tuple[int, int]:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """The size in the first frame header of a JPEG: the segments before it are skipped."""
     position = 2
     while (position := data.find(b"\xff", position)) >= 0:
         marker = data[position + 1]
@@ -222,7 +221,6 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _tiff_size(data: bytes, order: str) -> tuple[int, int] | None:
-    """The tags 256 and 257 of a TIFF's first directory."""
     (offset,) = struct.unpack_from(f"{order}I", data, 4)
     (count,) = struct.unpack_from(f"{order}H", data, offset)
     sizes = {}
@@ -234,7 +232,6 @@ def _tiff_size(data: bytes, order: str) -> tuple[int, int] | None:
 
 
 def _holds_its_chunks(data: bytes) -> bool:
-    """True if all chunks of a PNG end within it."""
     position = 8
     while position < len(data):
         length, kind = struct.unpack_from(">I4s", data, position)

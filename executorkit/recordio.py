@@ -106,7 +106,6 @@ class MXRecordIO:
             self.open()
 
     def _check_process(self) -> None:
-        """Refuses a closed file, and one that another process has opened."""
         if self.pid != os.getpid():
             problem = "it was opened by another process" if self.is_open else "it is closed"
             raise ModuleUsageError(self.uri, problem, hint="call reset() first")

@@ -194,12 +194,12 @@ def _is_own(node: ast.Attribute) -> bool:
 
 
 def optax_imports() -> list[Finding]:
-    """Imports of optax outside ``optimizer``, ``training`` and the command line's demonstration."""
+    """Imports of optax outside ``optimizer`` and ``training``."""
     return [
         m.finding(node, "imports optax")
         for m in modules().values()
         for node in m.nodes
-        if m.package not in {"optimizer", "training", "_cli"}
+        if m.package not in {"optimizer", "training"}
         and isinstance(node, ast.Import | ast.ImportFrom)
         and ast.unparse(node).split()[1].split(".")[0] == "optax"
     ]
@@ -283,8 +283,6 @@ COMPILES = {
     "export._stablehlo": "jax.export takes a jitted function; a loaded one is its caller's",
     "onnx._comparison": "compares a model once, under the caller's setting of 64-bit types",
     "lowering._prepared_function": "a function for users of JAX, below programs",
-    "_cli._demo_command": "hand-written JAX, to compare with",
-    "_cli._handwritten": "hand-written JAX, to compare with",
 }
 
 

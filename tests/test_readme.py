@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from executorkit.__main__ import main
-from executorkit._cli import _demo_command as _demo
 from executorkit.ops.schema import operator_registry as _registry
 
 pytestmark = pytest.mark.smoke
@@ -25,7 +24,6 @@ COMMANDS = re.findall(r"^    python -m executorkit (.*)$", README, re.MULTILINE)
 def checkpoint(tmp_path, monkeypatch):
     """The checkpoint that the README's examples load, in the working directory."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_demo, "PAIRS", 1)
     assert main(["demo", "--output", "."]) == 0
 
 

@@ -10,7 +10,6 @@ from ..program import clear_disk_cache, disk_cache_info
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "cache",
         help="what is in the disk cache of compiled programs",
@@ -23,7 +22,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the contents of the cache, or deletes them."""
     if options.clear:
         print(f"{many(clear_disk_cache(), 'program')} deleted")
     info = disk_cache_info()

@@ -19,7 +19,6 @@ _EPOCHS = 10
 
 
 def add_shape_option(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--shape NAME=D1,D2,...``, which may be repeated."""
     parser.add_argument(
         "--shape",
         action="append",
@@ -31,7 +30,6 @@ def add_shape_option(parser: argparse.ArgumentParser) -> None:
 
 
 def named_shape(text: str) -> tuple[str, Shape]:
-    """``data=1,3,224,224`` as ("data", (1, 3, 224, 224))."""
     name, equals, sizes = text.partition("=")
     try:
         shape = tuple(int(size) for size in sizes.strip("()").split(",") if size.strip())
@@ -101,7 +99,6 @@ def _once(earlier: str | None, text: str, kind: str) -> str:
 
 
 def _epoch(prefix: str, epoch: int | None) -> int:
-    """The epoch asked for, or the last one that is there."""
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         hint = "the path of a symbol file and of a .params file, or the prefix of both"

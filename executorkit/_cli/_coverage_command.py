@@ -12,7 +12,6 @@ from ..symbol import Coverage, coverage
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "coverage",
         help="which operators of symbol files are served",
@@ -31,7 +30,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints a report; returns 0 if all operators of all files are served."""
     alone = len(options.files) == 1 and not options.files[0].is_dir()
     named = {path: _coverage(path) for path in options.files if not path.is_dir()}
     complete = total = unreadable = 0
@@ -60,7 +58,6 @@ def _coverage(path: Path) -> Coverage:
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """The files, and the symbol files in folders and their folders, by name."""
     for path in paths:
         if not path.is_dir():
             yield path
@@ -73,7 +70,6 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _may_be_symbol(path: Path) -> bool:
-    """True for a symbol, and for a file called one that is something else."""
     if path.name.endswith("-symbol.json"):
         return path.is_file()
     if not path.is_file():

@@ -11,7 +11,6 @@ from ._checkpoint_arguments import add_shape_option, checkpoint_files
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "export",
         help="write a checkpoint for JAX alone, ONNX, safetensors or NumPy",
@@ -56,7 +55,6 @@ def _batch(text: str) -> int | Literal["free"]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the file; prints its size and the differences."""
     required = ("symbol", "params") if options.to in NETWORK_FORMS else ("params",)
     files = checkpoint_files(options.files, options.epoch, required)
     report = export_checkpoint(

@@ -35,7 +35,6 @@ class ListedImage(NamedTuple):
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments, which are those of MXNet's tools/im2rec.py."""
     parser = commands.add_parser(
         "im2rec",
         help="make lists of images, and files of records for ImageRecordIter",
@@ -74,7 +73,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Makes lists, or records of lists."""
     _check(options)
     if options.list:
         make_lists(options)
@@ -104,7 +102,6 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def make_lists(options: argparse.Namespace) -> None:
-    """Writes the lists of the images below the root, and prints the folders' labels."""
     endings = tuple(ending.lower() for ending in options.exts)
     if options.recursive:
         images, labels = _walk(options.root, endings)
@@ -129,7 +126,6 @@ def _is_image(folder: str, name: str, endings: tuple[str, ...]) -> bool:
 
 
 def _walk(root: str, endings: tuple[str, ...]) -> tuple[list[ListedImage], dict[str, int]]:
-    """The images of a folder and of all below it, and labels of the folders that have some."""
     images: list[ListedImage] = []
     labels: dict[str, int] = {}
     for folder, folders, names in os.walk(root, followlinks=True):
@@ -145,7 +141,6 @@ def _walk(root: str, endings: tuple[str, ...]) -> tuple[list[ListedImage], dict[
 def _parts(
     chunk: list[ListedImage], size: int, train: float, test: float
 ) -> dict[str, list[ListedImage]]:
-    """The lists of a chunk, by the end of their names."""
     if train == 1.0:
         return {"": chunk}
     first, second = int(size * test), int(size * test) + int(size * train)
@@ -156,7 +151,6 @@ def _parts(
 
 
 def write_list(path: str, images: Iterable[ListedImage]) -> None:
-    """Writes a list: a line of number, labels and path per image."""
     lines = (
         "\t".join([str(i.number), *(f"{label:f}" for label in i.labels), i.path]) + "\n"
         for i in images
@@ -165,7 +159,6 @@ def write_list(path: str, images: Iterable[ListedImage]) -> None:
 
 
 def _lists(prefix: str) -> list[Path]:
-    """The lists whose paths begin with a prefix; all of it, if it is a folder."""
     folder = Path(prefix) if os.path.isdir(prefix) else Path(prefix).parent
     begin = "" if os.path.isdir(prefix) else Path(prefix).name
     if not folder.is_dir():
@@ -174,7 +167,6 @@ def _lists(prefix: str) -> list[Path]:
 
 
 def read_list(path: Path) -> Iterator[ListedImage]:
-    """The images of a list; a message for every line that is none."""
     lines = read_whole(str(path)).decode("utf-8", "replace").splitlines()
     for number, line in enumerate(lines, start=1):
         fields = [field.strip() for field in line.strip().split("\t")]
@@ -188,8 +180,7 @@ def read_list(path: Path) -> Iterator[ListedImage]:
 
 
 def make_records(path: Path, options: argparse.Namespace) -> tuple[int, int]:
-    """Writes the records of a list and their index; returns the numbers of images written and left
-    out. Both files appear when they are complete, the index last."""
+    # Both files appear when they are complete, the index last.
     index: list[str] = []
     counts = [0, 0]
 
@@ -212,7 +203,6 @@ def make_records(path: Path, options: argparse.Namespace) -> tuple[int, int]:
 def _encoded(
     images: Iterator[ListedImage], options: argparse.Namespace
 ) -> Iterator[tuple[ListedImage, bytes | None]]:
-    """Every image with its record, in order, encoded by threads some images ahead."""
     encode: Callable[[ListedImage], bytes | None] = lambda image: encode_image(image, options)  # noqa: E731
     if options.num_thread == 1:
         yield from ((image, encode(image)) for image in images)
@@ -229,7 +219,6 @@ def _encoded(
 
 
 def encode_image(image: ListedImage, options: argparse.Namespace) -> bytes | None:
-    """The record of an image; None, with a message, if the image cannot be read."""
     path = os.path.join(options.root, image.path)
     labels: Any = image.labels[0]
     if options.pack_label and len(image.labels) > 1:

@@ -13,7 +13,6 @@ _WIDTH, _MIN_WIDTH = 100, 60
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "inspect",
         help="what is in a symbol file, in parameters, and whether they fit each other",
@@ -39,7 +38,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the diagnosis; 1 if something is wrong with the checkpoint."""
     texts = [*options.files, *([options.params] if options.params else [])]
     files = checkpoint_files(texts, options.epoch, required=())
     diagnosis = diagnose(files.symbol, files.params, dict(options.shape))

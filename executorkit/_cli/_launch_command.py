@@ -50,7 +50,6 @@ class _Place:
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "launch",
         help="run a script in several processes, on this host or on several, that train together",
@@ -102,7 +101,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(options: argparse.Namespace) -> int:
-    """Starts the job, and starts it again; its status."""
     command = _command(options)
     places = _places(options)
     if any(not place.is_local for place in places) and shutil.which("ssh") is None:
@@ -145,7 +143,6 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _places(options: argparse.Namespace) -> list[_Place]:
-    """A place per rank: those of one host follow each other."""
     number = options.num_workers
     hosts = [("localhost", number)]
     if options.hostfile is not None and options.launcher != "local":
@@ -160,7 +157,7 @@ def _places(options: argparse.Namespace) -> list[_Place]:
 
 
 def _hosts(text: str, number: int) -> list[tuple[str, int]]:
-    """The hosts with their numbers of processes, which are divided evenly where none is said."""
+    # Where no numbers are given, processes are divided evenly.
     path = Path(text)
     words = path.read_text().split("\n") if path.is_file() else text.split(",")
     words = [word.partition("#")[0].replace(" slots=", ":").strip() for word in words]
@@ -209,7 +206,6 @@ def _on_place(command: Sequence[str], place: _Place, variables: dict[str, str]) 
 
 
 def _share(place: _Place) -> dict[str, str]:
-    """Variables that give a process its share of this host: threads of XLA, and GPUs."""
     if not place.is_local or place.local_number == 1:
         return {}
     available = getattr(os, "sched_getaffinity", None)

@@ -63,8 +63,7 @@ class _Worker:
     says_why: bool = False
 
     def told(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """The lines of stderr without those by which C++ ends a process when another one has gone;
-        one line in their place if the process has not said so itself."""
+        # C++ ends a process with pages of text when another one has gone; one line says so here.
         for line in lines:
             if _ABORT.match(line):
                 self.aborts = True
@@ -77,7 +76,7 @@ class _Worker:
             yield _ABORTED
 
     def send(self, number: int) -> None:
-        """A signal; to a process on another host, SIGKILL by the end of its input."""
+        # A process on another host gets SIGKILL when its input ends.
         if self.process.poll() is not None:
             return
         if not self.command.is_remote:
@@ -95,7 +94,6 @@ class _Worker:
             pass
 
     def status(self) -> int | None:
-        """The exit status as a shell has it; None while the process runs."""
         code = self.process.poll()
         return code if code is None or code >= 0 else 128 - code
 
@@ -114,7 +112,6 @@ class Job:
         self._signals: list[int] = []
 
     def run(self, commands: Sequence[Command]) -> int:
-        """Starts the commands, the first as rank 0, and waits."""
         self._workers, started = [], False
         before = {n: signal.signal(n, self._note_signal) for n in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -135,7 +132,6 @@ class Job:
         return 0 if failed is None else self._report(failed)
 
     def _wait(self) -> _Worker | None:
-        """The process that failed first, once all have ended."""
         failed: _Worker | None = None
         deadlines: list[tuple[float, int]] = []
         running = list(self._workers)
@@ -180,7 +176,6 @@ class Job:
         self, rank: int, source: IO[bytes], target: Any,
         lines_of: Callable[[Iterable[bytes]], Iterator[bytes]],
     ) -> None:  # fmt: skip
-        """Writes the lines of one process, each after its rank."""
         with source:
             for line in lines_of(source):
                 with self._lock:
@@ -189,7 +184,6 @@ class Job:
                     target.flush()
 
     def _report(self, worker: _Worker) -> int:
-        """Says which process failed first, with the end of its stderr from its last traceback."""
         status = worker.status() or 1
         lines = [line.decode("utf-8", "replace") for line in worker.last_lines]
         starts = [i for i, line in enumerate(lines) if line.startswith("Traceback (")]

@@ -23,7 +23,6 @@ _DETECTION = 6
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command with its arguments."""
     parser = commands.add_parser(
         "run",
         help="run a checkpoint on a picture: the top classes, or what else it computes",
@@ -72,7 +71,6 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the outputs."""
     require_opencv()
     labels = _labels(options.labels)
     with naming(options.image):
@@ -94,15 +92,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _labels(path: Path | None) -> list[str] | None:
-    """The lines of a file; a number or identifier before a name is part of it."""
     return None if path is None else read_whole(str(path)).decode("utf-8", "replace").splitlines()
 
 
 def _image_input(
     symbol: Symbol, params: Mapping[str, np.ndarray], size: Sequence[float] | None
 ) -> tuple[str, tuple[int, ...]]:
-    """The name and shape of a network's only input, for one picture; of three channels where their
-    number does not follow from the parameters, and of ``size``, 0 where it is not given."""
     shapes = deduce_inputs(symbol, {plain_name(n): a.shape for n, a in params.items()})
     labels = label_names(symbol)
     inputs = {name: shape for name, shape in shapes.items() if name not in labels}
@@ -134,8 +129,6 @@ def prepare(
     std: Sequence[float],
     scale: float,
 ) -> np.ndarray:
-    """A picture (height, width, channels) of uint8 as a batch (1, channels, height, width) of
-    float32: scaled, its middle cut out, and normalised."""
     factor = max(height / pixels.shape[0], width / pixels.shape[1])
     rows = max(height, round(pixels.shape[0] * factor))
     columns = max(width, round(pixels.shape[1] * factor))
@@ -147,7 +140,6 @@ def prepare(
 
 
 def describe(array: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
-    """The text for one output: the highest class scores, the best boxes, or the range."""
     flat = array.reshape(array.shape[0], -1) if array.ndim else array.reshape(1, 1)
     if array.ndim >= 2 and array.shape[0] == 1 and flat.shape[1] == array.shape[1] > 1:
         return _classes(flat[0].astype(np.float64), labels, top)
@@ -168,7 +160,6 @@ def _classes(scores: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
 
 
 def _boxes(boxes: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
-    """The boxes with a class; those of class -1 are none."""
     detected = boxes[boxes[:, 0] >= 0]
     order = np.argsort(-detected[:, 1], kind="stable")[: max(1, top)]
     rows = []

@@ -58,7 +58,7 @@ class Speedometer(CheckedKeywords):
         self.last_count = 0
 
     def __call__(self, param: Any) -> None:
-        """Counts a batch; a smaller batch number than before is a new epoch."""
+        # A smaller batch number than before begins a new epoch.
         count = param.nbatch
         if count < self.last_count:
             self.init = False

@@ -29,7 +29,6 @@ class ProgressBar:
         self._last_batch = -1
 
     def __call__(self, param: Any) -> None:
-        """Counts a batch."""
         if param.epoch != self._epoch or param.nbatch < self._last_batch:
             self._epoch = param.epoch
             self._line.begin(f"Epoch[{param.epoch}]", self.total, self.bar_len)

@@ -26,7 +26,6 @@ class LogMetricsCallback:
         self.summary_writer = _writer_class()(logging_dir)
 
     def __call__(self, param: Any) -> None:
-        """Writes each value of ``param.eval_metric``, at step ``param.epoch``."""
         if param.eval_metric is None:
             return
         for name, value in param.eval_metric.get_name_value():

@@ -168,7 +168,6 @@ def _line(points: Sequence[Point], colour: str) -> str:
 
 
 def _entry(fraction: float, words: str, colour: str) -> str:
-    """A curve's name and last value, above the drawing, ``fraction`` of its width from the left."""
     x = _MARGIN_LEFT + fraction * (_CURVES_WIDTH - _MARGIN_LEFT)
     style = f"fill:{colour};text-anchor:start"
     return f'<text x="{x:.0f}" y="13" style="{style}">{escape(words)}</text>'
@@ -194,7 +193,6 @@ def ticks(low: float, high: float, most: int, whole: bool = False) -> list[float
 
 
 def _frame(xs: Point, ys: Point, axis: str, whole: bool) -> str:
-    """The axes with ticks, grid lines and their numbers."""
     right, bottom = _CURVES_WIDTH - _MARGIN_RIGHT, _CURVES_HEIGHT - _MARGIN_BOTTOM
     words, grid, marks = [], "", ""
     for y in ticks(*ys, _TICKS_DOWN):
@@ -217,7 +215,6 @@ def _frame(xs: Point, ys: Point, axis: str, whole: bool) -> str:
 
 
 def _bars(values: Sequence[float], width: int = _MAX_DOTS) -> str:
-    """Means over up to ``width`` stretches; the lowest mean is the smallest bar."""
     count = min(width, len(values))
     if not count:
         return ""
@@ -302,7 +299,6 @@ class HeatMap:
         return "\n".join([*lines, self._legend()])
 
     def _ends(self) -> tuple[float, float]:
-        """The smallest and the largest magnitude of the finite values other than zero."""
         sizes = [abs(v) for row in self.values for v in row if v and math.isfinite(v)]
         return (min(sizes), max(sizes)) if sizes else (1.0, 1.0)
 
@@ -313,13 +309,11 @@ class HeatMap:
 
 
 def _cuts(count: int, limit: int) -> list[int]:
-    """Boundaries of the stretches that ``count`` columns are divided into, at most ``limit``."""
     stretches = min(count, limit)
     return [i * count // stretches for i in range(stretches + 1)]
 
 
 def _thinned(row: Sequence[float | None], cuts: Sequence[int]) -> list[float | None]:
-    """The last value of each stretch; one that is not finite before all others."""
     values = []
     for a, b in pairwise(cuts):
         stretch = [v for v in row[a:b] if v is not None]
@@ -329,7 +323,6 @@ def _thinned(row: Sequence[float | None], cuts: Sequence[int]) -> list[float | N
 
 
 def _level(value: float, low: float, high: float) -> int | None:
-    """The level of a value, from 0 to ``_MAP_LEVELS`` - 1; None for a NaN or an infinity."""
     if not math.isfinite(value):
         return None
     if not value:

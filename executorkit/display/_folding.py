@@ -110,13 +110,8 @@ def folded(nodes: GraphNodes, *, keep_order: bool = False) -> tuple[list[int], t
 
 
 def _ordered(reads: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """The nodes that read others, in an order in which each stands near its readers, and those
-    that read nothing.
-
-    The order is made from the last node backwards: of the nodes whose readers all have their
-    places, the one with the shortest way from the inputs comes next, so that a short branch is not
-    put off to the other end of the network. Outputs begin only when nothing else is left.
-    """
+    # Made from the last node backwards: of the nodes whose readers are all placed, the one nearest
+    # to the inputs comes next, so that a short branch stays near its readers.
     depths: list[int] = []
     unplaced = [0] * len(reads)
     for sources in reads:
@@ -143,7 +138,6 @@ def _with_sources(
     readers: dict[int, list[int]],
     names: Sequence[str],
 ) -> tuple[list[int], tuple[Block, ...]]:
-    """The order and the tree with the sources put in, each before its first reader."""
     whole = Block("", 0, len(inner), tree)
     spans = {
         source: (min(positions), max(positions)) if positions else (0, len(inner))
@@ -188,10 +182,7 @@ def _with_sources(
 def _sources_below(
     level: Block, sources: Sequence[int], spans: dict[int, tuple[int, int]]
 ) -> list[tuple[Block, list[int]]]:
-    """The blocks of a level with the sources that belong into them, since nothing else reads them.
-
-    Sources of few blocks among others stay outside: the input of a network, the initial states.
-    """
+    # Sources of few blocks among others (the input of a network, initial states) stay outside.
     blocks = [part for part in level.parts if part.parts]
     below: dict[int, tuple[Block, list[int]]] = {}
     for source in sources:
@@ -238,7 +229,6 @@ class _Folder:
         self._words = [[w for w in _SEPARATOR.split(name) if w] or [name] for name in nodes.names]
 
     def tree(self) -> tuple[Block, ...]:
-        """The blocks of all nodes."""
         kinds = enumerate(self.nodes.kinds)
         items = [_Item(self._key((kind, self._near(i))), i, i + 1) for i, kind in kinds]
         if len(items) <= _MAX_PARTS:
@@ -246,7 +236,6 @@ class _Folder:
         return self._blocks(self._runs(items))
 
     def _near(self, i: int) -> tuple[int, ...]:
-        """The distances to the near nodes that a node reads."""
         return tuple(i - j for j in self.nodes.reads[i] if i - j <= _NEAR)
 
     def _key(self, content: Hashable) -> int:
@@ -255,7 +244,6 @@ class _Folder:
     # -- runs of equal stretches
 
     def _runs(self, items: list[_Item]) -> list[_Item]:
-        """The items with runs of equal stretches as one item each, shortest stretches first."""
         period = 1
         while period <= min(len(items) // 2, _MAX_PERIOD):
             shorter = self._runs_of(items, period)
@@ -289,14 +277,8 @@ class _Folder:
     def _run(
         self, items: list[_Item], bounds: tuple[int, int, int], period: int
     ) -> tuple[int, int] | None:
-        """The run in a periodic part of the sequence, by its first index and that of its end.
-
-        It is cut where the fewest values pass from one stretch to the next; of several such places,
-        where the names of a stretch have the most in common.
-
-        bounds
-            the first index that a run may have, that of the periodic part, and that of its end.
-        """
+        # Cut where the fewest values pass from one stretch to the next, then where the names of a
+        # stretch have the most in common.
         floor, start, stop = bounds
         size = items[min(start + period, stop) - 1].stop - items[start].start
         least = 2 if size >= _MIN_TIMES else _MIN_TIMES
@@ -317,7 +299,6 @@ class _Folder:
         return begin, begin + (stop - begin) // period * period
 
     def _extended(self, items: list[_Item], floor: int, begin: int, period: int) -> tuple[int, int]:
-        """The beginning of a run, earlier if a first stretch is like the others, and as it was."""
         first = begin
         while first - period >= floor and self._is_first(
             items[first - period : first], items[first : first + period]
@@ -326,8 +307,7 @@ class _Folder:
         return first, begin
 
     def _is_first(self, stretch: Sequence[_Item], following: Sequence[_Item]) -> bool:
-        """True if a stretch is like the one that follows it, but for nodes that read a source of
-        the graph where the others read the stretch before."""
+        # The first stretch may read a source of the graph where the others read the stretch before.
         return all(a.key == b.key or self._starts(a, b) for a, b in
                    zip(stretch, following, strict=True))  # fmt: skip
 
@@ -340,8 +320,6 @@ class _Folder:
         return set(self._near(i)) < set(self._near(j))
 
     def _coherence(self, start: int, stop: int) -> int:
-        """A measure of how much the names of nodes have in common, in their words and their
-        numbers; 0 for too many nodes."""
         if stop - start > _MAX_COMPARED:
             return 0
         common = 0
@@ -355,7 +333,6 @@ class _Folder:
     # -- blocks
 
     def _blocks(self, items: Sequence[_Item]) -> tuple[Block, ...]:
-        """Items as blocks of one level: runs opened to their stretches, and few enough."""
         parts: list[Block] = []
         room = _MAX_PARTS - len(items)
         for item in items:
@@ -365,8 +342,6 @@ class _Folder:
         return self._grouped(parts)
 
     def _opened(self, item: _Item, room: int) -> tuple[Block, ...]:
-        """The blocks of one item: the stretches of a run side by side if they differ and there is
-        room for them; the nodes of a small one."""
         if not item.repetitions or item.stop - item.start <= min(_MAX_SINGLES, room + 1):
             return self._singles(item.start, item.stop)
         stretches = tuple(self._stretch(items) for items in item.repetitions)
@@ -388,7 +363,6 @@ class _Folder:
         return tuple(Block(self.nodes.names[i], i, i + 1) for i in range(start, stop))
 
     def _are_same(self, run: _Item) -> bool:
-        """True if the stretches of a run are equal in every detail."""
         details = self.nodes.details
         first = run.repetitions[0]
         size = first[-1].stop - first[0].start
@@ -397,8 +371,6 @@ class _Folder:
         return all(details[i] == details[i - size] for i in range(run.start + size, run.stop))
 
     def _grouped(self, parts: Sequence[Block]) -> tuple[Block, ...]:
-        """At most ``_MAX_PARTS`` parts: too many are divided at the places that the fewest values
-        pass."""
         if len(parts) <= _MAX_PARTS:
             return tuple(parts)
         step = max(_MAX_FLAT // 2, -(-len(parts) // _MAX_FLAT))
@@ -416,15 +388,12 @@ class _Folder:
         return self._grouped(groups)
 
     def _run_label(self, stretches: Sequence[Block]) -> str:
-        """The labels of the first and the last of equal blocks, or the first and the last name."""
         first, last = stretches[0], stretches[-1]
         if first.label == last.label or "…" in first.label + last.label:
             return f"{self.nodes.names[first.start]} … {self.nodes.names[last.stop - 1]}"
         return f"{first.label} … {last.label}"
 
     def _label(self, start: int, stop: int) -> str:
-        """The beginning that at least half of the names have in common, or the first and the
-        last name."""
         words = self._words[start:stop]
         prefix: list[str] = []
         while True:
@@ -442,8 +411,7 @@ class _Folder:
 
 
 def _widths(reads: Sequence[Sequence[int]]) -> list[int]:
-    """For each node the number of values that pass it by or leave it: results of it and of those
-    before it that are read after it."""
+    # The values that pass each node by or leave it, and are read after it.
     last = list(range(len(reads)))
     for i, sources in enumerate(reads):
         for j in sources:

@@ -76,7 +76,6 @@ def layout(
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The layer of each box: below its inputs; without inputs, right above its first reader."""
     layers = [0] * count
     first_reader = [-1] * count
     for a, b in sorted(edges, key=lambda edge: edge[1]):
@@ -99,7 +98,6 @@ def _columns(
     widths: list[float],
     gap: float,
 ) -> list[float]:
-    """Horizontal centres: each near the mean of its neighbours, without overlaps."""
     x = [0.0] * len(above)
     for row in rows:
         _pack(row, x, dict.fromkeys(row, 0.0), widths, gap)
@@ -118,7 +116,6 @@ def _columns(
 def _pack(
     row: list[int], x: list[float], target: dict[int, float], widths: list[float], gap: float
 ) -> None:
-    """Places a row near its target positions: spread from left to right, then centred again."""
     edge = float("-inf")
     for i in row:
         x[i] = max(target[i], edge + widths[i] / 2)
@@ -205,7 +202,7 @@ class Drawing:
         )
 
     def _shapes(self, places: Sequence[Point], size: tuple[float, float]) -> str:
-        """One path for all boxes of a kind: a tenth of the size of one element for each box."""
+        # One path for all boxes of a kind: a tenth of the size of one element for each box.
         outlines: dict[str, list[str]] = {}
         for box, place in zip(self.boxes, places, strict=True):
             corner = size[1] / 2 if box.round else 3
@@ -228,7 +225,6 @@ class Drawing:
         return ("\n" if is_readable else "").join(lines)
 
     def _sources(self) -> list[list[str]]:
-        """The names of the boxes that each box reads."""
         sources: list[list[str]] = [[] for _ in self.boxes]
         for i, name in self.entries.items():
             sources[i].append(name)
@@ -301,7 +297,6 @@ class Flow:
 
 
 def _shortened(words: str) -> str:
-    """The words, without their middle if they are too long for a box; hovering shows more."""
     if len(words) <= _MAX_WORDS + 1:
         return escape(words)
     pointed = escape(clipped(words, _MAX_POINTED))
@@ -318,7 +313,6 @@ def _outline(place: Point, size: tuple[float, float], corner: float) -> str:
 
 
 def _arrow(points: Sequence[Point]) -> str:
-    """A smooth line through the points, with a head at its end."""
     x, y = points[0]
     words = [f"M{x:.0f} {y:.0f}"]
     for bx, by in points[1:]:

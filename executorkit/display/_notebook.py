@@ -23,7 +23,6 @@ def view_of(obj: Any) -> View:
 
 
 def safe_repr(obj: object) -> str:
-    """``repr(obj)``, or the repr that every object has if that fails."""
     try:
         return repr(obj)
     except Exception:
@@ -39,7 +38,6 @@ class Viewed:
     _text_is_repr = False
 
     def _repr_html_(self) -> str:
-        """Static HTML: no scripts, nothing loaded, names escaped."""
         try:
             return view_of(self).html()
         except Exception:
@@ -48,7 +46,6 @@ class Viewed:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """The view as HTML and as text, as far as they are asked for."""
         kinds = {"text/plain", "text/html"} - set(exclude or ())
         if include:
             kinds &= set(include)

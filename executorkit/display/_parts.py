@@ -217,7 +217,6 @@ def _sheet() -> str:
 
 
 def _picture_sheet() -> str:
-    """The rules of drawings in files, in the colours that the viewer prefers."""
     kinds = "".join(f".n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
     rules = [
         line
@@ -270,13 +269,9 @@ def text_table(
 class Part(Protocol):
     """A piece of a view, in two forms."""
 
-    def html(self) -> str:
-        """The part as static HTML, escaped."""
-        ...
+    def html(self) -> str: ...
 
-    def text(self) -> str:
-        """The part as plain text, without a line break at its end."""
-        ...
+    def text(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,11 +385,9 @@ class View:
     parts: Sequence[Part] = ()
 
     def html(self) -> str:
-        """The view as a piece of static HTML with its style sheet."""
         head = tag("div", escape(self.title), class_="h")
         inner = "".join(part.html() for part in self.parts)
         return f"<style>{SHEET}</style>{tag('div', head, inner, class_='ek')}"
 
     def text(self) -> str:
-        """The view as plain text."""
         return "\n".join([self.title, *(part.text() for part in self.parts)])

@@ -52,7 +52,6 @@ class ProgressLine:
             self._bar = None
 
     def _make_bar(self, title: str) -> Any:
-        """A bar for a notebook or a terminal; None for the log."""
         if notebook_display() is not None:
             return _NotebookBar(self._total, title)
         in_terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -81,7 +80,7 @@ class _NotebookBar(Viewed):
         self._live.show(self)
 
     def update(self) -> None:
-        """Counts a batch; drawn if the last drawing was some time ago, or was the final one."""
+        # Drawn if the last drawing was some time ago, or was the final one.
         self.n += 1
         now = time.perf_counter()
         if self._end is not None:
@@ -92,12 +91,10 @@ class _NotebookBar(Viewed):
             self._live.show(self)
 
     def close(self) -> None:
-        """Draws the final bar."""
         self._end = time.perf_counter()
         self._live.show(self)
 
     def view(self) -> View:
-        """A line of text with a bar below."""
         seconds = (time.perf_counter() if self._end is None else self._end) - self._start
         batches = f"{self.n}/{self._total} batches"
         if self.n > self._total:
@@ -117,7 +114,6 @@ def _view_of_bar(bar: _NotebookBar) -> View:
 
 
 def _clock(seconds: float) -> str:
-    """``3:05``, or ``1:03:05``."""
     minutes, seconds_left = divmod(round(max(0.0, seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{seconds_left:02d}" if hours else f"{minutes}:{seconds_left:02d}"

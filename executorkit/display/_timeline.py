@@ -113,11 +113,9 @@ class Timeline:
         return "\n".join([*lines, self._table(self._letters()).text()])
 
     def _letters(self) -> dict[str, str]:
-        """The letters of the names with the most time."""
         return dict(zip((name for name, *_ in self.names), string.ascii_letters, strict=False))
 
     def _letter_rows(self) -> list[tuple[str, str]]:
-        """The rows of all lanes as letters, the first of a lane with its name."""
         letters = self._letters()
         rows = []
         for title, pieces in self._rows(_COLUMNS):
@@ -129,7 +127,6 @@ class Timeline:
         return rows
 
     def _table(self, marks: Mapping[str, Cell]) -> Table:
-        """The names with the most time, with their marks."""
         rows: list[list[Cell]] = []
         for name, time, times in self.names[:_MAX_NAMES]:
             rows.append([marks.get(name, ""), clipped(name, 60), _time(time), count(times)])
@@ -145,7 +142,6 @@ class Timeline:
         return min(begins), max(*ends, min(begins) + 1e-3)
 
     def _rows(self, columns: int) -> list[tuple[str, list[_Piece]]]:
-        """The rows of all lanes, divided into columns; the first of a lane with its name."""
         start, end = self._range()
         scale = columns / (end - start)
         rows = []
@@ -192,8 +188,8 @@ def _time(microseconds: float) -> str:
 
 
 def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
-    """The spans in rows without overlaps, a longer one above those that begin with it; those that
-    are stacked too high are in the last row."""
+    # A longer span stands above those that begin with it; the last row takes all that are stacked
+    # too high.
     rows: list[list[Span]] = [[]]
     ends = [float("-inf")]
     for span in sorted(spans, key=lambda s: (s.begin, -s.duration)):
@@ -210,8 +206,7 @@ def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _pieces(spans: Sequence[Span], start: float, scale: float, columns: int) -> list[_Piece]:
-    """The spans on a row of columns: one for each of the wide ones, and where several fall on one
-    column that of the most time."""
+    # Where several spans fall on one column, the one of the most time is drawn.
     totals: dict[int, dict[str, float]] = {}
     owners: list[Span | None] = [None] * columns
     for span in spans:
@@ -247,7 +242,6 @@ def _pieces(spans: Sequence[Span], start: float, scale: float, columns: int) -> 
 
 
 def _row_shapes(pieces: Sequence[_Piece], top: int, colours: dict[str, str]) -> str:
-    """The shapes of one row: narrow ones together by colour, wide ones with their names."""
     narrow: dict[str, str] = {}
     shapes = []
     for piece in pieces:

@@ -94,7 +94,6 @@ def pending_status(producer: Producer | None) -> str | None:
 
 
 def array_columns(array: NDArray) -> list[str]:
-    """Shape, dtype and context of an array."""
     return [shape(array.shape), array.dtype_name, str(array.context)]
 
 
@@ -127,7 +126,6 @@ def section_views(
 
 
 def nonfinite_counts(statistics: Statistics) -> str:
-    """The numbers of NaNs and infinities, as ``3 NaN, 1 Inf``."""
     pairs = ((statistics.nans, "NaN"), (statistics.infs, "Inf"))
     return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
@@ -162,7 +160,6 @@ def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ..
 
 @view_of.register
 def executor_view(executor: Executor) -> View:
-    """Its arrays with statistics of those that are computed, and its graph with shapes."""
     name = executor.symbol.name or ", ".join(executor.output_names[:3])
     return View(f"Executor of {name} on {executor.context}", executor_parts(executor))
 
@@ -185,7 +182,6 @@ def executor_parts(executor: Executor) -> list[Part]:
 
 
 def _sections(executor: Executor) -> list[Section]:
-    """Arguments, auxiliary states, gradients and outputs."""
     graph = executor.graph
     arguments = [
         SectionEntry(name, [*array_columns(array), request], value_or_status(array))

@@ -108,7 +108,6 @@ def _export_onnx(path: str, network: InferenceNetwork, batch: BatchSize, opset: 
 
 
 def _check_output(path: str, *sources: Any) -> None:
-    """Refuses to write over a source."""
     for source in sources:
         if source is not None and os.path.exists(path) and os.path.samefile(path, source):
             problem = "it would be written over the file that is exported"

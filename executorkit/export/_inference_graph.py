@@ -140,18 +140,16 @@ class InferenceNetwork:
 
 
 def _with_size(shape: tuple[Any, ...], axis: int | None, size: Any) -> tuple[Any, ...]:
-    """A shape with another size of one axis, if there is one."""
     return shape if axis is None else (*shape[:axis], size, *shape[axis + 1 :])
 
 
 def _first_axes(inputs: Mapping[str, Shape]) -> dict[str, int]:
-    """The first axis of every input in which it is as long as that of the first input."""
     sizes = [shape[0] for shape in inputs.values() if shape]
     return {name: 0 for name, shape in inputs.items() if shape and shape[0] == sizes[0]}
 
 
 def refuse_random(symbol: Symbol, form: str) -> None:
-    """Raises NotSupportedError if inference draws random numbers: a file has no random streams."""
+    # A file has no random streams.
     graph = graph_of(symbol.heads)
     names = [step.node.name for step in graph.steps if step.op.uses_rng(step.params, False)]
     if names:

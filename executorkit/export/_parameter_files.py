@@ -124,7 +124,7 @@ def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
 
 
 def write_npz(file: BinaryIO, arrays: Arrays) -> None:
-    """Writes an uncompressed archive; the same arrays give the same bytes."""
+    # The same arrays give the same bytes.
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
@@ -157,8 +157,7 @@ def _open_npz(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of an ``.npz`` file by name, as NumPy's; elements of two bytes without a type are
-    bfloat16."""
+    # Elements of two bytes without a type are bfloat16.
     with _open_npz(path) as arrays:
         return dict(arrays)
 
@@ -184,7 +183,6 @@ class LazyArrays(Mapping[str, np.ndarray]):
 
 @contextmanager
 def open_parameters(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
-    """The arrays of a ``.params``, safetensors or ``.npz`` file, recognised by its first bytes."""
     with open_to_read(path) as file:
         kind = recognise(file.peek(HEAD)[:HEAD])
     if kind is not None and "safetensors" in kind.name:
@@ -209,7 +207,6 @@ def read_parameters(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def write_parameters(path: str | os.PathLike[str], arrays: Arrays, form: str) -> None:
-    """Writes arrays as ``safetensors``, ``npz`` or ``params``."""
     if form == PARAMS_FORM:
         save_params(path, {name: as_ndarray(array) for name, array in arrays.items()})
     elif form == "npz":

@@ -88,7 +88,6 @@ def export_network(
     batch: BatchSize,
     platforms: Sequence[str],
 ) -> Comparison:
-    """:func:`to_stablehlo` of a network that is checked already."""
     refuse_random(network.symbol, "StableHLO")
     program = np.frombuffer(_exported(network, batch, tuple(platforms)).serialize(), np.uint8)
     arrays = {name: _stored(array) for name, array in network.parameters.items()}
@@ -98,7 +97,6 @@ def export_network(
 
 
 def check_platforms(platforms: Sequence[str]) -> None:
-    """Raises ArgumentValueError for names that are no platforms."""
     if isinstance(platforms, str) or not platforms or set(platforms) - set(_KNOWN_PLATFORMS):
         hint = "one or more of " + ", ".join(_KNOWN_PLATFORMS)
         raise ArgumentValueError("export to StableHLO", f"platforms={platforms!r}", hint=hint)
@@ -142,7 +140,7 @@ def _input_specs(network: InferenceNetwork, batch: BatchSize) -> dict[str, jax.S
 
 
 def _stored(array: np.ndarray) -> np.ndarray:
-    """An array as it is in the file: NumPy's archives have no bfloat16, so its bits are stored."""
+    # NumPy's archives have no bfloat16: its bits are stored.
     return array.view(np.uint16) if array.dtype == _BFLOAT16 else array
 
 

@@ -37,8 +37,7 @@ def _view_of_block(block: Block) -> View:
 
 
 def _graph_of(block: Any) -> Any:
-    """The summary of a block's graph for the inputs of a first call, its symbol if there was none
-    with arrays, None if there was no call, or if its ``forward`` needs arrays."""
+    # None without a call, or if ``forward`` needs arrays.
     graph, shapes = block._traced, block._input_shapes
     if graph is not None:
         return graph.output.summary(**shapes) if shapes else graph.output
@@ -55,7 +54,6 @@ def _shapes_text(block: Any) -> str:
 
 
 def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:
-    """A row for a block, and for each of its children."""
     indent = "\u2003" * depth
     shapes = [f"{attribute} {p.shape}" for attribute, p in block._reg_params.items()]
     size = sum(_size(p) or 0 for p in block._reg_params.values())
@@ -66,6 +64,5 @@ def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:
 
 
 def _size(parameter: Any) -> int | None:
-    """The number of a parameter's elements, None while its shape is not known."""
     shape = parameter.shape
     return None if shape is None or 0 in shape else math.prod(shape)

@@ -83,7 +83,6 @@ __all__ = [*(n for n in list(globals()) if n[0] != "_"), "cv2"]  # pyright: igno
 
 
 def __getattr__(name: str) -> Any:
-    """``cv2``, imported when it is asked for; None if it is not installed."""
     if name != "cv2":
         raise AttributeError(absent_attribute(__name__, name))
     try:

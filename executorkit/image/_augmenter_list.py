@@ -24,7 +24,6 @@ def colour_augmenters(
     pca_noise: float,
     rand_gray: float,
 ) -> list[aug.Augmenter]:
-    """The augmenters of colour between the conversion to float32 and the normalisation."""
     augmenters: list[aug.Augmenter] = []
     if brightness or contrast or saturation:
         augmenters.append(aug.ColorJitterAug(brightness, contrast, saturation))
@@ -57,7 +56,6 @@ def statistics(
 
 
 def normalization(where: str, mean: Any, std: Any, *options: Any) -> list[aug.Augmenter]:
-    """The augmenter that normalises, if there is a mean or a deviation, as :func:`statistics`."""
     mean = statistics(f"{where}: mean", mean, IMAGENET_MEAN, *options)
     std = statistics(f"{where}: std", std, IMAGENET_STD, *options)
     return [] if mean is None and std is None else [aug.ColorNormalizeAug(mean, std)]

@@ -43,7 +43,6 @@ class Augmenter(Described, CheckedKeywords):
     """
 
     def __call__(self, src: Any) -> Any:
-        """The changed image."""
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
@@ -155,7 +154,6 @@ class HorizontalFlipAug(Augmenter):
 
 
 def flip_columns(image: Any) -> Any:
-    """A copy of the image, flipped left to right."""
     if not isinstance(image, NDArray):
         return nd.flip(image, axis=1)  # which says what it expects
     return to_ndarray(host_view(image)[:, ::-1].copy(), image.context)

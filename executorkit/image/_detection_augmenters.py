@@ -33,7 +33,6 @@ class DetAugmenter(Described):
     """
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """The changed image and labels."""
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
@@ -94,7 +93,6 @@ class DetHorizontalFlipAug(DetAugmenter):
 
 
 def _range_of(where: str, name: str, value: Any) -> Any:
-    """A range from a pair, or from one number; AssertionError for anything else."""
     if isinstance(value, tuple | list):
         return value
     if not isinstance(value, int | float | np.generic):
@@ -136,18 +134,15 @@ class _RandomFrame(DetAugmenter):
         return next((p for p in proposals if p is not None), None)
 
     def _attempt(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
-        """A random frame and the labels in it; None if it does not fit the image or its objects."""
         least, most = (area * height * width for area in self.area_range)
         ratio = random.uniform(*self.aspect_ratio_range)
         size = self._draw_size((least, most), ratio, height, width) if ratio > 0 else None
         return None if size is None else self._placed(label, size, height, width)
 
     def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
-        """A random width and height between two areas, in proportion; None if they do not fit."""
         raise NotImplementedError
 
     def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
-        """The frame of a size at a random place, and the labels in it; None if they do not fit."""
         raise NotImplementedError
 
 
@@ -222,7 +217,6 @@ class DetRandomCropAug(_RandomFrame):
     def _covers_objects(
         self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
     ) -> bool:
-        """Every object that the part touches is in it by more than ``min_object_covered``."""
         x, y, new_width, new_height = box
         if new_width * new_height < 2:
             return False
@@ -240,7 +234,6 @@ class DetRandomCropAug(_RandomFrame):
     def _labels_in(
         self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
     ) -> np.ndarray | None:
-        """The labels relative to the part, clipped to it; None if no object remains."""
         x, y, new_width, new_height = box
         columns, rows = new_width / width, new_height / height
         out = label.copy()

@@ -62,7 +62,6 @@ class ImageDetIter(ImageIter):
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]
 
     def _largest_label(self) -> tuple[int, int]:
-        """The largest number of objects of an image, and the length of an object."""
         count = length = 0
         self.reset()
         while True:
@@ -76,7 +75,6 @@ class ImageDetIter(ImageIter):
         return count, length
 
     def _parse_label(self, label: Any) -> np.ndarray:
-        """The objects of an image's labels: (objects, length); MXNetError if there is none."""
         raw = host_values(label).ravel()
         if raw.size < 7:
             raise self._broken(f"{raw.size} numbers as labels, expected 7 or more")
@@ -250,7 +248,6 @@ def _frame(
     thickness: int,
     names: dict[int, str] | None,
 ) -> None:
-    """Draws the frames and names of objects into an image."""
     height, width, _ = image.shape
     for number, left, top, right, bottom in objects[:, :5].tolist():
         if int(left * width) < 0:

@@ -22,7 +22,6 @@ LABEL_TYPES = ("int32", "float32", "int64", "float64")
 
 
 def host_values(values: Any) -> np.ndarray:
-    """A label or an image, given as an NDArray, an array or a number, as a NumPy array."""
     return host_view(values) if isinstance(values, NDArray) else np.asarray(values)
 
 
@@ -128,7 +127,6 @@ class ImageIter(DataIter):
         logging.info("%s: images of %s", where, source)
 
     def _sequence(self, part_index: int, num_parts: int, indexed: bool) -> list[Any] | None:
-        """The keys of this iterator's images; None if records are read one after the other."""
         where = type(self).__name__
         if self.imgrec is None:
             sequence = list(self.imglist or ())
@@ -149,7 +147,6 @@ class ImageIter(DataIter):
     # Position
 
     def reset(self) -> None:
-        """Goes back to the first image; images that were rolled over stay for the next batch."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
         if self.last_batch_handle != "roll_over" or self._rolled_over is None:
@@ -214,7 +211,6 @@ class ImageIter(DataIter):
             raise FileFormatError(type(self).__name__, problem) from error
 
     def _current(self) -> str:
-        """The name of the image that was read last."""
         if self.seq is None:
             return f"record {self.cur - 1}"
         key = self.seq[self.cur - 1]
@@ -273,10 +269,7 @@ class ImageIter(DataIter):
         return images, np.zeros(self.provide_label[0][1], np.float32)
 
     def _fill(self, images: np.ndarray, labels: np.ndarray, start: int) -> int:
-        """Puts images into a batch from position ``start`` on; returns where they end.
-
-        StopIteration if there is none, and the batch is empty.
-        """
+        # StopIteration only if the batch is empty.
         i = start
         while i < self.batch_size:
             try:
@@ -291,7 +284,6 @@ class ImageIter(DataIter):
     def _put(
         self, images: np.ndarray, labels: np.ndarray, i: int, image: NDArray, label: Any
     ) -> bool:
-        """Puts one image and its labels at position i; False if the image is left out."""
         try:
             self.check_valid_image(image)
         except RuntimeError as error:
@@ -302,7 +294,6 @@ class ImageIter(DataIter):
         return True
 
     def _store(self, target: np.ndarray, values: Any, what: str) -> None:
-        """Writes an image or a label into its place of the batch, broadcast if need be."""
         host = host_values(values)
         if host.size == 1:
             host = host.reshape(())

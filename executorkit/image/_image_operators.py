@@ -40,7 +40,6 @@ _ATTRS = {
 
 
 def _read(operator: str, name: str, value: Any) -> Any:
-    """The value of an attribute given as a number, a text, ..."""
     if value is None:
         raise AttributeValueError(f"operator {operator}", f"{name} is not given")
     return _ATTRS[name].read(operator, to_text(value))
@@ -65,7 +64,6 @@ def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
 
 
 def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: str) -> NDArray:
-    """The result on the source's device, or in ``out``, whose shape and dtype have to agree."""
     if out is None:
         return to_ndarray(result, source.context)
     if out.shape != result.shape or np.dtype(out.dtype) != result.dtype:
@@ -80,7 +78,6 @@ def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: 
 def decode(
     operator: str, data: Any, flag: Any, to_rgb: Any, out: NDArray | None, surplus: dict[str, Any]
 ) -> NDArray:
-    """The image of an encoded file on the CPU, or ``out``, which becomes it."""
     _refuse_unknown(operator, surplus)
     flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
     image = to_ndarray(decode_image(data, flag, to_rgb), cpu())
@@ -126,7 +123,6 @@ def cvimdecode(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """:func:`imdecode` of an NDArray of uint8."""
     data = _host("_cvimdecode", "buf", buf)
     if data.dtype != np.uint8:
         raise DTypeError("operator _cvimdecode", f"'buf' is {data.dtype}, expected uint8")
@@ -191,7 +187,6 @@ _ISOLATED = 16
 
 
 def _border_colour(values: tuple[float, ...], value: float, image: np.ndarray) -> np.ndarray:
-    """The constant of each channel, rounded and clipped to the image's dtype."""
     channels = image.shape[2]
     numbers = [*(values or (value,) * 3)][:4] + [0.0] * 4
     if channels > 4 and len(set(numbers[:4])) > 1:
@@ -305,7 +300,6 @@ def decode_channels_first(
 
 
 def attach_operators() -> None:
-    """Puts the functions of this file into ``mx.nd`` and ``mx.nd._internal``."""
     for module, name, function in (
         (nd, "imdecode", decode_channels_first),
         (nd._internal, "_cvimdecode", cvimdecode),

@@ -53,7 +53,6 @@ def imrotate(
 
 
 def _grid(degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: bool) -> np.ndarray:
-    """Places from -1 to 1 in the images that the pixels come from: (N, 2, height, width)."""
     height, width = size
     angles = (np.float32(np.pi) * degrees / np.float32(180))[:, None, None]
     middle_row, middle_column = np.float32((height - 1) / 2), np.float32((width - 1) / 2)
@@ -69,7 +68,6 @@ def _grid(degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: b
 
 
 def _zoom(angles: np.ndarray, height: np.float32, width: np.float32, out: bool) -> np.ndarray:
-    """The factor of the places by which the corners just reach, or leave, the frame."""
     diagonal = np.sqrt(height * height + width * width)
     corner = np.arctan(height / width)
     reach_x, reach_y = (

@@ -160,8 +160,6 @@ def diagnose(
 def _with_image_size(
     symbol: Symbol, stored: Shapes, inputs: dict[str, Shape | None], check: ParameterCheck
 ) -> tuple[ParameterCheck, dict[str, Shape | None]]:
-    """The check, with the parameter that no size of images fits; and the inputs, with the size if
-    it follows from the parameters."""
     example, image = example_shapes(symbol, stored, inputs)
     if image.conflict is not None:
         shape = stored[image.conflict]
@@ -188,7 +186,6 @@ def _outputs(
 
 
 def _lines(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
-    """The report without the table; lines of problems begin with two spaces."""
     symbol, params = diagnosis.symbol, diagnosis.params
     if symbol is not None:
         steps = len(graph_of(symbol.heads).steps)
@@ -278,7 +275,6 @@ def _problems(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
 
 
 def _arrays(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
-    """The arrays of a parameter file that is looked at alone."""
     arrays = list(diagnosis.params or ())
     hidden = len(arrays) - _ARRAYS if not full and len(arrays) > _ARRAYS else 0
     for number, array in enumerate(arrays[: len(arrays) - hidden]):
@@ -316,7 +312,6 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
 
 
 def _suggested(diagnosis: Diagnosis) -> str:
-    """A shape on the command line for the first input whose sizes are not known."""
     for name, shape in diagnosis.inputs.items():
         if shape is None or 0 in shape:
             sizes = shape or (0,) * 4

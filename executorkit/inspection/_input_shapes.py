@@ -36,8 +36,6 @@ def label_names(symbol: Symbol) -> list[str]:
 
 
 def required_names(symbol: Symbol) -> list[str]:
-    """The variables that a checkpoint has to hold: auxiliary states, and what operators read as
-    weights."""
     labels = set(label_names(symbol))
     is_weight: dict[str, bool] = {}
     for node in topological_order(symbol.heads):
@@ -50,7 +48,6 @@ def required_names(symbol: Symbol) -> list[str]:
 
 
 def inferred(symbol: Symbol, shapes: Shapes) -> dict[str, Shape | None] | None:
-    """The shapes of all variables that follow from some; None if they contradict each other."""
     graph = graph_of(symbol.heads)
     try:
         result = infer(graph, shapes)
@@ -61,7 +58,6 @@ def inferred(symbol: Symbol, shapes: Shapes) -> dict[str, Shape | None] | None:
 
 
 def known_shapes(shapes: Mapping[str, Shape | None]) -> dict[str, Shape]:
-    """The shapes of which something is known."""
     return {name: shape for name, shape in shapes.items() if shape is not None}
 
 
@@ -92,8 +88,8 @@ def deduce_inputs(
 def _ranked(
     symbol: Symbol, names: Sequence[str], weights: Shapes, known: Shapes
 ) -> Iterator[dict[str, Shape]]:
-    """Shapes of the inputs with which something follows from the parameters: from all of them; from
-    one of the first, if not all fit together; at last, from the symbol alone."""
+    # From all inputs; from one of the first, if not all fit together; at last from the symbol
+    # alone.
     first = list(weights)[:_FIRST_PARAMETERS]
     for some in (weights, *({name: weights[name]} for name in first)):
         shapes = inferred(symbol, {**some, **known})
@@ -119,7 +115,6 @@ def _ranked(
 
 
 def _flat(symbol: Symbol, name: str, weights: Shapes, known: Shapes) -> Iterator[dict[str, Shape]]:
-    """Vectors as the input of a network that flattens it: as long as the rows of a weight."""
     required = set(required_names(symbol))
     matrix = next((s for n, s in weights.items() if len(s) == 2 and n in required), None)
     trial = {**known, name: (0, matrix[1])} if matrix else {}
@@ -128,7 +123,6 @@ def _flat(symbol: Symbol, name: str, weights: Shapes, known: Shapes) -> Iterator
 
 
 def _sizes_of(symbol: Symbol, names: Sequence[str], shapes: Shapes) -> dict[str, Shape] | None:
-    """The shapes of inputs that follow from a guess of their axes; None if no size of any does."""
     values = inferred(symbol, shapes)
     if values is None:
         return None
@@ -139,7 +133,6 @@ def _sizes_of(symbol: Symbol, names: Sequence[str], shapes: Shapes) -> dict[str,
 def _one_by_one(
     symbol: Symbol, names: Sequence[str], weights: Shapes, known: Shapes
 ) -> dict[str, Shape]:
-    """The inputs that have a number of axes with which a size of theirs follows."""
     shapes = dict(known)
     for name in names:
         for rank in _RANKS:
@@ -200,8 +193,7 @@ class _ImageSearch:
     conflict: str | None = None
 
     def size(self) -> ImageSize:
-        """The size that fits. The lengths of the rows of weights grow with the size of the image,
-        so it is found by bisection."""
+        # The lengths of the rows of weights grow with the image: bisection.
         shapes = inferred(self.symbol, self.inputs)
         if shapes is not None and all(is_fully_known(shapes[name]) for name in self.weights):
             return ImageSize(next((size for size in _COMMON if self._order(size) == 0), None))
@@ -215,14 +207,12 @@ class _ImageSearch:
         return ImageSize(least if is_usual else rounded[0], determined=True)
 
     def filled(self, size: int) -> dict[str, Shape]:
-        """The inputs with a size in the images."""
         return {
             name: tuple(d or size for d in shape) if name in self.images else shape
             for name, shape in self.inputs.items()
         }
 
     def _order(self, size: int) -> int:
-        """0 for a size that fits, -1 for one that is too small, 1 for one that is too large."""
         shapes = inferred(self.symbol, self.filled(size))
         if shapes is None:
             return -1  # nothing is left of the image

@@ -88,8 +88,7 @@ def check_parameters(
 
 
 def _misshaped(symbol: Symbol, shapes: Shapes, inputs: Shapes) -> dict[str, tuple[Shape, Shape]]:
-    """Entries of another shape than that which follows from the inputs; where those do not
-    contradict any, the first that contradicts the entries before it."""
+    # Where the inputs fix no shape, the first entry that contradicts those before it is misshaped.
     expected = inferred(symbol, inputs)
     if expected is None:
         return {}
@@ -117,8 +116,7 @@ def _agree(shape: Shape, expected: Shape) -> bool:
 
 
 def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
-    """The arrays of a file that hold NaN or infinities, by key. The file is read in blocks: memory
-    does not depend on its size."""
+    # Read in blocks: memory does not depend on the size of the file.
     broken: dict[str, NotFinite] = {}
     for number, header in enumerate(headers):
         if header.dtype.kind in "iub":

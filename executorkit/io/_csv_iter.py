@@ -84,7 +84,6 @@ def _dims(shape: Any, name: str) -> tuple[int, ...]:
 
 
 def _read(path: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """The rows of a file, each reshaped to ``shape``."""
     try:
         with open(os.fspath(path)) as file:
             rows = np.loadtxt(file, np.dtype(dtype), delimiter=",", ndmin=2)

@@ -181,7 +181,6 @@ class DataIter(CheckedKeywords):
 
 
 def rename_descriptions(items: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:
-    """Descriptions with new names and otherwise unchanged."""
     if names is None:
         return list(items)
     return [

@@ -93,10 +93,6 @@ class ImageDetRecordIter(RecordImageIter):
 def _label_width(
     options: DetectionRecordOptions, files: RecordFiles, images: ImageList | None
 ) -> int:
-    """The length of a batch's labels without its prefix.
-
-    Raises DataArgumentError if it is asked to be shorter than the longest label.
-    """
     longest = images.longest if images is not None else _longest_label(options, files)
     if options.label_pad_width <= 0:
         return longest

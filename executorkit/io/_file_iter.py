@@ -40,7 +40,6 @@ class MXDataIter(DataIter):
         self._batch: tuple[Rows, Rows, int, np.ndarray] | None = None
 
     def _load(self) -> tuple[Rows, Rows, int, np.ndarray] | None:
-        """The next batch's data, labels, pad and row numbers; None at the end."""
         raise NotImplementedError
 
     def iter_next(self) -> bool:
@@ -62,7 +61,6 @@ class MXDataIter(DataIter):
         return self._current()[2]
 
     def getindex(self) -> np.ndarray:
-        """Row numbers of the current batch's examples, uint64."""
         return self._current()[3].astype(np.uint64)
 
     def _to_array(self, rows: Rows) -> NDArray:
@@ -78,7 +76,6 @@ class MXDataIter(DataIter):
 
 
 def positive_integer(where: str, name: str, value: Any) -> int:
-    """The value of an argument that has to be a positive integer."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -93,14 +90,10 @@ class RowTable(Protocol):
     """Rows, which an array of their numbers selects; a NumPy array, or one that makes such."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of rows, and the shape of one."""
-        ...
+    def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> Any:
-        """The rows' dtype."""
-        ...
+    def dtype(self) -> Any: ...
 
     def __len__(self) -> int: ...
 
@@ -135,7 +128,6 @@ class RowIter(MXDataIter):
         self._previous: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def reset(self) -> None:
-        """Goes back to the first row, or to the first after those that filled the last batch."""
         self._next_row, self._overflow = self._overflow, 0
         self._batch = None
 

@@ -22,7 +22,6 @@ from ._record_source import Order, RecordFiles, epochs
 
 
 def select_options(where: str, kinds: Iterable[Any], keywords: dict[str, Any]) -> list[Any]:
-    """One dataclass of options of each kind, of keywords; one warning for unknown ones."""
     kinds = list(kinds)
     known = {field.name for kind in kinds for field in dataclasses.fields(kind)}
     warn_of_unknown(where, [name for name in keywords if name not in known])
@@ -90,7 +89,6 @@ class RecordImageIter(MXDataIter):
         self._pipeline.start(self._plans())
 
     def _plans(self) -> Iterator[BatchPlan]:
-        """The batches of an epoch."""
         size, previous = self.batch_size, []
         while offsets := list(itertools.islice(self._epoch, size)):
             filling = size - len(offsets)
@@ -260,7 +258,6 @@ class ImageRecordIter(RecordImageIter):
 
 
 def _mean_image(options: RecordOptions, files: RecordFiles, augmenters: list[Any]) -> np.ndarray:
-    """The mean of all augmented images, added up one by one."""
     plain = dataclasses.replace(options, round_batch=False, verbose=False, shuffle=False)
     decoder = LabelledImageDecoder(plain, augmenters, Normalization())
     total, count = np.zeros(options.data_shape, np.float32), 0

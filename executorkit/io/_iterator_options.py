@@ -43,7 +43,6 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def convert_option(where: str, kind: Any, value: Any) -> Any:
-    """A value as a type: bool, int, float, str, Literal, tuple[...], or one of these or None."""
     try:
         return _converted(kind, value)
     except (TypeError, ValueError, SyntaxError):
@@ -92,7 +91,6 @@ def _in_words(kind: Any) -> str:
 
 
 def warn_of_unknown(where: str, names: Iterable[str]) -> None:
-    """One warning that lists the keywords that an iterator does not know; none if it knows all."""
     unknown = ", ".join(repr(name) for name in names)
     if unknown:
         warnings.warn(f"{where}: ignored, not known: {unknown}", stacklevel=3)

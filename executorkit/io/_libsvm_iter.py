@@ -128,7 +128,6 @@ class SparseRows:
 
 
 def _lines(path: str, parts: int, part: int) -> list[tuple[str, str]]:
-    """The lines with rows of one part of a file or of the files of a folder, and their places."""
     paths = [path]
     if os.path.isdir(path):
         paths = sorted(e.path for e in os.scandir(path) if e.is_file())
@@ -146,7 +145,6 @@ def _lines(path: str, parts: int, part: int) -> list[tuple[str, str]]:
 
 
 def _parse(line: str, where: str) -> tuple[float, dict[int, float]]:
-    """The label of a line (its weight is ignored), and its values by index."""
     label, *pairs = line.split()
     row = {}
     try:

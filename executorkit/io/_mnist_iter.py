@@ -84,7 +84,6 @@ class MNISTIter(MXDataIter):
             )  # fmt: skip
 
     def reset(self) -> None:
-        """Goes back to the first batch; the order stays."""
         self._position = 0
         self._batch = None
 
@@ -98,7 +97,7 @@ class MNISTIter(MXDataIter):
 
 
 def shuffled_indices(count: int, seed: int) -> np.ndarray:
-    """The numbers below ``count`` in the order that MXNet draws with this seed."""
+    # The order that MXNet draws with this seed.
     order = list(range(count))
     shuffle_in_place(order, np.random.RandomState(seed))
     return np.array(order, np.int64)

@@ -23,7 +23,6 @@ class Source(NamedTuple):
     context: Context
 
     def take(self, rows: np.ndarray, axis: int) -> NDArray:
-        """The examples with these numbers, as an NDArray in the context of the data."""
         if isinstance(self.value, jax.Array):
             taken = _gather(self.value, rows, axis)
             return NDArray.from_jax(taken, self.context, shared=False)
@@ -125,7 +124,6 @@ class NDArrayIter(DataIter):
         self.reset()
 
     def _check(self) -> int:
-        """The number of examples, after all arguments have been checked."""
         if self.last_batch_handle not in _LAST_BATCH_MODES:
             problem = f"{self.last_batch_handle!r}, expected one of {', '.join(_LAST_BATCH_MODES)}"
             raise BatchError("NDArrayIter: last_batch_handle", problem)
@@ -140,7 +138,6 @@ class NDArrayIter(DataIter):
         return count
 
     def _check_rows(self, sources: list[Source], count: int, owner: str) -> None:
-        """Checks that arrays have a batch axis of ``count`` examples or more, as ``owner`` has."""
         for source in sources:
             where = f"NDArrayIter: {source.name!r}"
             if not 0 <= self._axis < source.value.ndim:
@@ -191,7 +188,6 @@ class NDArrayIter(DataIter):
         self._label = self._assigned(pairs)
 
     def _assigned(self, pairs: Iterable[tuple[str, Any]]) -> list[Source]:
-        """Sources whose arrays, in the current order, are those of ``pairs``."""
         sources = [_source(name, value) for name, value in pairs]
         self._check_rows(sources, self.num_data, "the iterator")
         if (self._order == np.arange(self.num_data)).all():
@@ -211,7 +207,6 @@ class NDArrayIter(DataIter):
         return len(self._data) + len(self._label)
 
     def reset(self) -> None:
-        """Goes back to the start; with 'roll_over', to the examples left from the last epoch."""
         if self.shuffle:
             self._shuffle()
         incomplete = self.num_data - self.batch_size < self.cursor < self.num_data
@@ -261,7 +256,6 @@ class NDArrayIter(DataIter):
         return 0
 
     def _rows(self) -> np.ndarray:
-        """Numbers of the current batch's examples, in the order of the arrays given."""
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
             raise BatchError("NDArrayIter", "it is at its end", hint="call reset()")

@@ -25,19 +25,17 @@ _HLS_LIMITS = np.array([180, 255, 255], np.int16)
 
 
 def resize_image(image: Image, width: int, height: int, method: int, random: Random) -> Image:
-    """The image in another size."""
     method = choose_interpolation(method, image.shape[:2], (height, width), random)
     return resize_pixels(image, width, height, method)
 
 
 def resize_shorter_edge(image: Image, length: int, method: int, random: Random) -> Image:
-    """The image in another size, its shorter edge of this length."""
     height, width = with_shorter_edge(image.shape[0], image.shape[1], length)
     return resize_image(image, width, height, method, random)
 
 
 def pad_image(image: Image, borders: tuple[int, int, int, int], fill: int) -> Image:
-    """The image with borders (top, bottom, left, right); a fourth channel is filled with 0."""
+    # A fourth channel is filled with 0.
     cv2 = require_opencv()
     return cv2.copyMakeBorder(image, *borders, cv2.BORDER_CONSTANT, value=(fill, fill, fill))
 
@@ -50,7 +48,6 @@ class RecordAugmenter:
         self._height, self._width = size
 
     def __call__(self, image: Image, random: Random) -> Image:
-        """The augmented image, of the size of the batch."""
         options = self._options
         if options.resize != -1:
             image = resize_shorter_edge(image, options.resize, options.inter_method, random)
@@ -74,7 +71,6 @@ class RecordAugmenter:
         return image
 
     def _transform(self, image: Image, random: Random) -> Image:
-        """Rotation, shear and scale about the centre, by an affine transformation."""
         options, one = self._options, np.float32(1)
         shear = np.float32(random.uniform(-options.max_shear_ratio, options.max_shear_ratio))
         angle = random.randint(-max(options.max_rotate_angle, 0), max(options.max_rotate_angle, 0))
@@ -107,7 +103,6 @@ class RecordAugmenter:
         return random.uniform(1 - high, 1 + high) if low is None else random.uniform(low, high)
 
     def _resized_crop(self, image: Image, random: Random) -> Image:
-        """A crop of random area and aspect ratio, resized; the centre if none of ten fits."""
         options = self._options
         height, width = image.shape[:2]
         for _ in range(_TRIALS):
@@ -126,7 +121,6 @@ class RecordAugmenter:
         return self._crop(image, random)
 
     def _square_crop(self, image: Image, random: Random) -> Image:
-        """A square of random size, resized."""
         options = self._options
         if min(image.shape[:2]) < options.max_crop_size:
             problem = f"{options.max_crop_size}, expected at most the image's edges"
@@ -137,7 +131,6 @@ class RecordAugmenter:
         return resize_image(crop, self._width, self._height, options.inter_method, random)
 
     def _crop(self, image: Image, random: Random) -> Image:
-        """A crop of the batch's size; a smaller image is enlarged first."""
         method = self._options.inter_method
         height, width = image.shape[:2]
         if height < self._height:
@@ -158,7 +151,6 @@ class RecordAugmenter:
         return image[y : y + height, x : x + width]
 
     def _jitter_colours(self, image: Image, random: Random) -> Image:
-        """Brightness, contrast and saturation, in random order."""
         options = self._options
         changes: list[tuple[float, Callable[[np.ndarray, np.float32], np.ndarray]]] = [
             (options.brightness, lambda x, alpha: x * alpha),
@@ -174,7 +166,6 @@ class RecordAugmenter:
         return _with_colours(image, colours)
 
     def _shift_hls(self, image: Image, random: Random) -> Image:
-        """Hue, lightness and saturation, each shifted by an integer and clipped."""
         cv2, options = require_opencv(), self._options
         limits = options.random_h, options.random_l, options.random_s
         shifts = [int(random.uniform(-limit, limit)) for limit in limits]
@@ -183,7 +174,6 @@ class RecordAugmenter:
         return _with_colours(image, cv2.cvtColor(shifted.astype(np.uint8), cv2.COLOR_HLS2BGR))
 
     def _add_pca_noise(self, image: Image, random: Random) -> Image:
-        """One random shift of all pixels along the principal components of natural colours."""
         alpha = [random.gauss(0, self._options.pca_noise) for _ in range(3)]
         shift = (np.array(IMAGENET_AXES) @ (np.array(IMAGENET_SPREAD) * alpha))[::-1]
         if image.ndim == 2:
@@ -196,7 +186,6 @@ def _saturate(values: np.ndarray) -> Image:
 
 
 def _with_colours(image: Image, colours: Image) -> Image:
-    """The image with other colours and its own alpha channel, if it has one."""
     return colours if image.shape[-1] == 3 else np.dstack([colours, image[..., 3:]])
 
 

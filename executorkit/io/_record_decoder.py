@@ -50,7 +50,6 @@ class LabelledImageDecoder:
     def decode(
         self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
-        """Writes one example; returns the image's number."""
         header, encoded = unpack_record(record, where)
         label[...] = self._labels(header, where)
         image = decode_record_image(encoded, data.shape[0], where)
@@ -75,7 +74,6 @@ class LabelledImageDecoder:
 
 
 def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
-    """The header and the encoded image of a record. Raises RecordError, which names it."""
     try:
         return unpack(record)
     except RecordError as error:
@@ -97,7 +95,6 @@ def decode_record_image(encoded: Any, channels: int, where: str) -> np.ndarray:
 
 @contextmanager
 def opencv_errors(where: str, image: np.ndarray) -> Iterator[None]:
-    """Raises OpenCV's errors in the block as BatchError: an image that cannot be augmented."""
     try:
         yield
     except require_opencv().error as error:
@@ -106,7 +103,6 @@ def opencv_errors(where: str, image: np.ndarray) -> Iterator[None]:
 
 
 def augmenter_names(where: str, sequence: str, known: Sequence[str]) -> list[str]:
-    """The names in ``aug_seq``. Raises DataArgumentError for an unknown one."""
     names = [name.strip() for name in sequence.split(",") if name.strip()]
     for name in names:
         if name not in known:
@@ -147,11 +143,9 @@ class ImageList:
 
     @property
     def longest(self) -> int:
-        """The largest number of labels of an image."""
         return max(map(len, self._labels.values()), default=0)
 
     def find(self, number: int, where: str) -> np.ndarray:
-        """The labels of an image. Raises FileFormatError if the list does not have it."""
         labels = self._labels.get(number)
         if labels is None:
             because = f"{where} has an image with this number"

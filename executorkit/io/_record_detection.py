@@ -33,7 +33,6 @@ class CropBox(NamedTuple):
 
     @property
     def area(self) -> float:
-        """The area, 0 if it is empty."""
         return max(self.width, 0.0) * max(self.height, 0.0)
 
 
@@ -63,37 +62,30 @@ class Objects:
 
     @property
     def label(self) -> np.ndarray:
-        """All numbers in one array."""
         return np.concatenate([self.header, self.rows.reshape(-1)])
 
     @property
     def boxes(self) -> np.ndarray:
-        """Left, top, right and bottom of every object."""
         return self.rows[:, 1:_OBJECT]
 
     def with_boxes(self, boxes: np.ndarray, kept: np.ndarray | None = None) -> Objects:
-        """The objects with other boxes; ``kept`` selects objects."""
         rows = self.rows.copy()
         rows[:, 1:_OBJECT] = boxes
         return Objects(self.header, rows if kept is None else rows[kept])
 
     def mirrored(self) -> Objects:
-        """The objects of the image mirrored left to right."""
         left, top, right, bottom = self.boxes.T
         return self.with_boxes(np.stack([1 - right, top, 1 - left, bottom], 1))
 
     def seen_in(self, box: CropBox) -> np.ndarray:
-        """The boxes in fractions of another box, clipped to it."""
         return seen_in(self.boxes, *box)
 
     def intersections(self, box: CropBox) -> np.ndarray:
-        """The area that every object has in common with a box."""
         ends = [box.left + box.width, box.top + box.height]
         return shared_areas(self.boxes, np.array([box.left, box.top, *ends]))
 
     @property
     def areas(self) -> np.ndarray:
-        """The area of every object."""
         return areas(self.boxes)
 
 
@@ -110,7 +102,6 @@ class DetectionAugmenter:
         self._height, self._width = size
 
     def __call__(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
-        """The image and its objects after augmentation."""
         options = self._options
         if options.resize > 0:
             image = resize_shorter_edge(image, options.resize, options.inter_method, random)
@@ -145,7 +136,6 @@ class DetectionAugmenter:
         return image
 
     def _pad(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
-        """The image at a random place of a larger one."""
         scale = random.uniform(1, self._options.max_pad_scale)
         box = CropBox(-random.uniform(0, scale - 1), -random.uniform(0, scale - 1), scale, scale)
         height, width = image.shape[:2]
@@ -156,7 +146,6 @@ class DetectionAugmenter:
         return padded, objects.with_boxes(objects.seen_in(box))
 
     def _crop(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:
-        """A random crop that meets the conditions of one sampler; the image if none is found."""
         options = self._options
         height, width = image.shape[:2]
         numbers = list(range(options.num_crop_sampler))
@@ -187,7 +176,6 @@ class DetectionAugmenter:
         return low, high
 
     def _kept(self, objects: Objects, box: CropBox, number: int) -> np.ndarray | None:
-        """The objects that a crop keeps; None if no object meets the sampler's conditions."""
         shared, areas = objects.intersections(box), objects.areas
         with np.errstate(divide="ignore", invalid="ignore"):
             quantities = {
@@ -243,7 +231,7 @@ class DetectionDecoder:
     def decode(
         self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
-        """Writes one example; returns the image's number. Pixels beyond the image are 0."""
+        # Pixels beyond the image are 0.
         header, encoded = unpack_record(record, where)
         numbers = np.atleast_1d(np.asarray(header.label, np.float32))
         if self._list is not None:

@@ -38,7 +38,6 @@ class RecordOptions:
     label_name: str = "softmax_label"
 
     def check(self, where: str) -> None:
-        """Raises DataArgumentError for a value that cannot be."""
         if not self.path_imgrec:
             raise DataArgumentError(f"{where}: path_imgrec", "it is missing")
         shape = self.data_shape
@@ -74,7 +73,6 @@ class ResizeOptions:
     inter_method: int = 1
 
     def check_resizing(self, where: str) -> None:
-        """Raises DataArgumentError for an unknown interpolation, or a length that cannot be."""
         if self.inter_method not in INTERPOLATIONS:
             problem = f"{self.inter_method}, expected 0 to 4, 9 or 10"
             raise DataArgumentError(f"{where}: inter_method", problem)
@@ -130,7 +128,6 @@ class AugmentOptions(ResizeOptions):
 
     @property
     def has_affine(self) -> bool:
-        """An image is rotated, sheared or scaled by an affine transformation."""
         stretched = self.max_aspect_ratio != 0.0 or self.min_aspect_ratio is not None
         return (
             self.max_rotate_angle > 0
@@ -143,21 +140,17 @@ class AugmentOptions(ResizeOptions):
 
     @property
     def has_crop_size(self) -> bool:
-        """Squares of a size of their own are cropped."""
         return (self.min_crop_size, self.max_crop_size) != (-1, -1)
 
     @property
     def has_colour_jitter(self) -> bool:
-        """Brightness, contrast or saturation change."""
         return max(self.brightness, self.contrast, self.saturation) > 0.0
 
     @property
     def has_hls_shift(self) -> bool:
-        """Hue, saturation or lightness are shifted."""
         return (self.random_h, self.random_s, self.random_l) != (0, 0, 0)
 
     def check(self, where: str, channels: int) -> None:
-        """Raises DataArgumentError for a value that cannot be, or that contradicts another."""
         self.check_resizing(where)
         scaled = (self.min_random_scale, self.max_random_scale) != (1.0, 1.0)
         if self.random_resized_crop and (scaled or self.has_crop_size or self.rand_crop):
@@ -229,12 +222,10 @@ class DetectionOptions(ResizeOptions, StatisticsOptions):
     )
 
     def sampler(self, name: str, number: int) -> float:
-        """The value of a keyword for one crop sampler; the last value holds for the rest."""
         values = getattr(self, name)
         return values[min(number, len(values) - 1)]
 
     def check(self, where: str) -> None:
-        """Raises DataArgumentError for a value that cannot be, or that contradicts another."""
         self.check_resizing(where)
         if not self.rand_crop_prob > 0:
             return

@@ -36,7 +36,6 @@ class HostBuffers:
         self._free: list[np.ndarray] = []
 
     def take(self) -> np.ndarray:
-        """An array with arbitrary contents."""
         memory = self._free.pop() if self._free else self._allocate()
         # Every array over the memory, a device's too, refers to the one made from a memoryview.
         owner = np.frombuffer(memory.data, self._dtype)
@@ -109,7 +108,7 @@ class RecordPipeline:
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
 
     def start(self, plans: Iterator[BatchPlan]) -> None:
-        """Begins with other plans; batches of the last ones that nobody took are dropped."""
+        # Batches of the last plans that were not taken are dropped.
         for batch in self._batches:
             batch.cancelled = True
         self._batches.clear()
@@ -117,7 +116,6 @@ class RecordPipeline:
         self._fill()
 
     def next(self) -> tuple[BatchPlan, Any] | None:
-        """The next batch's plan and result, in the order of the plans; None after the last."""
         self._fill()
         if not self._batches:
             return None
@@ -162,7 +160,6 @@ class RecordPipeline:
             self._complete(batch)
 
     def _complete(self, batch: HostBatch) -> None:
-        """Sets the result, or the error of the first example that has one."""
         if batch.errors:
             batch.result.set_exception(batch.errors[min(batch.errors)])
             return

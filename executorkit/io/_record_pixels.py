@@ -35,7 +35,6 @@ class Normalization:
     def of(
         cls, options: StatisticsOptions, channels: int, mean: np.ndarray | None
     ) -> Normalization:
-        """The normalization that options ask for; ``mean`` is the mean image."""
         means = _by_channel(options, "mean", channels)
         stds = _by_channel(options, "std", channels)
         if isinstance(options, DetectionOptions):
@@ -55,8 +54,6 @@ class Normalization:
         return cls(mean, None if (factor == 1).all() else factor, **parts)
 
     def write(self, image: np.ndarray, values: np.ndarray, random: Random) -> None:
-        """Writes an image (height, width[, channels]) of uint8 to ``values`` (channels, height,
-        width)."""
         mirrored = (self.random_mirror and random.random() < 0.5) or self.mirror
         if mirrored and (self.mean is None or self.mean.shape[1:] == (1, 1)):
             image = require_opencv().flip(image, 1)
@@ -103,7 +100,6 @@ def _by_channel(options: Any, name: str, channels: int) -> np.ndarray:
 
 
 def _planes(image: np.ndarray) -> list[np.ndarray]:
-    """The channels of an image, red first."""
     if image.ndim == 2:
         return [image]
     blue, green, red, *alpha = require_opencv().split(image)
@@ -127,5 +123,4 @@ def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def save_mean_image(path: str, mean: np.ndarray) -> None:
-    """Writes a mean image to a file, under the name that MXNet gives it."""
     save(path, {"mean_img": array(mean, dtype=np.float32)})

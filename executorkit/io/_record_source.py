@@ -39,13 +39,11 @@ class RecordFiles:
             raise FileFormatError(path, "it is empty, expected records")
 
     def read(self, offset: int) -> bytes:
-        """The record at an offset. Raises RecordError if there is none."""
         number = self._file(offset)
         record = records.decode_record(self._files[number], offset - self._begins[number])
         return record.content if record is not None else b""
 
     def name(self, offset: int) -> str:
-        """The file of an offset, and the offset in it, for messages."""
         number = self._file(offset)
         return f"{self._files[number].path}, offset {offset - self._begins[number]}"
 
@@ -53,7 +51,6 @@ class RecordFiles:
         return bisect.bisect_right(self._begins, offset, 0, len(self._begins) - 1) - 1
 
     def offsets(self, begin: int, end: int) -> Iterator[int]:
-        """The offsets of all records that begin in a range."""
         for number, first in enumerate(self._begins[:-1]):
             last = self._begins[number + 1]
             if begin < last and end > first:
@@ -62,14 +59,12 @@ class RecordFiles:
                     yield first + offset
 
     def partition(self, parts: int, index: int) -> tuple[int, int]:
-        """The range of one of several parts of about the same length in bytes."""
         length = -(-self.size // parts)
         length += -length % 4
         begin, end = (self._record_from(min(length * i, self.size)) for i in (index, index + 1))
         return begin, end
 
     def _record_from(self, offset: int) -> int:
-        """The offset of the first record at or after a multiple of 4."""
         if offset in (0, self.size):
             return offset
         number = self._file(offset)
@@ -98,7 +93,6 @@ class Order:
     index: str = ""
 
     def check(self, where: str) -> None:
-        """Raises DataArgumentError unless the part is one of the parts."""
         if not 0 <= self.part < self.parts:
             problem = f"{self.part}, expected one of 0 to num_parts - 1"
             because = f"num_parts is {self.parts}"
@@ -106,7 +100,6 @@ class Order:
 
 
 def epochs(files: RecordFiles, order: Order) -> Iterator[Iterator[int]]:
-    """The offsets of the records of one epoch after the other, without end."""
     generator = np.random.RandomState((_RECORD_SEED + order.seed) % 2**32)
     if order.index:
         offsets = _indexed(files, order)
@@ -158,8 +151,8 @@ def _indexed(files: RecordFiles, order: Order) -> list[int]:
 
 
 def _chunks(files: RecordFiles, begin: int, end: int) -> Iterator[list[int]]:
-    """The records of a range by chunks, which are filled as by a buffer that is read again and
-    again: the last record that begins in it is left for the next one, until the range ends."""
+    # As of a buffer that is filled again and again: the last record that begins in it is left for
+    # the next one.
     remaining: list[int] = []
     size = _CHUNK
     for offset in files.offsets(begin, end):

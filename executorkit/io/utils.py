@@ -21,10 +21,8 @@ def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[st
 
 
 def _has_instance(data: list[tuple[str, Any]], dtype: type) -> bool:
-    """True if any of the named arrays is of a class."""
     return any(isinstance(value, dtype) for _, value in data)
 
 
 def _getdata_by_idx(data: list[tuple[str, NDArray]], idx: np.ndarray) -> list[tuple[str, NDArray]]:
-    """The rows ``idx`` of named arrays."""
     return [(name, array(value.asnumpy()[idx], value.context)) for name, value in data]

@@ -11,7 +11,6 @@ from ._eval_metric import alias, check_label_shapes, register
 
 
 def make_tally(xp: Any, total: Any, count: Any, invalid: Any = 0) -> Any:
-    """A plain tally: sum, count, number of invalid labels."""
     if xp is np:
         return np.array((total, count, invalid), np.float64)
     return xp.stack([xp.asarray(x, xp.float64) for x in (total, count, invalid)])

@@ -60,7 +60,6 @@ class _Binary(DeviceMetric):
         check_label_shapes(label, pred)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Adds a batch; with 'macro' the counts of all its pairs make one score."""
         pairs = self._pairs(labels, preds)
         if self.average != "macro":
             for label, pred in pairs:
@@ -133,7 +132,6 @@ def _counts(xp: Any, label: Any, pred: Any) -> Any:
 
 
 def _ratio(a: float, b: float) -> float:
-    """a / b, 0 where b is 0."""
     return a / b if b else 0.0
 
 

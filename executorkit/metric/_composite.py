@@ -77,11 +77,9 @@ class CompositeEvalMetric(EvalMetric):
             metric.reset_local()
 
     def get(self) -> tuple[list[str], list[Any]]:
-        """The names and values of all members."""
         return _split(pair for metric in self.metrics for pair in metric.get_name_value())
 
     def get_global(self) -> tuple[list[str], list[Any]]:
-        """The names and global values of all members."""
         return _split(pair for metric in self.metrics for pair in metric.get_global_name_value())
 
     def get_config(self) -> dict[str, Any]:

@@ -70,7 +70,6 @@ def _moments(xp: Any, label: Any, pred: Any) -> Any:
 
 
 def _joined(a: Any, b: Any) -> Any:
-    """The moments of the union of two sets of elements (Chan, Golub, LeVeque 1979)."""
     xp = np if isinstance(a, np.ndarray) else jnp
     count = a[1] + b[1]
     weight = b[1] / xp.maximum(count, 1)

@@ -47,7 +47,6 @@ class CustomMetric(EvalMetric):
             self.global_num_inst += count
 
     def get_config(self) -> dict[str, Any]:
-        """Raises NotImplementedError: a function has no configuration."""
         raise NotImplementedError(f"metric {self.name!r}: a function has no configuration")
 
 

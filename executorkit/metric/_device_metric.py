@@ -51,15 +51,12 @@ class Measure(NamedTuple):
     exact: bool = False
 
     def on_host(self, label: Any, pred: Any) -> np.ndarray:
-        """The tally of a pair, by NumPy."""
         arrays = [None if x is None else np.asarray(x) for x in (label, pred)]
         with np.errstate(all="ignore"):
             return np.asarray(self.function(np, *arrays, **dict(self.options)), np.float64)
 
 
 def _entry(all_batches: bool, entry: int, doc: str) -> Any:
-    """A property of metrics: one of the sum and the count."""
-
     def get(self: DeviceMetric) -> float:
         number = float(self._read(all_batches)[entry])
         return int(number) if entry == 1 and number.is_integer() else number
@@ -107,22 +104,18 @@ class DeviceMetric(EvalMetric):
     # -- defined by subclasses -----------------------------------------------------------------
 
     def _measure(self) -> Measure:
-        """The measurement of a pair."""
         raise NotImplementedError
 
     def _check(self, label: Any, pred: Any) -> None:
         """Raises MetricShapeError for shapes that the metric cannot take."""
 
     def _misfit(self, problem: str, **more: str) -> MetricShapeError:
-        """The error for shapes that the metric cannot take."""
         return MetricShapeError(f"metric {self.name!r}", problem, **more)
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The sum of two tallies."""
         return a + b
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
-        """The sum and the count whose quotient is the metric."""
         return tally[0], tally[1]
 
     # -- updating ------------------------------------------------------------------------------
@@ -133,7 +126,6 @@ class DeviceMetric(EvalMetric):
             self._add(measure, label, pred, self._tally_size)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
-        """All pairs of a label and a prediction, after all have been checked."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         pairs = list(zip(labels, preds, strict=True))
         for label, pred in pairs:
@@ -141,11 +133,7 @@ class DeviceMetric(EvalMetric):
         return pairs
 
     def _add(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
-        """Adds a pair to the tally of that length on its device, or to those on the host.
-
-        Predictions that wait for what was recorded are measured once they are there: to read them
-        would divide a step of training into several programs.
-        """
+        # Reading pending predictions would cut a recorded step into several programs.
         self._measure_later()
         if not self._later and not (isinstance(pred, NDArray) and waits(pred)):
             self._add_now(measure, label, pred, width)
@@ -154,7 +142,6 @@ class DeviceMetric(EvalMetric):
         self._measure_later()
 
     def _measure_later(self, n_waiting: int = _MAX_LATER) -> None:
-        """Measures the pairs that are there, in their order, and more if too many wait."""
         later = self._later
         while later and (len(later) > n_waiting or not any(map(waits, _arrays(later[0])))):
             measure, label, pred, width = later.popleft()
@@ -177,7 +164,6 @@ class DeviceMetric(EvalMetric):
         self._device_tallies[key] = tally_step(measure)(tally, move_to_device(label, device), value)
 
     def _is_for_host(self, label: Any, pred: Any, value: Any, device: Device) -> bool:
-        """True if NumPy measures the pair: no program is compiled, or to be compiled, for it."""
         if device.platform == "cpu" and value.size <= _SMALL_SIZE:
             return True
         shapes = None if label is None else label.shape, pred.shape
@@ -206,7 +192,6 @@ class DeviceMetric(EvalMetric):
     # -- reading -------------------------------------------------------------------------------
 
     def _fetch_tallies(self) -> None:
-        """Adds the devices' tallies to those on the host, and clears them."""
         self._measure_later(0)
         self._measure_waiting()
         if self._device_tallies:
@@ -226,7 +211,6 @@ class DeviceMetric(EvalMetric):
         return self._sums(tally)
 
     def _final(self, value: float) -> float:
-        """The metric's value, from the quotient of sum and count."""
         return value
 
     def get(self) -> tuple[str, float]:
@@ -252,7 +236,6 @@ def _arrays(pair: tuple[Any, ...]) -> list[NDArray]:
 
 
 def value_and_device(array: Any) -> tuple[Any, Device]:
-    """The value and the device of an NDArray, a JAX array, or a NumPy array."""
     if isinstance(array, NDArray):
         return array.value, array.context.device
     if isinstance(array, Array):
@@ -261,7 +244,6 @@ def value_and_device(array: Any) -> tuple[Any, Device]:
 
 
 def move_to_device(array: Any, device: Device) -> Any:
-    """The value of an array, copied to ``device``; None stays None."""
     if array is None:
         return None
     value, current = value_and_device(array)
@@ -275,13 +257,11 @@ def _moved(value: Array, device: Device) -> Array:
 
 @lru_cache(maxsize=256)
 def zero_tally(device: Device, width: int) -> Array:
-    """A tally of zeros on a device."""
     return to_device(np.zeros(width), device)
 
 
 @cached_code("metrics", 256, 0.08)
 def tally_step(measure: Measure) -> CompiledFunction:
-    """The program that adds a measurement to a tally; made once."""
     function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge
 
     def step(tally: Array, label: Any, pred: Any) -> Array:

@@ -117,7 +117,6 @@ class EvalMetric(CheckedKeywords):
 
 
 def ratio_or_nan(total: Any, count: Any) -> Any:
-    """total / count as a Python float, NaN for no count."""
     if count == 0:
         return float("nan")
     value = total / count

@@ -28,7 +28,6 @@ class _Distance(DeviceMetric):
 
 
 def _columns(x: Any) -> tuple[int, ...]:
-    """The shape of an array, a column if it has one axis."""
     return (*x.shape, 1) if x.ndim == 1 else tuple(x.shape)
 
 

@@ -18,7 +18,6 @@ def _view_of_module(module: BaseModule) -> View:
 
 
 def module_parts(module: Any) -> list[Part]:
-    """Parts of a module's view: its state, then the arrays of its kind."""
     return [Line(", ".join(state_phrases(module))), *_array_parts(module)]
 
 

@@ -50,7 +50,6 @@ def array_view(array: NDArray) -> display.View:
 
 
 def _corner(sizes: Sequence[int]) -> tuple[slice, ...]:
-    """Slices of the elements that are printed: first rows and columns of the first matrix."""
     lengths = [1] * max(0, len(sizes) - 2) + list(_PREVIEW[-len(sizes) :] if sizes else ())
     return tuple(slice(0, n) for n in lengths)
 

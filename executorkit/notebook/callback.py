@@ -131,8 +131,7 @@ class LiveLearningCurve(Viewed):
         return Curves(drawn, "batch" if is_first else "epoch", whole=True)
 
     def _place(self, epoch: int, batch: int | None) -> float:
-        """The number of epochs until the end of a batch; the present epoch is taken for as long
-        as the one before."""
+        # The present epoch is taken for as long as the one before.
         if batch is None:
             return epoch + 1
         length = max(self._lengths[epoch], self._lengths.get(epoch - 1, 0))

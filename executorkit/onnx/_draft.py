@@ -10,7 +10,6 @@ Length = int | str
 
 
 def claim_name(name: str, taken: set[str]) -> str:
-    """``name``, or with a number after it if it is taken already; it is taken from now on."""
     candidate, number = name, 0
     while candidate in taken:
         number += 1
@@ -81,11 +80,10 @@ class GraphDraft:
     _shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
 
     def unique(self, name: str) -> str:
-        """A name that no value or node has yet: ``name``, or with a number after it."""
         return claim_name(name, self.names)
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
-        """The name of a constant with these contents; small ones are shared."""
+        # Small constants are shared.
         array = np.asarray(array)
         if array.size > 64:
             return self._store(array, name)

@@ -111,8 +111,6 @@ class _Exporter:
         return Value(name, dtype, self.shapes.shape(number), sizes, array)
 
     def translate(self, steps: Sequence[GraphStep]) -> None:
-        """Writes the nodes of all operators. Raises UnknownOperatorError if ONNX cannot express
-        some."""
         refused: list[str] = []
         for step in steps:
             results = self._results(step)
@@ -165,7 +163,6 @@ class _Exporter:
     def _adopt(
         self, step: GraphStep, nodes: list[OnnxNode], results: list[Value], written: list[str]
     ) -> None:
-        """Gives the operator's names to what was written for it, and notes its outputs."""
         local = {output for node in nodes for output in node.outputs}
         node_name = self.names[step]
         renamed: dict[str, str] = {}
@@ -183,7 +180,6 @@ class _Exporter:
         self.draft.nodes.extend(nodes)
 
     def outputs(self) -> list[tuple[Value, Origins]]:
-        """The graph's outputs, and the origins of their lengths; each has a name of its own."""
         written = {name for node in self.draft.nodes for name in node.outputs}
         used = {*written, *self.draft.constants, *(v.name for v in self.inputs.values())}
         outputs: list[tuple[Value, Origins]] = []
@@ -200,7 +196,6 @@ class _Exporter:
 
 
 def _live_steps(graph: Graph) -> list[GraphStep]:
-    """The operators that inference needs, in order; not those that only labels need."""
     needed = set(graph.heads)
     live = []
     for step in reversed(graph.steps):
@@ -211,7 +206,6 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
 
 
 def _read(step: GraphStep) -> list[int]:
-    """The numbers of the values that an operator reads in inference."""
     kept = inputs_read(step.op.name, step.names)
     return [number for name, number in zip(step.names, step.inputs, strict=True) if name in kept]
 
@@ -224,7 +218,6 @@ def _live_inputs(graph: Graph, steps: Sequence[GraphStep], params: Any) -> list[
 
 
 def _overwrite_constants(steps: Sequence[GraphStep], arrays: dict[str, np.ndarray]) -> None:
-    """Sets the parameters that MXNet overwrites whenever their operator runs (``fix_gamma``)."""
     for step in steps:
         for name, fill in step.op.constant_inputs(step.params).items():
             child, _ = step.node.inputs[step.names.index(name)]

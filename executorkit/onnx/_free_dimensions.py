@@ -47,7 +47,6 @@ class OpenShapes:
     dimensions: tuple[FreeDimension, ...]
 
     def shape(self, number: int) -> tuple[int | None, ...]:
-        """The lengths of a value, None where they vary."""
         sizes = self.values[number] or ()
         probed = [d.values[number] or () for d in self.dimensions]
         return tuple(
@@ -56,7 +55,6 @@ class OpenShapes:
         )
 
     def origins(self, number: int) -> Origins:
-        """The origins of a value's lengths."""
         return tuple(self._origin(number, axis) for axis in range(len(self.values[number] or ())))
 
     def _origin(self, number: int, axis: int) -> tuple[FreeDimension, int] | None:
@@ -109,7 +107,6 @@ def _known(graph: Graph, inferred: InferenceResult, name: str) -> Shape:
 def _requests(
     inputs: Mapping[str, Shape], free: FreeShapes | Literal["batch"] | None
 ) -> list[tuple[str | None, list[Place]]]:
-    """Names of free dimensions, None for unnamed ones, and the axes that are said to have them."""
     if free is None:
         return []
     if free == "batch":
@@ -136,7 +133,6 @@ def _probed(
     name: str | None,
     places: Sequence[Place],
 ) -> FreeDimension:
-    """Shapes with one dimension doubled; axes of other inputs that have its length may follow."""
     first, first_axis = places[0]
     size = inputs[first][first_axis]
     probe = max(2 * size, 2)

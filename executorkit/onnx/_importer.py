@@ -69,7 +69,6 @@ class _Importer:
             raise FileFormatError(where, shorten(error)) from None
 
     def run(self) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-        """The symbol and its parameters."""
         for value in self.model.graph.input:
             if value.name not in self.values:
                 dtype = TYPE_NAMES.get(value.type.tensor_type.elem_type, "float32")
@@ -131,7 +130,6 @@ class _Importer:
         self.values.update(zip(node.output, results, strict=False))
 
     def _fold(self, node: Any, inputs: Sequence[Imported | None]) -> bool:
-        """Computes a node that reads constants alone, or that computes with shapes."""
         if node.op_type in ("Shape", "Size"):
             self.values[node.output[0]] = self._measured(node, inputs[0])
             return True
@@ -147,7 +145,6 @@ class _Importer:
         return True
 
     def _measured(self, node: Any, source: Imported | None) -> Imported:
-        """The shape or size of a value, a constant if all lengths are known."""
         shape = source.shape if isinstance(source, np.ndarray) else self.shapes.get(node.input[0])
         if shape is None or None in shape:
             if node.op_type == "Size" or node.attribute:
@@ -190,7 +187,6 @@ class _Importer:
         raise UnknownOperatorError("import of ONNX", problem)
 
     def _variable(self, name: str, contents: np.ndarray) -> Symbol:
-        """A variable for a constant; MXNet has no arrays without axes."""
         if name not in self.variables:
             contents = contents.reshape(1) if contents.ndim == 0 else contents
             dtype = contents.dtype.name
@@ -205,8 +201,6 @@ _Lengths = tuple[int | None, ...]
 
 
 def _lengths(node: Any, inputs: Sequence[Imported | None]) -> _Lengths | None:
-    """The list of lengths that a node makes of lists which are known in part; None if it is not
-    known what it makes."""
     lists = [_as_lengths(value) for value in inputs]
     compute = _OF_LENGTHS.get(node.op_type)
     return compute(lists[0], lists[1:]) if compute and lists and lists[0] is not None else None
@@ -249,7 +243,6 @@ def _as_lengths(value: Imported | None) -> _Lengths | None:
 
 
 def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
-    """Attributes as Python values: texts, numbers, tuples, arrays."""
     values = {}
     for attribute in node.attribute:
         value = library.helper.get_attribute_value(attribute)
@@ -264,7 +257,6 @@ def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
 
 
 def _shapes(library: Any, model: Any) -> dict[str, KnownShape]:
-    """The shapes that the file states and that ONNX infers from them."""
     try:
         inferred = library.shape_inference.infer_shapes(model, data_prop=True)
     except Exception:  # inference is a help: what it does not know is refused where it is needed

@@ -33,14 +33,11 @@ def require_onnx() -> Any:
 
 
 def refuse_nodes(problem: str, nodes: Sequence[str]) -> None:
-    """Raises UnknownOperatorError with a line per node, of which each says the reason; nothing if
-    there is none."""
     if nodes:
         raise UnknownOperatorError(f"{problem}:\n  " + listed(nodes, 100, "\n  "))
 
 
 def onnxruntime() -> Any | None:
-    """The package ``onnxruntime``, or None if it is not installed."""
     try:
         return import_module("onnxruntime")
     except ImportError:

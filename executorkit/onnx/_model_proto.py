@@ -27,7 +27,6 @@ def make_model(
     shapes: OpenShapes,
     name: str,
 ) -> Any:
-    """The ModelProto of a draft; only constants that nodes read become part of it."""
     helper = library.helper
     places = {place: d.name for d in shapes.dimensions for place in d.places}
     graph_inputs = []
@@ -132,7 +131,6 @@ def _aligned(tensors: Sequence[Any]) -> Iterator[bytes]:
 
 
 def _without_parameters(library: Any, model: Any, left_out: set[str]) -> Any:
-    """The model without these initializers; others are copied."""
     slim = library.ModelProto(
         ir_version=model.ir_version,
         producer_name=model.producer_name,
@@ -167,7 +165,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _names(graph: Any) -> Iterator[Any]:
-    """All names in a graph; Protocol Buffers give bytes for those that are no text."""
+    # Protocol Buffers give bytes for names that are not text.
     for value in (*graph.input, *graph.output, *graph.initializer):
         yield value.name
     for node in graph.node:

@@ -119,7 +119,6 @@ def _by_plain_name(params: Any) -> dict[str, Any]:
 
 
 def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str]) -> dict[str, Any]:
-    """Values for each input by name; given in the order of all inputs, or without labels."""
     if isinstance(values, Mapping):
         return dict(values)
     if values is None:

@@ -52,7 +52,6 @@ class NodeNames(NameManager):
         self._is_next = False
 
     def name_next(self) -> None:
-        """Gives the node's name to the next symbol that is not named."""
         self._is_next = True
 
     def get(self, name: str | None, hint: str) -> str:
@@ -108,7 +107,6 @@ class NodeReader:
         return position < len(self.values) and self.values[position] is not None
 
     def __getitem__(self, position: int) -> Symbol:
-        """An input as a symbol; a constant becomes a variable with its name."""
         value = self.values[position]
         if isinstance(value, Symbol):
             return value

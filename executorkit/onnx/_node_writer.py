@@ -284,7 +284,7 @@ class NodeWriter:
 
 
 def _numpy_array(value: Any, dtype: str) -> np.ndarray:
-    """An array of a dtype, bfloat16 among them (which NumPy knows once JAX is imported)."""
+    # NumPy knows bfloat16 once JAX is imported.
     kind = np.dtype(dtype)
     if kind.kind in "iu" and isinstance(value, float) and np.isfinite(value):
         value = int(value)
@@ -328,5 +328,4 @@ def same_layer(w: NodeWriter) -> str:
 
 
 def inputs_read(operator: str, names: Sequence[str]) -> Sequence[str]:
-    """The names of the inputs, among ``names``, that the translation of an operator reads."""
     return _READ_INPUTS.get(operator, names)

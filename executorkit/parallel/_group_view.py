@@ -67,7 +67,6 @@ def group_label(core: DataParallelCore) -> str:
 
 
 def how_it_runs(core: DataParallelCore) -> str:
-    """A sentence on the programs that the devices run, with the reasons for several."""
     contexts, slices = core.contexts, core.slices
     if core.divides_parameters:
         replicas, width = many(len(contexts), "replica"), core.options.model_parallel
@@ -134,7 +133,6 @@ def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -
 
 
 def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:
-    """The contents on all devices (stacked, or one by one), or why they are not there."""
     sources = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
     status = next((text for text in map(pending_status, sources) if text is not None), None)
     if status is not None:
@@ -178,8 +176,7 @@ class _GroupStatisticsReader:
         return [[list(each) for each in zip(*group, strict=True)] for group in groups]
 
     def _on_one_device(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
-        """The same arrays; those of CPUs, which have one memory, on the first of them, so that
-        lists of the same shapes are compiled once."""
+        # CPUs share one memory: on one device, lists of equal shapes are compiled once.
         home = self._core.contexts[0].device
         if any(c.device.platform != "cpu" for c in self._core.contexts):
             return lists

@@ -44,7 +44,6 @@ def _partitioned_view(program: PartitionedProgram) -> View:
 
 
 def _history_parts(history: History) -> list[Part]:
-    """The table of traces, after the difference to the nearest program."""
     rows = [[t.function, f"{t.seconds:.2f}", t.why] for t in history.traces]
     parts: list[Part] = [Line(history.origin)] if history.origin else []
     return [*parts, Table(["function", "seconds", "compiled because"], rows, {1})]

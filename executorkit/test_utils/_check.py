@@ -32,7 +32,6 @@ Arrays = Sequence[Any] | Mapping[str, Any]
 def _named(
     names: Sequence[str], arrays: Arrays | None, argument: str, dtype: Any, ctx: Context
 ) -> dict[str, NDArray]:
-    """``arrays`` as NDArrays by name, in the symbol's order; ValueError for other names."""
     if arrays is None:
         arrays = {}
     if not isinstance(arrays, Mapping):

@@ -35,7 +35,6 @@ def default_numeric_eps() -> dict[np.dtype, float]:
 
 
 def to_numpy(value: Any) -> np.ndarray:
-    """The values of an NDArray, jax array, NumPy array, list or number."""
     return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
@@ -82,7 +81,6 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _violations(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
-    """Error of each entry in units of the tolerance; above 1 is a mismatch."""
     wide = np.result_type(a, b, np.float64)
     a, b = a.astype(wide), b.astype(wide)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -115,7 +113,6 @@ def _report(
     names: tuple[str, str],
     mismatches: tuple[int, int],
 ) -> str:
-    """The largest errors of two arrays that differ, with indices and values."""
     x, y = np.broadcast_arrays(a, b)
     errors = _violations(x, y, rtol, atol)
     count = np.count_nonzero(errors > 1)

@@ -89,7 +89,6 @@ def _disagreements(
     tolerances: tuple[Tolerance, Tolerance],
     equal_nan: bool,
 ) -> Iterator[AssertionError]:
-    """An error for each array that does not agree with its reference."""
     for name, array in result.items():
         reference = truth.get(name)
         if reference is None:
@@ -109,7 +108,6 @@ def _shared_start(
     uniform: bool,
     dtype: Any,
 ) -> dict[str, np.ndarray]:
-    """Argument values, the same for every executor: those of ``fixed``, the others random."""
     values = {}
     for name, array in arrays.items():
         if fixed is not None and name in fixed:

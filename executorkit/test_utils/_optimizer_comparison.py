@@ -65,7 +65,6 @@ def _random(shape: Any, dtype: Any, ctx: Context) -> NDArray:
 def _updated(
     optimizer: Optimizer, weights: list[NDArray], grads: list[NDArray], together: bool
 ) -> tuple[list[NDArray], Any, Any]:
-    """Copies of the weights after an update, and the states before and after it."""
     weights = [w.copy() for w in weights]
     states = [optimizer.create_state_multi_precision(i, w) for i, w in enumerate(weights)]
     before = tuple(map(_copied, states))

@@ -28,7 +28,6 @@ class MixedPrecision:
         float32: Iterable[str],
         conditions: Iterable[tuple[str, str, Sequence[str]]],
     ) -> None:
-        """AttributeError for the name of an operator that is not there."""
         lists = PRECISIONS[dtype]
         self.loss_scaler = LossScaler()
         self.is_scaler_taken = False
@@ -52,13 +51,11 @@ class MixedPrecision:
         return self._types.get(op.name)
 
     def array_attrs(self, op: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The attributes of a call on arrays: losses are scaled."""
         if op.name not in LOSSES:
             return attrs
         return {**attrs, "grad_scale": attrs.get("grad_scale", 1.0) * self.loss_scaler.loss_scale}
 
     def symbol_call(self, op: OpDef) -> None:
-        """Warns of losses in graphs, which are not scaled."""
         if op.name in LOSSES:
             logging.warning(
                 "%s does not support dynamic loss scaling in symbolic and hybridized execution.",
@@ -73,7 +70,6 @@ def _check_operators(names: Iterable[str]) -> None:
 
 
 def installed() -> MixedPrecision | None:
-    """The rule that :func:`init` has installed, or None."""
     rule = call_rules.rule
     return rule if isinstance(rule, MixedPrecision) else None
 
@@ -117,7 +113,6 @@ def init(
 
 
 def require_init(where: str) -> MixedPrecision:
-    """The installed rule; AssertionError (ArgumentValueError) before :func:`init`."""
     rule = installed()
     if rule is None:
         raise ArgumentValueError(where, "AMP is not initialized", hint="amp.init()")

@@ -159,7 +159,6 @@ class _Lists(NamedTuple):
 
 
 def _lists(where: str, dtype: str, low: Any, float32: Any, conditions: Any) -> _Lists:
-    """The lists of operators, checked against each other."""
     defaults = PRECISIONS[dtype]
     conditions = CONDITIONS if conditions is None else conditions
     expected = "a list of (str, str, list of str)"
@@ -201,7 +200,6 @@ def _are_texts(names: Any) -> bool:
 
 
 def _canonical(names: Iterable[str]) -> set[str]:
-    """The first names of operators."""
     return {op.name for op in map(lookup, names) if op is not None}
 
 
@@ -223,7 +221,6 @@ class _Converter:
         self._versions: dict[str, dict[Entry, Entry]] = {dtype: {}, _FLOAT32: {}}
 
     def convert(self, heads: Sequence[Entry]) -> list[Entry]:
-        """The heads of the copy, as float32."""
         for node in topological_order(heads):
             self._copies[node] = self._copy(node)
         return [self._version(entry, _FLOAT32) for entry in heads]
@@ -259,7 +256,6 @@ class _Converter:
         return copy
 
     def _type_of(self, node: Node) -> str | None:
-        """The type that an operator computes in; None if that depends on its inputs."""
         assert node.op is not None
         name = node.op.name
         key, values = self._conditions.get(name, ("", ()))
@@ -268,8 +264,7 @@ class _Converter:
         return self._dtype if name in self._low else None
 
     def _inferred(self, node: Node, index: int) -> str | None:
-        """The type of an output that follows from those of the inputs, by the operator's rule; as
-        in MXNet the first input decides if it does."""
+        # As in MXNet, the type of the first input decides if the rule allows it.
         assert node.op is not None
         assert node.params is not None
         types = [self._plain_type(entry) for entry in node.inputs]
@@ -285,8 +280,8 @@ class _Converter:
         return facts[outputs[index]]
 
     def _plain_type(self, entry: Entry) -> str | None:
-        """The type of an entry as it is; None if that is not known, and where MXNet takes it for
-        the low type, since it has been cast, and refuses the graph."""
+        # MXNet takes an entry that has been cast for the low type, and refuses the graph: None
+        # here.
         low = self._versions[self._dtype].get(entry)
         if low is not None:
             return self._dtype if low == self._plain(entry) else None
@@ -299,7 +294,6 @@ class _Converter:
         return self._copies[entry[0]], entry[1]
 
     def _version(self, entry: Entry, dtype: str) -> Entry:
-        """The entry of the copy as a type, cast if that is not there yet."""
         versions = self._versions[dtype]
         if entry not in versions:
             name = f"{_entry_name(entry)}_amp_cast_{dtype}"
@@ -309,7 +303,6 @@ class _Converter:
 
 
 def _entry_name(entry: Entry) -> str:
-    """The name of an entry in names of new nodes."""
     node, index = entry
     if node.op is None:
         return node.name
@@ -326,7 +319,6 @@ def _node(op_name: str, name: str, attrs: dict[str, str], inputs: tuple[Entry, .
 
 
 def _note_types(where: str, symbol: Symbol, data_names: Any) -> None:
-    """Writes the types of all inputs but the data as attributes."""
     inputs = symbol.list_inputs()
     names = list(data_names)
     unknown = [name for name in names if name not in inputs]
@@ -344,7 +336,6 @@ def _note_types(where: str, symbol: Symbol, data_names: Any) -> None:
 
 
 def _with_cast_parameters(heads: Sequence[Entry], dtype: str) -> list[Entry]:
-    """The graph without casts of parameters to a type: they have that type."""
     new: dict[Node, Node] = {}
     for node in topological_order(heads):
         if _is_cast_parameter(node, dtype):
@@ -365,7 +356,6 @@ def _is_cast_parameter(node: Node, dtype: str) -> bool:
 
 
 def _noted_types(symbol: Symbol) -> dict[str, str]:
-    """The types that variables have as attributes, by name."""
     attrs = symbol.attr_dict()
     numbers = {n: attrs[n]["__dtype__"] for n in attrs if "__dtype__" in attrs[n]}
     return {name: DTYPES[int(number)] for name, number in numbers.items()}

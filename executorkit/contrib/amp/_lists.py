@@ -12,7 +12,6 @@ Condition = tuple[str, str, list[str]]
 
 
 def dtype_name(where: str, dtype: Any) -> str:
-    """'float16' or 'bfloat16'; AssertionError (ArgumentValueError) for another type."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
     if name not in PRECISIONS:
         problem = f"{dtype!r}, expected 'float16' or 'bfloat16'"

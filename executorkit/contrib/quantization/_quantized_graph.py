@@ -76,14 +76,12 @@ def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None
 
 
 def check_choice(where: str, name: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raises AttributeValueError if an argument is none of the allowed texts."""
     if value not in allowed:
         expected = ", ".join(map(repr, allowed))
         raise AttributeValueError(where, f"{name}={value!r}, expected one of {expected}")
 
 
 def check_names(where: str, name: str, value: Any) -> list[str]:
-    """A list of names, [] for None. Raises ArgumentValueError for anything but these."""
     if value is None:
         return []
     if not isinstance(value, list):
@@ -101,7 +99,6 @@ def _form_of(node: Node) -> QuantizedForm | None:
 
 
 def _between_essential(order: Sequence[Node], chosen: Mapping[Node, QuantizedForm]) -> set[Node]:
-    """The nodes among ``chosen`` that have essential ones on both sides, others apart."""
     consumers: dict[Node, list[Node]] = {node: [] for node in order}
     for node in order:
         for child, _ in node.inputs:
@@ -135,7 +132,6 @@ def _node(
 
 
 def _calibrated_name(node: Node) -> str:
-    """The name in a table of ranges of the range that a node takes."""
     position = CALIBRATED_ENTRY[_operator(node) or ""]
     source, index = (node, 0) if position is None else node.inputs[position]
     return source.output_names[index].removeprefix("quantized_")
@@ -164,7 +160,6 @@ class _Rewriter:
     measured: dict[Node, Entry] = field(default_factory=dict)
 
     def rewrite(self, order: Sequence[Node], heads: Sequence[Entry]) -> list[Entry]:
-        """The heads of the new graph."""
         for node in order:
             form = self.chosen.get(node)
             if form is not None:
@@ -177,7 +172,6 @@ class _Rewriter:
         return [self._floating_entry(entry) for entry in heads]
 
     def measured_name(self, node: Node) -> str | None:
-        """The name of the old output of which a new node takes the range, None if of none."""
         if node not in self.measured:
             return None
         source, index = self.measured[node]
@@ -214,7 +208,6 @@ class _Rewriter:
         return self.floating[node], 0
 
     def _quantized_entry(self, entry: Entry) -> tuple[Entry, Entry, Entry]:
-        """An array of 8 bits and the ends of its range."""
         node, index = entry
         copy = self.copies[node]
         if node in self.chosen:
@@ -235,7 +228,6 @@ class _Rewriter:
 
 
 def _suffix(entry: Entry) -> str:
-    """The part of a quantising node's name that tells the outputs of its input apart."""
     node, index = entry
     if node.op is None or node.params is None:
         return ""

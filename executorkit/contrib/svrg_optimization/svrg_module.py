@@ -22,7 +22,6 @@ class _GradientModule(Module):
     """A module that shows its gradients by name."""
 
     def named_gradients(self) -> dict[str, list[NDArray]]:
-        """The gradients of each parameter that has some, by device."""
         group = self._exec_group
         pairs = zip(group.param_names, group.grad_arrays or [], strict=True)
         return {name: grads for name, grads in pairs if grads and grads[0] is not None}
@@ -104,7 +103,6 @@ class SVRGModule(_GradientModule):
         self._mod_aux.backward(out_grads)
 
     def update(self) -> None:
-        """Corrects the gradients, and changes the parameters by them."""
         self._update_svrg_gradients()
         super().update()
 
@@ -117,7 +115,7 @@ class SVRGModule(_GradientModule):
     def _svrg_grads_update_rule(
         self, gradients: Any, auxiliary_gradients: Any, full_gradients: Any
     ) -> Any:
-        """Corrects gradients of all devices in place: gradient - auxiliary one + full one."""
+        # gradient - auxiliary gradient + full gradient.
         arrays = zip(gradients, auxiliary_gradients, full_gradients, strict=True)
         for grad, auxiliary, full in arrays:
             grad[:] = grad - auxiliary + full
@@ -148,9 +146,6 @@ class SVRGModule(_GradientModule):
                 self._accumulate_kvstore(name, [device[name] for device in self._param_dict])
 
     def _accumulate_kvstore(self, key: str, value: list[NDArray]) -> None:
-        """Writes the sum of ``value``, over the workers of the store too, to all of its arrays, and
-        makes the mean over the workers the full gradients of a parameter. AssertionError without a
-        store."""
         if self._kvstore is None:
             raise ModuleUsageError("_accumulate_kvstore", "the module has no store")
         # The module's own store may update what is pushed to it.
@@ -160,7 +155,6 @@ class SVRGModule(_GradientModule):
         self._allocate_gradients(key, [array / store.num_workers for array in value])
 
     def _allocate_gradients(self, key: str, value: list[NDArray]) -> None:
-        """Makes arrays, divided by the number of devices, the full gradients of a parameter."""
         for device, array in zip(self._param_dict, value, strict=False):
             device[key] = array / self._ctx_len
 

@@ -56,8 +56,6 @@ class _TokenEmbedding(Vocabulary):
         init_unknown_vec: Callable[..., Any],
         encoding: str = "utf8",
     ) -> None:
-        """Adds the tokens and vectors of a file; the unknown token's vector is that of its line, or
-        ``init_unknown_vec(shape=...)``."""
         path = Path(pretrained_file_path).expanduser()
         if not path.is_file():
             raise ArgumentValueError("embedding", f"no file {path}")
@@ -73,7 +71,6 @@ class _TokenEmbedding(Vocabulary):
         self._idx_to_vec = array(table)
 
     def _build_embedding_for_vocabulary(self, vocabulary: Vocabulary | None) -> None:
-        """Keeps the vectors of a vocabulary's tokens only, if one is given."""
         if vocabulary is not None:
             _check_vocabulary(vocabulary)
             self._set_idx_to_vec_by_embeddings([self], vocabulary)
@@ -81,7 +78,6 @@ class _TokenEmbedding(Vocabulary):
     def _set_idx_to_vec_by_embeddings(
         self, token_embeddings: list[_TokenEmbedding], vocabulary: Vocabulary
     ) -> None:
-        """Takes over a vocabulary, with the vectors of several embeddings beside each other."""
         columns = [e.get_vecs_by_tokens(list(vocabulary.idx_to_token)) for e in token_embeddings]
         self._idx_to_vec = array(np.concatenate([c.asnumpy() for c in columns], axis=1))
         self._take_from(vocabulary)
@@ -135,10 +131,6 @@ def _check_vocabulary(vocabulary: Any) -> None:
 def _read_vectors(
     path: Path, elem_delim: str, encoding: str, unknown_token: str, known: Vocabulary
 ) -> tuple[dict[str, list[float]], list[float] | None]:
-    """Vectors by token in the file's order, and the unknown token's if the file has it.
-
-    Lines of a single number, as headers are, and repeated tokens are passed over with a warning.
-    """
     vectors: dict[str, list[float]] = {}
     unknown: list[float] | None = None
     length: int | None = None

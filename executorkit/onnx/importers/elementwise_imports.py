@@ -47,7 +47,6 @@ def _binary(r: NodeReader) -> Symbol:
 
 
 def _of_one_rank(r: NodeReader) -> tuple[Symbol, Symbol]:
-    """Both inputs with equally many axes: axes of length 1 in front of the shorter one's."""
     left, right = r[0], r[1]
     if r.shapes[0] is None or r.shapes[1] is None:
         return left, right
@@ -95,7 +94,7 @@ def _where(r: NodeReader) -> Symbol:
 
 
 def _where_by_sum(r: NodeReader) -> Symbol:
-    """A choice between arrays of different shapes, of finite numbers: c x + (1 - c) y."""
+    # c x + (1 - c) y: for finite numbers only.
     chosen = sym.cast(r[0], dtype="float32")
     others = 1 - chosen
     parts = []
@@ -154,8 +153,7 @@ def _prelu(r: NodeReader) -> Symbol:
 
 
 def _is_old_form(slope: Sequence[int | None], data: Sequence[int | None]) -> bool:
-    """True for a list of slopes that fits the channels and not, as ONNX has it, the last axis:
-    MXNet and others have written that."""
+    # MXNet and others have written slopes that fit the channels; ONNX fits them to the last axis.
     return len(slope) == 1 and len(data) > 2 and slope[0] == data[1] and slope[0] != data[-1]
 
 

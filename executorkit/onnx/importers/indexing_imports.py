@@ -18,7 +18,6 @@ def _gather(r: NodeReader) -> Symbol:
 
 
 def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:
-    """Entries whose numbers are known; negative ones count from the end."""
     if index.size == 1:
         first = int(index.reshape(-1)[0])
         entry = sym.slice_axis(r[0], axis=axis, begin=first, end=None if first == -1 else first + 1)
@@ -33,7 +32,6 @@ def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:
 
 
 def _coordinates(r: NodeReader) -> Symbol:
-    """The second input with its last axis, the coordinates of entries, as the first."""
     rank = r.rank(1)
     return sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
 

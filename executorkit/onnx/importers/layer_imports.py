@@ -33,7 +33,6 @@ def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _filters(r: NodeReader, axis: int) -> tuple[tuple[int, ...], int]:
-    """The lengths of a kernel, and the number of filters, which lie along an axis of the weight."""
     shape = r.shapes[1]
     kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
     if shape is None or (count := shape[axis]) is None:
@@ -107,12 +106,10 @@ def _product_and_sum(r: NodeReader) -> Symbol:
 
 
 def _is_vector(bias: np.ndarray | None) -> bool:
-    """True for a bias that is the same for all rows, and for none."""
     return bias is None or bias.ndim < 2 or bias.shape[0] == 1
 
 
 def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol:
-    """A fully connected layer, with the weight as MXNet has it."""
     if not r.get("transB", 0):
         variable = r.variable(f"{r.names[1]}_transposed", np.ascontiguousarray(weight.T))
         units = weight.shape[1]
@@ -199,7 +196,6 @@ def _recurrent(r: NodeReader) -> list[Symbol]:
 
 
 def _checked(r: NodeReader) -> int:
-    """The number of directions. Refuses what MXNet's layer has not."""
     direction = r.get("direction", "forward")
     if direction == "reverse":
         r.refuse("direction='reverse'")
@@ -225,8 +221,6 @@ def _mode(r: NodeReader, directions: int) -> Mode:
 
 
 def _packed(r: NodeReader, weights: list[np.ndarray], bias: np.ndarray, hidden: int) -> np.ndarray:
-    """All weights, then all biases, each by direction, with gates in MXNet's order."""
-
     def ordered(rows: np.ndarray) -> np.ndarray:
         gates = [rows[g * hidden : (g + 1) * hidden] for g in _GATES[r.op_type]]
         return np.concatenate(gates).reshape(-1)

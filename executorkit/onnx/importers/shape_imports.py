@@ -33,8 +33,7 @@ def _reshape(r: NodeReader) -> Symbol:
 
 
 def _codes(target: Sequence[int | None], data: Sequence[int | None]) -> tuple[int, ...]:
-    """Lengths as MXNet's codes: an unknown one is deduced, or kept where data's is unknown too;
-    () if there are several others."""
+    # An unknown length is deduced, or kept where the data's is unknown too.
     unknown = [axis for axis, n in enumerate(target) if n is None]
     deduced = -1 in target
     kept = [a for a in unknown if a < len(data) and data[a] is None]
@@ -131,7 +130,6 @@ def _expand(r: NodeReader) -> Symbol:
 
 @imports("ConstantOfShape", takes_unknown=True)
 def _constant_of_shape(r: NodeReader) -> Symbol:
-    """An array of equal numbers; lengths that are not known follow from what reads it."""
     value = r.get("value")
     number = 0.0 if value is None else float(value.reshape(-1)[0])
     shape = r.output_shape

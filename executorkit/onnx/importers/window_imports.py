@@ -45,7 +45,7 @@ def _pool(r: NodeReader) -> Symbol:
 
 
 def _surplus(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> dict[str, Any] | None:
-    """The slice that drops windows which begin beyond the data: MXNet has them, ONNX has not."""
+    # MXNet has windows that begin beyond the data, ONNX has not.
     shape, output = r.shapes[0], r.output_shape
     if options["pooling_convention"] == "valid" or shape is None or output is None:
         return None
@@ -63,7 +63,7 @@ def _surplus(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> dict
 
 
 def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str | None) -> Symbol:
-    """Pooling with other padding before than behind, which becomes part of the data."""
+    # Other padding before than behind becomes part of the data.
     before, after = (0, 0, *at["before"]), (0, 0, *at["after"])
     lowest = float(np.finfo(np.float32).min) if options["pool_type"] == "max" else 0.0
     wide = padded(data, before, after, lowest, None)
@@ -118,7 +118,6 @@ def _default_place(r: NodeReader) -> str:
 
 
 def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
-    """The factors of height and width, and the new sizes if these are given."""
     if r.get("axes") is not None or r.rank(0) != 4:
         r.refuse("anything but images (N, C, H, W)")
     if "scales" in r.attrs:

@@ -27,7 +27,6 @@ def per_axis(values: Sequence[int], rank: int, default: int) -> list[int]:
 
 
 def _windows(w: NodeWriter) -> dict[str, Any]:
-    """The attributes that all convolutions have."""
     rank = len(w["kernel"])
     return {
         "kernel_shape": list(w["kernel"]),
@@ -55,7 +54,6 @@ def _convolution(w: NodeWriter) -> str:
 
 
 def _transposed_windows(w: NodeWriter, axes: Sequence[int]) -> dict[str, Any]:
-    """The attributes of a transposed convolution over spatial axes of the data."""
     windows, adj = _windows(w), per_axis(w["adj"], len(axes), 0)
     if any(w["target_shape"]):
         if any(w.data.shape[a] is None for a in axes):

@@ -24,17 +24,14 @@ def _multibox_prior(w: NodeWriter) -> str:
 
 
 def _column(w: NodeWriter, rows: Operand, start: int, stop: int) -> str:
-    """Columns ``start`` to ``stop`` of (B, A, W) rows."""
     return w.slice(rows, [2], [start], [stop])
 
 
 def _halves(w: NodeWriter, boxes: Operand) -> tuple[str, str]:
-    """The first two columns of boxes, and the last two."""
     return _column(w, boxes, 0, 2), _column(w, boxes, 2, 4)
 
 
 def _centers(w: NodeWriter, corners: Operand) -> tuple[str, str]:
-    """Middles and sizes (.., A, 2) of corner boxes."""
     first, last = _halves(w, corners)
     return w.op("Mul", w.op("Add", first, last), w.scalar(0.5)), w.op("Sub", last, first)
 
@@ -47,7 +44,6 @@ def _corners(w: NodeWriter, middle: Operand, size: Operand) -> str:
 def _decoded(
     w: NodeWriter, offsets: Operand, middle: Operand, size: Operand, limit: float = -1.0
 ) -> str:
-    """Corner boxes from offsets to anchors."""
     shift, scale = _halves(w, offsets)
     if limit > 0:
         scale = w.op("Min", scale, w.scalar(limit))
@@ -89,10 +85,6 @@ def _area(w: NodeWriter, first: Operand, last: Operand) -> str:
 def _survivors(
     w: NodeWriter, boxes: str, scores: str, kinds: str, threshold: float, lengths: list[Length]
 ) -> str:
-    """A mask (B, A) of the boxes that stay; boxes (B, A, 4) and scores (B, A) are sorted.
-
-    kinds (B, A, 1) are the boxes' classes, "" if all are compared with all.
-    """
     if kinds:
         low, high = (w.op(f"Reduce{kind}", boxes, keepdims=0) for kind in ("Min", "Max"))
         span = w.op("Add", w.op("Sub", high, low), w.scalar(1))
@@ -111,7 +103,6 @@ def _survivors(
 
 
 def _sorted_rows(w: NodeWriter, rows: Operand, keys: str, count: Length) -> tuple[str, str]:
-    """Rows (B, A, W) in the order of falling keys (B, A), and the sorted keys."""
     length = w.length_list([count])
     values, positions = w.split_op("TopK", 2, keys, length, axis=1, largest=1, sorted=1)
     return w.op("GatherND", rows, w.unsqueeze(positions, 2), batch_dims=1), values

@@ -15,7 +15,7 @@ Binary = Callable[[NodeWriter, Operand, Operand, str], str]
 
 
 def _in_float(w: NodeWriter, function: Unary) -> Operand:
-    """A function of floating numbers, for integers too, whose results are then cut off."""
+    # Integers are computed in floating numbers, and the results cut off.
     if w.data.is_float:
         return function(w, w.data)
     return w.cast(function(w, w.cast(w.data, "float32")), w.output.dtype)
@@ -46,7 +46,6 @@ def _scaled(factor: float) -> Unary:
 
 
 def _number(w: NodeWriter, value: float) -> str:
-    """A constant of the type that floating functions compute in."""
     return w.scalar(value, w.data.dtype if w.data.is_float else "float32")
 
 
@@ -165,7 +164,6 @@ def _binary(op_type: str) -> Binary:
 
 
 def _modulo(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
-    """The remainder with the sign of the divisor; 0 for a divisor of 0."""
     zero = w.scalar(0, dtype)
     is_zero = w.op("Equal", b, zero)
     divisor = w.op("Where", is_zero, w.scalar(1, dtype), b)
@@ -271,7 +269,6 @@ def _activation(w: NodeWriter) -> str:
 
 
 def _slopes(w: NodeWriter, data: Value, gamma: Value) -> str:
-    """Slopes in the shape of data: their axes are those of channels and batch, from the last on."""
     lengths: list[Length] = [1] * data.rank
     unmatched = list(gamma.sizes)
     for axis in (1, 0) if data.rank > 1 else (0,):

@@ -27,7 +27,6 @@ def _up_sampling(w: NodeWriter) -> str:
 
 
 def _enlarged(w: NodeWriter, image: Value, scale: int) -> str:
-    """An image with every pixel repeated, ``scale`` times the size of the first input."""
     factors = [scale, scale]
     if image is not w.data:
         factors = [scale * n // m for n, m in zip(w.data.sizes[2:], image.sizes[2:], strict=True)]
@@ -53,7 +52,6 @@ def _coordinates(w: NodeWriter) -> dict[str, str]:
 
 
 def _scaled(w: NodeWriter) -> str:
-    """Images of a size that varies, made larger or smaller by a factor or as another input."""
     sizes: list[Operand]
     if w["mode"] == "like":
         sizes = [w.op("Shape", w.inputs[1])]
@@ -84,7 +82,6 @@ def _roi_align(w: NodeWriter) -> str:
 
 
 def _affine_grid(w: NodeWriter, theta: Operand, dtype: str) -> str:
-    """Source coordinates (N, 2, H, W) of affine maps (N, 6)."""
     height, width = w["target_shape"]
     x, y = np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))
     points = np.stack([x, y, np.ones_like(x)]).reshape(3, -1).astype(dtype)

@@ -8,7 +8,6 @@ from .._node_writer import NodeWriter, Operand, translates
 
 
 def _in_range(w: NodeWriter, index: Value, length: Length, mode: str = "clip") -> str:
-    """Indices as int64 within an axis."""
     integers = w.indices(index)
     if mode == "wrap":
         size = w.array(np.int64(length)) if isinstance(length, int) else length

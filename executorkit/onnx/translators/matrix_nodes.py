@@ -55,7 +55,6 @@ def _det(w: NodeWriter) -> list[Operand]:
 
 @translates("dot")
 def _dot(w: NodeWriter) -> str:
-    """The last axis of the left side with the first of the right one."""
     left, right = w.inputs
     transposed = w["transpose_a"], w["transpose_b"]
     if left.rank == right.rank == 1:
@@ -99,7 +98,6 @@ def _attended_values(w: NodeWriter) -> str:
 
 
 def _interleaved(w: NodeWriter, data: Operand, parts: int) -> list[str]:
-    """(L, N, heads * parts * size) as ``parts`` arrays (N * heads, L, size)."""
     first = w.transpose(w.op("Reshape", data, w.ints(0, 0, w["heads"], parts, -1)), [3, 1, 2, 0, 4])
     cut = w.split(first, [1] * parts, 0) if parts > 1 else [first]
     tail = w.slice(w.op("Shape", first), [0], [3], [5])

@@ -25,7 +25,6 @@ def _batch_norm(w: NodeWriter) -> list[Operand]:
 
 
 def _moments(w: NodeWriter, data: Operand, axes: list[int]) -> tuple[str, str]:
-    """Data less its mean, and its variance, over axes that stay as axes of length 1."""
     centered = w.op("Sub", data, w.reduce("Mean", data, axes))
     return centered, w.reduce("Mean", w.op("Mul", centered, centered), axes)
 
@@ -120,7 +119,6 @@ def _softmax(w: NodeWriter) -> str:
 
 
 def _masked_softmax(w: NodeWriter, data: Operand, axis: int, dtype: str) -> str:
-    """Softmax of the first ``length`` entries along an axis; the others are 0."""
     positions = w.arange(w.length(w.data, axis))
     if axis != w.data.rank - 1:
         positions = w.unsqueeze(positions, *range(1, w.data.rank - axis))

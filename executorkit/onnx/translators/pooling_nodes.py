@@ -32,12 +32,10 @@ class _Windows:
 
     @property
     def ends(self) -> list[int]:
-        """Padding at the end that the last window needs."""
         return [p + e for p, e in zip(self.pad, self.surplus, strict=True)]
 
     @property
     def may_be_empty(self) -> bool:
-        """True if a window may lie in the padding alone."""
         return any(end >= k for end, k in zip(self.ends, self.kernel, strict=True))
 
 
@@ -76,7 +74,6 @@ def _windows(w: NodeWriter, rank: int, sizes: tuple[int, ...], varies: bool) -> 
 
 
 def _power(w: NodeWriter, data: Operand, power: int) -> str:
-    """The p-th power, by products."""
     result = data
     for _ in range(power - 1):
         result = w.op("Mul", result, data)
@@ -118,7 +115,7 @@ def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
 
 
 def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
-    """Old pooling: padding takes part in a maximum, and averages divide by the whole window."""
+    # Padding takes part in a maximum, and averages divide by the whole window.
     if w["pool_type"] == "max":
         padded = _padded(w, data, at, "", False)
         if any(at.surplus):
@@ -131,7 +128,7 @@ def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
 
 
 def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
-    """Averages; padding counts, if it does, but not what the last window reads beyond it."""
+    # What the last window reads beyond the padding never counts.
     include = w["count_include_pad"] is not False
     if at.may_be_empty:
         w.refuse("windows that lie in the padding alone")
@@ -168,7 +165,6 @@ def _adaptive(w: NodeWriter) -> str:
 
 
 def _averages(size: int, cells: int) -> np.ndarray:
-    """The (cells, size) matrix of averages."""
     matrix = np.zeros((cells, size))
     for i in range(cells):
         start, stop = i * size // cells, -(-(i + 1) * size // cells)

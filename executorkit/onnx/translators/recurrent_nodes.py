@@ -50,7 +50,6 @@ def _rows(w: NodeWriter, state: Value, start: int, count: int) -> Operand:
 
 
 def _cells(w: NodeWriter, features: int) -> list[dict[str, Any]]:
-    """The weights of every layer and direction, cut out of the packed vector."""
     vector = w.named_inputs["parameters"]
     sizes = PackedSizes.of(w.step.params)
     cells: list[dict[str, Any]] = [{} for _ in range(sizes.layers * sizes.directions)]
@@ -66,8 +65,6 @@ def _cells(w: NodeWriter, features: int) -> list[dict[str, Any]]:
 
 
 def _stacked(w: NodeWriter, cells: list[dict[str, Any]], name: str, *pieces: str) -> str:
-    """Pieces of the weights of all directions along a new first axis; their blocks of rows, one per
-    gate, are in ONNX's order."""
     order, rows = _CELLS[w["mode"]][1], w["state_size"]
     if isinstance(cells[0][pieces[0]], np.ndarray):
         blocks = [[c[p][g * rows : (g + 1) * rows] for p in pieces for g in order] for c in cells]
@@ -86,7 +83,6 @@ def _stacked(w: NodeWriter, cells: list[dict[str, Any]], name: str, *pieces: str
 def _layer(
     w: NodeWriter, x: Operand, cells: list[dict[str, Any]], lengths: str, initial: list[Operand]
 ) -> tuple[str, list[str]]:
-    """One layer in all its directions: its output, and its last states."""
     mode, hidden = w["mode"], w["state_size"]
     op_type, _ = _CELLS[mode]
     both = len(cells) == 2

@@ -7,7 +7,6 @@ _KINDS = REDUCTIONS | {"nansum": "Sum", "nanprod": "Prod", "_square_sum": "SumSq
 
 
 def _axes(w: NodeWriter, axis: tuple[int, ...] | int | None, exclude: bool = False) -> list[int]:
-    """The axes to reduce: all if the attribute is None or empty."""
     rank = w.data.rank
     if axis is None or axis == ():
         return list(range(rank))
@@ -75,8 +74,6 @@ def _extreme_position(w: NodeWriter) -> str:
 
 
 def _ordered(w: NodeWriter, k: int) -> tuple[Operand, int, str, str]:
-    """The data and the axis to sort along, a flat list without an axis; the first ``k`` entries in
-    order, all without it, and their positions."""
     data: Operand
     if w["axis"] is None:
         data, axis, length = w.reshape(w.data, [-1]), 0, w.product(w.lengths(w.data))

@@ -20,7 +20,6 @@ def _reshape(w: NodeWriter) -> str:
 
 
 def _read_codes(w: NodeWriter, dims: Sequence[Length], codes: Sequence[int]) -> list[Length]:
-    """The lengths that the codes of Reshape mean; one may be -1."""
     lengths: list[Length] = []
     source, at = 0, 0
     while at < len(codes):
@@ -154,7 +153,6 @@ def _pad(w: NodeWriter) -> str:
 
 @translates("diag")
 def _diag(w: NodeWriter) -> str:
-    """The diagonal, by its positions in the flattened matrices; or a matrix made of a list."""
     data, k = w.data, w["k"]
     if not data.is_static:
         w.refuse("a diagonal of matrices of a size that varies")

@@ -60,7 +60,6 @@ def _slice_channel(w: NodeWriter) -> list[str]:
 
 
 def _equal_parts(w: NodeWriter, count: int, axis: int) -> list[str]:
-    """Equal parts of an axis whose length varies."""
     if count == 1:
         return [w.data.name]
     number = count if w.opset >= 18 else None
@@ -99,7 +98,6 @@ def _reverse(w: NodeWriter) -> str:
 
 @translates("_slice_assign_scalar", "_slice_assign")
 def _slice_assign(w: NodeWriter) -> str:
-    """Data with a slice replaced, where the slice is known when the graph is written."""
     if not w.data.is_static:
         w.refuse("assignment to a slice of an array whose shape varies")
     numbers = np.arange(int(np.prod(w.data.sizes))).reshape(w.data.sizes)
@@ -120,7 +118,6 @@ def _slice_assign(w: NodeWriter) -> str:
 
 
 def _steps(w: NodeWriter, axis: int) -> tuple[str, str]:
-    """The number of each step, along ``axis`` of two axes, and the lengths along the other."""
     steps = w.unsqueeze(w.arange(w.length(w.data, axis)), 1 - axis)
     return steps, w.unsqueeze(w.indices(w.inputs[1]), axis)
 

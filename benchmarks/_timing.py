@@ -23,7 +23,6 @@ class PairedTimes(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Sequence[tuple[float, float]]) -> PairedTimes:
-        """The medians of pairs of (seconds of ours, seconds of theirs)."""
         return cls(
             median(ours for ours, _ in pairs),
             median(theirs for _, theirs in pairs),
@@ -46,7 +45,6 @@ def time_in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int
 def alternate(
     seconds_of_ours: Callable[[], float], seconds_of_theirs: Callable[[], float], pairs: int
 ) -> PairedTimes:
-    """Takes measurements of both in pairs, in alternating order."""
     times = []
     for i in range(pairs):
         if i % 2:
