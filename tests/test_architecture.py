@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1586, "_files": 454, "_support": 714, "arrays": 1071, "autograd": 4004, "callback": 201,
-    "calls": 1434, "contrib": 2303, "data": 54, "debugging": 671, "display": 2133, "executor": 3369,
-    "executorkit": 3772, "export": 773, "gluon": 12477, "image": 2213, "initializer": 689,
-    "inspection": 725, "io": 3169, "jaxpr_interpreter": 2834, "jaxprs": 521, "kvstore": 836,
-    "lowering": 4787, "metric": 1395, "model": 1098, "module": 3206, "ndarray": 3065,
-    "notebook": 321, "onnx": 4702, "ops": 16931, "optimizer": 3586, "parallel": 4564,
-    "processes": 1054, "profiler": 907, "program": 6966, "rnn": 1352, "symbol": 3024,
-    "test_utils": 1482, "training": 1021, "visualization": 479,
+    "_cli": 1344, "_files": 454, "_support": 714, "arrays": 1071, "autograd": 4004, "callback": 200,
+    "calls": 1434, "contrib": 2264, "data": 54, "debugging": 671, "display": 2068, "executor": 3365,
+    "executorkit": 3768, "export": 765, "gluon": 12474, "image": 2181, "initializer": 689,
+    "inspection": 708, "io": 3086, "jaxpr_interpreter": 2834, "jaxprs": 521, "kvstore": 836,
+    "lowering": 4787, "metric": 1366, "model": 1098, "module": 3205, "ndarray": 3064,
+    "notebook": 320, "onnx": 4621, "ops": 16931, "optimizer": 3586, "parallel": 4561,
+    "processes": 1054, "profiler": 907, "program": 6965, "rnn": 1352, "symbol": 3024,
+    "test_utils": 1475, "training": 1021, "visualization": 479,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 105_943
+TOTAL_LINES = 105_321
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

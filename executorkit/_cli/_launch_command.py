@@ -157,7 +157,7 @@ def _places(options: argparse.Namespace) -> list[_Place]:
 
 
 def _hosts(text: str, number: int) -> list[tuple[str, int]]:
-    # Where no numbers are given, processes are divided evenly.
+    # Without numbers, processes are divided evenly.
     path = Path(text)
     words = path.read_text().split("\n") if path.is_file() else text.split(",")
     words = [word.partition("#")[0].replace(" slots=", ":").strip() for word in words]

@@ -206,7 +206,7 @@ def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
 
 
 def _pieces(spans: Sequence[Span], start: float, scale: float, columns: int) -> list[_Piece]:
-    # Where several spans fall on one column, the one of the most time is drawn.
+    # Of several spans on one column, the one of the most time is drawn.
     totals: dict[int, dict[str, float]] = {}
     owners: list[Span | None] = [None] * columns
     for span in spans:

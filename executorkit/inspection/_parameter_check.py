@@ -88,7 +88,7 @@ def check_parameters(
 
 
 def _misshaped(symbol: Symbol, shapes: Shapes, inputs: Shapes) -> dict[str, tuple[Shape, Shape]]:
-    # Where the inputs fix no shape, the first entry that contradicts those before it is misshaped.
+    # If the inputs fix no shape, the first entry that contradicts those before it is misshaped.
     expected = inferred(symbol, inputs)
     if expected is None:
         return {}

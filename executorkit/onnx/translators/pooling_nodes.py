@@ -128,7 +128,7 @@ def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
 
 
 def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
-    # What the last window reads beyond the padding never counts.
+    # Elements that the last window reads beyond the padding never count.
     include = w["count_include_pad"] is not False
     if at.may_be_empty:
         w.refuse("windows that lie in the padding alone")
