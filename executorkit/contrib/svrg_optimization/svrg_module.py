@@ -22,6 +22,7 @@ class _GradientModule(Module):
     """A module that shows its gradients by name."""
 
     def named_gradients(self) -> dict[str, list[NDArray]]:
+        """Returns the gradients of each parameter that has some, by device."""
         group = self._exec_group
         pairs = zip(group.param_names, group.grad_arrays or [], strict=True)
         return {name: grads for name, grads in pairs if grads and grads[0] is not None}
