@@ -46,8 +46,8 @@ REFUSED = {
         b"K\0(C\xff" + bytes(255) + b"\x94" + b"cbuiltins\nbytearray\nh\0\x85R" * 4000 + b"ts",
         "again and again",
     ),
-    "class changed": (b"K\0" + _SGD + _UPDATE + b"bs", "contents of a type"),
-    "class changed by slots": (b"K\0" + _SGD + b"N" + _UPDATE + b"\x86bs", "contents of a type"),
+    "class changed": (b"K\0" + _SGD + _UPDATE + b"bs", "contents of a name"),
+    "class changed by slots": (b"K\0" + _SGD + b"N" + _UPDATE + b"\x86bs", "contents of a name"),
     "method hidden": (
         b"K\0" + _SGD + b")\x81" + _UPDATE + b"bs",
         "'update' as an attribute of SGD",
@@ -55,7 +55,7 @@ REFUSED = {
     "method by name": (b"K\0c" + b"mxnet.optimizer.optimizer\nSGD.update\ns", "they name"),
     "array without contents": (b"K\0" + _ARRAY + b"N\x85Rs", "an array has no contents"),
     "array of numbers": (b"K\0" + _ARRAY + b"N\x85R}X\x06\0\0\0handleK\x07sbs", "no contents"),
-    "instance called": (b"K\0" + _SGD + b")\x81)Rs", "a call of SGD"),
+    "instance called": (b"K\0" + _SGD + b")\x81)Rs", "a call of a call"),
     "deep key": (b")" + b"\x85" * 100_000 + b"Ns", "a tuple as a key"),
     "deep value": (b"K\0)" + b"\x85" * 100_000 + b"s", "too many parts"),
     "shared values": (
@@ -76,8 +76,8 @@ REFUSED = {
     "old instance": (b"(ios\nsystem\n", "INST is not carried out"),
     "huge number": (b"K\0\x8b\0\x04\0\0" + b"\x7f" * 1024 + b"s", "bits"),
     "equal hashes": (b"\x8a\x0a" + (2**70).to_bytes(10, "little") + b"Ns", "a int as a key"),
-    "no mark": (b"t", "there is no mark"),
-    "below the mark": (b"(K\0s", "the stack is empty"),
+    "no mark": (b"t", "pop from empty list"),
+    "below the mark": (b"(K\0s", "pop from empty list"),
 }
 
 
