@@ -16,7 +16,7 @@ from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
 from ._apply_rules import apply_cache_info, apply_update, attach_update
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
-from ._finite_updates import all_finite, choose
+from ._finite_updates import update_if_finite
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optax_updater import OptaxUpdate, OptaxUpdater, is_transformation
 from ._optimizer import Optimizer, create, register
@@ -52,13 +52,11 @@ __all__ = [
     "Signum",
     "Test",
     "Updater",
-    "all_finite",
     "apply_cache_info",
     "apply_update",
     "attach_update",
     "ccSGD",
     "checked_random_state",
-    "choose",
     "contrib",
     "create",
     "dump_states",
@@ -70,6 +68,7 @@ __all__ = [
     "prepare_restoration",
     "read_state_file",
     "register",
+    "update_if_finite",
 ]
 
 if not TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,47 +12,53 @@ from jax import Array
 from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
 from ..program import UpdateFunction
+from ._rule import State
 
 
-def all_finite(grads: Sequence[Array]) -> Array:
-    """True if all elements of all arrays are finite."""
-    return jnp.all(jnp.stack([jnp.all(jnp.isfinite(grad)) for grad in grads]))
+def update_if_finite(
+    update: UpdateFunction,
+    weights: Sequence[Array],
+    grads: Sequence[Array],
+    state: State,
+    hyperparams: Array,
+    key_data: Array | None,
+) -> tuple[Sequence[Array], State, Array]:
+    """Returns the weights and the state after an update, and whether all gradients are finite.
 
-
-def choose(condition: Array, new: Any, old: Any) -> Any:
-    """The pytree ``new`` if a condition holds, else ``old``."""
-    return jax.tree.map(lambda x, y: jnp.where(condition, x, y), new, old)
+    Weights and state are as before where one of them is not.
+    """
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(grad)) for grad in grads]))
+    new_weights, new_state = update(weights, grads, state, hyperparams, key_data)
+    new, old = (tuple(new_weights), new_state), (tuple(weights), state)
+    chosen = jax.tree.map(lambda x, y: jnp.where(finite, x, y), new, old)
+    return *chosen, finite
 
 
 @dataclass(frozen=True)
 class FiniteUpdate:
-    """An update that leaves weights and state where a gradient is not finite.
+    """An update that changes nothing where a gradient is not finite, a ``program.UpdateFunction``.
 
-    Its state is that of ``update``, and an array (1,) in which it writes 1 if it has changed them,
-    else 0. A ``program.UpdateFunction``.
+    Its state has the state of ``update``, and an array (1,): 1 after an update, else 0.
     """
 
     update: UpdateFunction
 
     def __call__(
         self,
-        weights: Sequence[Any],
-        grads: Sequence[Any],
-        state: Any,
-        hyperparams: Any,
-        key_data: Any,
-    ) -> tuple[Sequence[Any], Any]:
-        """The new weights and the new state."""
+        weights: Sequence[Array],
+        grads: Sequence[Array],
+        state: State,
+        hyperparams: Array,
+        key_data: Array | None,
+    ) -> tuple[Sequence[Array], State]:
         inner, flag = state
-        finite = all_finite(grads)
-        new, new_inner = self.update(weights, grads, inner, hyperparams, key_data)
-        old = tuple(weights), inner
-        new_weights, new_inner = choose(finite, (tuple(new), new_inner), old)
-        return new_weights, (new_inner, finite.astype(flag.dtype).reshape(1))
+        new_weights, inner, finite = update_if_finite(
+            self.update, weights, grads, inner, hyperparams, key_data
+        )
+        return new_weights, (inner, finite.astype(flag.dtype).reshape(1))
 
 
 def finite_call(call: UpdateCall, flag: NDArray) -> UpdateCall:
-    """The call of an update as a :class:`FiniteUpdate`, which writes in ``flag``."""
     return UpdateCall(
         FiniteUpdate(call.update), (call.state, flag), call.hyperparams, call.key_data,
         call.undo, call.age,

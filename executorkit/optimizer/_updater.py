@@ -10,10 +10,9 @@ from ..context import Context
 from ..display import brief, many
 from ..ndarray import NDArray
 from ..program import Training
-from ._apply_rules import apply_rules, attach_update, check_arrays, misfits, plan_update
+from ._apply_rules import Sharing, apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import State
-from ._shared_rows import Sharing
 from ._state_pickle import dump_states, load_states
 
 

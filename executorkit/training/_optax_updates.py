@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from ..errors import StepError
-from ..optimizer import OptaxUpdate, all_finite, choose, is_transformation
+from ..optimizer import OptaxUpdate, is_transformation, update_if_finite
 
 Arrays = Sequence[Any]
 
@@ -59,16 +59,16 @@ class LossScaledUpdate:
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]
-        finite = all_finite(grads)
-        new, new_inner = self.update(weights, grads, inner, hyperparams, key_data)
-        new, new_inner = choose(finite, (tuple(new), new_inner), (tuple(weights), inner))
+        new, inner, finite = update_if_finite(
+            self.update, weights, grads, inner, hyperparams, key_data
+        )
         good = jnp.where(finite, good + 1, 0).astype(jnp.int32)
         if self.scale.period is not None:
             due = good >= self.scale.period
             scale = jnp.where(due, scale * 2, scale)
             good = jnp.where(due, 0, good).astype(jnp.int32)
         scale = jnp.where(finite, scale, jnp.maximum(scale / 2, 1.0)).astype(jnp.float32)
-        return new, (scale, good, new_inner)
+        return new, (scale, good, inner)
 
 
 def build_transformation(

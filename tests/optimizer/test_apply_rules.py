@@ -7,7 +7,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.optimizer import apply_cache_info
-from executorkit.optimizer._shared_rows import Sharing
+from executorkit.optimizer._apply_rules import Sharing
 
 
 def test_parameters_that_have_differed_stay_apart():
