@@ -366,7 +366,7 @@ def _array(*_: Any, state: Any) -> np.ndarray:
 def _reconstructor() -> None: ...
 
 
-#: What names of functions stand for; those of ``numpy`` come from any of its modules.
+#: The functions of the allow-list; ``numpy`` stands for all of its modules.
 _FUNCTIONS: dict[tuple[str, str], Any] = {
     ("numpy", "_reconstruct"): _array,
     ("numpy", "scalar"): _scalar,
@@ -376,7 +376,7 @@ _FUNCTIONS: dict[tuple[str, str], Any] = {
     ("copyreg", "_reconstructor"): _reconstructor,
     ("builtins", "object"): object,
 }
-#: What may be called besides optimizers and schedulers, and what is called in its place.
+#: Callables besides optimizers and schedulers, and the functions called in their places.
 _CALLS: dict[Any, Callable[..., Any]] = {
     bytearray: lambda *arguments: bytearray(_bytes(*arguments)),
     bytes: _bytes,
