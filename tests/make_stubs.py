@@ -36,8 +36,6 @@ from tests.ops.make_readme import served
 PACKAGE = Path(executorkit.__file__).parent
 ARRAY: dict[Frontend, str] = {"symbol": "Symbol", "ndarray": "NDArray"}
 FACES: tuple[Frontend, ...] = ("symbol", "ndarray")
-#: Modules of layers whose ``__init__`` is a function of a table.
-LAYERS = ("gluon/nn/_convolution_layers", "gluon/nn/_pooling")
 
 _HEAD = """\
 # Written by `python -m tests.make_stubs`.
@@ -244,34 +242,6 @@ def symbol_stub() -> str:
     return "\n".join([head, *dict.fromkeys(lines), *map(ast.unparse, declarations)]) + "\n"
 
 
-def layers_stub(path: Path) -> str:
-    """The declarations of a module's layers, each with its own arguments and defaults."""
-    head = [_HEAD.partition("\n")[0], "from typing import Any"]
-    head += ["from .._hybrid_block import HybridBlock", "from .._layer_windows import PerAxis"]
-    module = _module(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
-    lines = []
-    for name, layer in vars(module).items():
-        if isinstance(layer, type) and layer.__module__ == module.__name__:
-            base = layer.__base__
-            assert base is not None
-            lines.append(f"class {name}({base.__name__}):")
-            if "_construct" not in vars(layer):
-                lines.append(f"    def __init__{_layer_signature(layer)}: ...")
-            else:  # a base, which has what its layers have in common
-                attributes = ("weight", "bias", "act") if "Conv" in name else ()
-                lines += [f"    {attribute}: Any" for attribute in attributes] or ["    ..."]
-    return "\n".join([*head, *lines]) + "\n"
-
-
-def _layer_signature(layer: type) -> str:
-    """The arguments of a layer, those of all blocks at the end."""
-    _, _, arguments = str(inspect.signature(layer.__init__)).partition(", ")
-    signature = f"(self, {arguments}"
-    signature = signature.replace("int | collections.abc.Sequence[int]", "PerAxis")
-    signature = signature.replace("typing.Any", "Any")
-    return signature.replace("**kwargs: Any", "prefix: str | None = None, params: Any = None")
-
-
 def _module(name: str) -> types.ModuleType:
     return importlib.import_module(f"executorkit.{name}")
 
@@ -279,9 +249,6 @@ def _module(name: str) -> types.ModuleType:
 def stubs() -> dict[Path, str]:
     """The text of every stub, by its path."""
     texts = {PACKAGE / "symbol/_symbol.pyi": symbol_stub()}
-    for layers in LAYERS:
-        path = PACKAGE / f"{layers}.pyi"
-        texts[path] = layers_stub(path)
     for face in FACES:
         for module in ("__init__", *MODULES):
             path = PACKAGE / face / f"{module}.py"

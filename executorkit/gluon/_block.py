@@ -3,35 +3,99 @@
 from __future__ import annotations
 
 import re
+import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self, TypedDict
 
 from .. import initializer
 from ..display import Viewed
 from ..errors import ArgumentValueError, InputTypeError
+from ..symbol.naming import NameManager, Prefix
 from . import _block_files
-from ._naming import BlockScope
+from ._parameter import Parameter
+from ._parameter_dict import ParameterDict
 from ._summary import print_summary
-from .parameter import Parameter, ParameterDict
 from .utils import HookHandle
 
 _UNIFORM = initializer.Uniform()
 
 
+class _Entered(threading.local):
+    def __init__(self) -> None:
+        self.scopes: list[BlockScope] = []
+
+
+_entered = _Entered()
+
+
+class BlockScope:
+    """Scope of a block: blocks and symbols created in it have names that begin with the block's
+    prefix.
+
+    The scope of a block with an empty prefix has no effect.
+    """
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+        self._counter: dict[str, int] = {}
+        self._names: list[Prefix | None] = []
+
+    @staticmethod
+    def create(
+        prefix: str | None, params: ParameterDict | None, hint: str
+    ) -> tuple[str, ParameterDict]:
+        """Returns the prefix and the parameters of a new block."""
+        scope = _entered.scopes[-1] if _entered.scopes else None
+        if scope is None:
+            own: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
+        else:
+            if prefix is None:
+                number = scope._counter.get(hint, 0)
+                scope._counter[hint] = number + 1
+                prefix = f"{hint}{number}_"
+            parent = scope._block
+            own = parent.prefix + prefix
+            if params is None:
+                return own, ParameterDict(parent.params.prefix + prefix, parent.params._shared)
+        return own, ParameterDict(own) if params is None else ParameterDict(params.prefix, params)
+
+    def __enter__(self) -> Self:
+        if self._block._empty_prefix:
+            self._names.append(None)
+            return self
+        names = Prefix(self._block.prefix)
+        names.__enter__()
+        self._names.append(names)
+        _entered.scopes.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        names = self._names.pop()
+        if names is not None:
+            _entered.scopes.pop()
+            names.__exit__(*exc)
+
+
+class BlockOptions(TypedDict, total=False):
+    """Keyword arguments of every block."""
+
+    prefix: str | None
+    params: ParameterDict | None
+
+
 class Block(Viewed):
-    """A network, or a part of one: subclasses make their children and parameters in ``__init__``
-    and compute in ``forward(*args)``.
+    """A network, or a part of one. Subclasses create children and parameters in ``__init__`` and
+    compute in ``forward(*args)``.
 
     prefix
-        what the names of its parameters begin with; by default its class's name and a number,
-        within the prefix of the block in whose ``name_scope()`` it is made.
+        The beginning of the names of its parameters. By default the class's name and a number,
+        after the prefix of the block in whose ``name_scope()`` it is created.
     params
-        a ParameterDict, another block's say, whose parameters it shares.
+        A ParameterDict whose parameters it shares, such as another block's ``params``.
 
-    A block that is assigned to an attribute becomes a child, a :class:`Parameter` one of its
-    parameters. A call runs ``forward``, under ``autograd.record()`` recorded as any call.
+    A block assigned to an attribute becomes a child, a :class:`Parameter` one of its parameters.
 
     >>> import executorkit as mx
     >>> class Net(mx.gluon.Block):
@@ -54,11 +118,6 @@ class Block(Viewed):
     _text_is_repr = True
     #: True if ``summary`` has no line for it.
     _is_container = False
-    #: True if it can run as a graph; then whether it does, its graph, and the shapes of its inputs.
-    _can_hybridize = False
-    _runs_as_graph: Any = False
-    _traced: Any = None
-    _input_shapes: Mapping[str, tuple[int, ...]] = {}
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
@@ -74,7 +133,6 @@ class Block(Viewed):
         return self._text((k, v) for k, v in vars(self).items() if isinstance(v, Block))
 
     def _text(self, blocks: Iterable[tuple[str, Any]]) -> str:
-        """The class's name, and a line for each of these blocks by name."""
         lines = ["  ({}): {}".format(k, repr(v).replace("\n", "\n  ")) for k, v in blocks]
         return "{}(\n{}\n)".format(type(self).__name__, "\n".join(lines))
 
@@ -96,7 +154,6 @@ class Block(Viewed):
     # -- names -------------------------------------------------------------------------------------
 
     def _alias(self) -> str:
-        """The text that the prefixes of the class begin with."""
         return type(self).__name__.lower()
 
     @property
@@ -110,20 +167,22 @@ class Block(Viewed):
         return self._name
 
     def name_scope(self) -> BlockScope:
-        """A scope in which blocks and parameters are made whose names begin with its prefix."""
+        """Returns a scope: blocks and parameters created in it have names that begin with the
+        prefix."""
         return self._scope
 
     # -- parameters --------------------------------------------------------------------------------
 
     @property
     def params(self) -> ParameterDict:
-        """Its own parameters, without those of its children."""
+        """Its own parameters, without its children's."""
         return self._params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """Its parameters and those of all its children.
+        """Returns the parameters of the block and all its children.
 
-        ``select`` is a regular expression that names have to begin with ('.*weight|.*bias').
+        select
+            A regular expression that names must match from their beginning ('.*weight|.*bias').
         """
         self._warn_of_containers()
         parameters = ParameterDict(self._params.prefix)
@@ -137,7 +196,7 @@ class Block(Viewed):
         return parameters
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """All parameters by attribute: '0.weight', 'features.1.bias'."""
+        """Returns all parameters by attribute: '0.weight', 'features.1.bias'."""
         prefix = prefix + "." if prefix else ""
         parameters = {prefix + name: parameter for name, parameter in self._reg_params.items()}
         for name, child in self._children.items():
@@ -145,7 +204,6 @@ class Block(Viewed):
         return parameters
 
     def _warn_of_containers(self) -> None:
-        """UserWarning for lists and dicts of blocks, which are no children."""
         children = {*map(id, self._children.values())}
         for name, value in vars(self).items():
             if name.startswith("__") or name in ("_children", "_cached_op_args"):
@@ -168,20 +226,20 @@ class Block(Viewed):
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """Initializes all parameters, those of unknown shape when they are first used.
+        """Initializes all parameters; parameters of unknown shape wait for their first use.
 
         init
-            an initializer or its name, for parameters that have none of their own; by default
+            An initializer or its name, for parameters without their own; by default
             ``Uniform(0.07)``.
         ctx
-            a context, or several.
+            A context or several.
         force_reinit
-            whether parameters are initialized that are so already; otherwise a warning says so.
+            Whether to initialize again what is initialized already; otherwise a warning says so.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
     def cast(self, dtype: Any) -> None:
-        """Changes the dtype of its parameters and those of its children."""
+        """Changes the dtype of all parameters."""
         for child in self._children.values():
             child.cast(dtype)
         for parameter in self._params.values():
@@ -192,7 +250,8 @@ class Block(Viewed):
     def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
         """Writes all parameters by attribute ('0.weight'), in the format of ``mx.nd.save``.
 
-        ``deduplicate`` writes a shared parameter once, by its last name.
+        deduplicate
+            Whether to write a shared parameter once, by its last name.
         """
         _block_files.save_parameters(self, filename, deduplicate)
 
@@ -205,18 +264,22 @@ class Block(Viewed):
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Reads parameters from a file of :meth:`save_parameters`, or of the older ``save_params``.
+        """Reads parameters from a file of :meth:`save_parameters` or of the older ``save_params``.
 
         ctx
-            a context, or several, for parameters that are not initialized; by default the current
+            A context or several, for parameters that are not initialized; by default the current
             one.
-        allow_missing, ignore_extra
-            whether parameters may be missing in the file, and the file may have others.
-        cast_dtype, dtype_source
-            whether dtypes may differ, and which is taken: 'current', the parameter's, or 'saved'.
+        allow_missing
+            Whether the file may lack parameters of the block.
+        ignore_extra
+            Whether the file may have parameters that the block lacks.
+        cast_dtype
+            Whether dtypes may differ.
+        dtype_source
+            Which dtype remains then: 'current' (the parameter's) or 'saved'.
 
-        AssertionError or ValueError, as MXNet's, for a file that does not fit; nothing is changed
-        then.
+        Raises MXNet's AssertionError or ValueError for a file that does not fit, and changes
+        nothing.
         """
         options = ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         _block_files.load_parameters(self, filename, *options)
@@ -240,59 +303,64 @@ class Block(Viewed):
         _block_files.save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Reads what :meth:`save` wrote for a block of the same structure."""
+        """Reads the files of :meth:`save` into a block of the same structure."""
         _block_files.load_model(self, prefix)
 
+    def _facts(self) -> dict[str, Any]:
+        return {"orig_name": self.name}
+
     def _restore(self, name: str, parameters: ParameterDict, facts: Mapping[str, Any]) -> None:
-        """Takes over a saved name, the parameters with names that begin with it, and what else a
-        file says."""
         self._name = name
         self._params = parameters
 
     # -- children and hooks ------------------------------------------------------------------------
 
     def register_child(self, block: Any, name: str | None = None) -> None:
-        """Makes a block a child, by a name or its number."""
+        """Makes a block a child, by a name or by its number."""
         self._children[str(len(self._children)) if name is None else name] = block
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
-        """Calls a function with every child, children first, then with the block; returns it."""
+        """Calls a function with all children first, then with the block. Returns the block."""
         for child in self._children.values():
             child.apply(fn)
         fn(self)
         return self
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Has ``hook(block, inputs, output)`` called after each forward; it changes neither."""
+        """Adds ``hook(block, inputs, output)``, which is called after each forward and changes
+        neither."""
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Has ``hook(block, inputs)`` called before each forward."""
+        """Adds ``hook(block, inputs)``, which is called before each forward."""
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Has ``callback(name, operator, array)`` called with every operator's outputs (and inputs,
-        with ``monitor_all``) in children that are hybridized."""
+        """Adds ``callback(name, operator, array)``, which is called in hybridized children with the
+        outputs of every operator; with ``monitor_all`` also with the inputs."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Has children that are :class:`HybridBlock` run as graphs, or not."""
+        """Makes children that are a :class:`HybridBlock` run as graphs, or not."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
     def summary(self, *inputs: Any) -> None:
-        """Prints a table of layers, output shapes and numbers of parameters, for these inputs."""
+        """Prints a table of layers, output shapes and numbers of parameters for these inputs."""
         print_summary(self, inputs)
+
+    def _check_runs_layers(self) -> None:
+        """Raises an error if the layers do not run one by one."""
 
     # -- computing ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any) -> Any:
-        """The result of ``forward``, with the hooks called."""
+        """Calls the hooks and ``forward``, and returns its result."""
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)
@@ -303,12 +371,11 @@ class Block(Viewed):
         return output
 
     def forward(self, *args: Any) -> Any:
-        """Computes outputs; a subclass does."""
+        """Computes the outputs. Subclasses override it."""
         raise NotImplementedError
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """The elements of nested lists, tuples and dicts."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, (list, tuple)):

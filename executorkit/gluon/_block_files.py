@@ -12,11 +12,11 @@ from .._files import open_to_read, write_atomically
 from ..calls.rollback import complete
 from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
-from .parameter import Parameter, ParameterDict
+from ._parameter import Parameter
+from ._parameter_dict import ParameterDict
 
 
 def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
-    """See :meth:`Block.save_parameters`."""
     parameters = block._collect_params_with_prefix()
     if deduplicate:
         last = {id(p): name for name, p in parameters.items()}
@@ -28,7 +28,6 @@ def load_parameters(
     block: Any, filename: Any, ctx: Any, allow_missing: bool, ignore_extra: bool,
     cast_dtype: bool, dtype_source: str,
 ) -> None:  # fmt: skip
-    """See :meth:`Block.load_parameters`."""
     arrays: Any = load_arrays(filename)
     parameters = block._collect_params_with_prefix()
     if not arrays and not parameters:
@@ -59,7 +58,6 @@ def load_parameters(
 
 
 def _check_complete(parameters: Mapping[str, Parameter], arrays: Any, filename: Any) -> None:
-    """AssertionError for a parameter of which the file has none of its names."""
     known = {id(parameters[name]) for name in arrays if name in parameters}
     for name, parameter in parameters.items():
         if id(parameter) not in known:
@@ -79,24 +77,14 @@ def _few(names: Any) -> str:
 
 
 def save_model(block: Any, prefix: str) -> None:
-    """See :meth:`Block.save`."""
     text = json.dumps(_described(block, itertools.count()))
     block.save_parameters(f"{prefix}-model.params")
     write_atomically(f"{prefix}-model.json", [text.encode()])
 
 
 def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
-    """The structure of a block and its children, with their graphs."""
     key = _key(block, numbers)
-    facts: dict[str, Any] = {"orig_name": block.name}
-    graph = block._traced
-    if graph is not None:
-        facts["in_format"] = graph.in_structure
-        facts["out_format"] = graph.out_structure
-        facts["inputs"] = [x.tojson() for x in graph.inputs]
-        facts["symbol"] = graph.output.tojson()
-    if block._can_hybridize:
-        facts["hybridized"] = graph is not None
+    facts = block._facts()
     facts["children"] = {child.name: name for name, child in block._children.items()}
     for child in block._children.values():
         facts.update(_described(child, numbers))
@@ -104,7 +92,6 @@ def _described(block: Any, numbers: Iterator[int]) -> dict[str, Any]:
 
 
 def load_model(block: Any, prefix: str) -> None:
-    """See :meth:`Block.load`."""
     path = f"{prefix}-model.json"
     with open_to_read(path) as file:
         try:
@@ -121,7 +108,6 @@ def load_model(block: Any, prefix: str) -> None:
 def _matched(
     block: Any, facts: Any, numbers: Iterator[int], path: str
 ) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Pairs of a block and what the file says of it; KeyError for another structure."""
     key = _key(block, numbers)
     if key not in facts:
         problem = f"it has no {key!r}: the block has another structure than the saved one"
@@ -133,7 +119,6 @@ def _matched(
 
 
 def _restore(block: Any, facts: Mapping[str, Any]) -> None:
-    """Gives a block its saved name, which its parameters begin with, and its graph."""
     prefix, name = block.params.prefix, facts["orig_name"]
     parameters = ParameterDict(f"{name}_")
     for old, parameter in list(block.params.items()):

@@ -10,6 +10,7 @@ from ..display import Fold, Line, Part, Table, View, many, scaled, view_of
 from ..lowering import Summary
 from ..symbol import Variable
 from ._block import Block
+from ._hybrid_block import HybridBlock
 from ._traced_graph import trace
 
 _HEADER = ["", "layer", "parameters", "elements"]
@@ -25,11 +26,12 @@ def _view_of_block(block: Block) -> View:
         facts.append(f"{many(len(parameters) - len(known), 'shape')} not known yet")
     contexts = sorted({str(x.context) for p in parameters for x in p._data or ()})
     facts.append(f"on {', '.join(contexts)}" if contexts else "not initialized")
-    if block._runs_as_graph:
+    if isinstance(block, HybridBlock) and block._active:
         facts.append("hybridized")
     drawn = _graph_of(block)
-    if isinstance(drawn, Summary):
-        facts.append(f"{scaled(drawn.flops, 'FLOPs')} for {_shapes_text(block)}")
+    if isinstance(block, HybridBlock) and isinstance(drawn, Summary):
+        shapes = ", ".join(map(str, block._input_shapes.values()))
+        facts.append(f"{scaled(drawn.flops, 'FLOPs')} for {shapes}")
     parts: list[Part] = [Line(", ".join(facts)), Table(_HEADER, list(_rows(block, "", 0)), {3})]
     if drawn is not None:
         parts.append(Fold("graph", view_of(drawn).parts))
@@ -38,19 +40,18 @@ def _view_of_block(block: Block) -> View:
 
 def _graph_of(block: Any) -> Any:
     # None without a call, or if ``forward`` needs arrays.
-    graph, shapes = block._traced, block._input_shapes
+    if not isinstance(block, HybridBlock):
+        return None
+    graph: Any = block._traced
+    shapes: Any = block._input_shapes
     if graph is not None:
         return graph.output.summary(**shapes) if shapes else graph.output
-    if not shapes or not block._can_hybridize:
+    if not shapes:
         return None
     try:
         return trace(block, [Variable(name) for name in shapes]).output.summary(**shapes)
     except Exception:  # whatever the user's hybrid_forward raises: symbols have no values
         return None
-
-
-def _shapes_text(block: Any) -> str:
-    return ", ".join(map(str, block._input_shapes.values()))
 
 
 def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:

@@ -9,22 +9,21 @@ from typing import Any
 import jax
 
 from .. import ndarray, symbol
-from ..errors import ArgumentValueError, MXNetError
+from ..errors import ArgumentValueError, DeferredInitializationError, MXNetError
 from ..ndarray import NDArray, save as save_arrays
 from ..symbol import Symbol, Variable, load_json
 from ._block import Block
-from ._structure import flatten, regroup
-from ._traced_graph import CompiledGraph, TracedGraph, input_shapes, trace
-from .parameter import DeferredInitializationError, ParameterDict
+from ._parameter_dict import ParameterDict
+from ._traced_graph import CompiledGraph, TracedGraph, flatten, input_shapes, regroup, trace
 
 
 class HybridBlock(Block):
     """A block whose ``hybrid_forward(F, x, ..., **parameters)`` computes with ``F``, ``mx.nd`` or
     ``mx.sym``. All of its children are HybridBlocks.
 
-    Shapes of parameters that have a 0 are inferred at the first call. ``hybridize()`` has a call
-    run as one graph, traced at the first call with symbols. Under ``autograd.record()`` a network
-    that is not hybridized becomes the same program; hybridizing saves the time of Python.
+    Unknown lengths (0) of its parameters' shapes are inferred at the first call. After
+    ``hybridize()`` calls run as one graph, traced at the first call. Under ``autograd.record()`` a
+    network that is not hybridized becomes the same program; hybridizing saves time in Python.
 
     >>> import executorkit as mx
     >>> class Scaled(mx.gluon.HybridBlock):
@@ -46,8 +45,6 @@ class HybridBlock(Block):
     ['data', 'scaled0_scale']
     """
 
-    _can_hybridize = True
-
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self._active = False
@@ -59,17 +56,12 @@ class HybridBlock(Block):
         self._callback: Any = None
         self._monitor_all = False
 
-    @property
-    def _runs_as_graph(self) -> bool:
-        return self._active
-
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state of a copy, which compiles its own graph."""
         return {**vars(self), "_compiled": None}
 
     def register_child(self, block: Any, name: str | None = None) -> None:
@@ -92,12 +84,12 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Has the block and its children run as graphs, or not.
+        """Makes the block and its children run as graphs, or not.
 
         clear
-            whether the graph is traced anew at the next call.
+            Whether to trace the graph again at the next call.
         backend, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            accepted as MXNet does; XLA decides about memory and fusion.
+            Accepted as in MXNet; XLA decides about memory and fusion.
         """
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
@@ -125,8 +117,8 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Hybridizes the block and runs it once. ``backend`` has to be given, and chooses nothing
-        here: XLA compiles every graph."""
+        """Hybridizes the block and calls it once. ``backend`` is required, but has no effect: XLA
+        compiles every graph."""
         if backend is None:
             problem = 'Must specify "backend" to optimize_for'
             raise ArgumentValueError("optimize_for", problem, hint="hybridize()")
@@ -136,6 +128,17 @@ class HybridBlock(Block):
             backward_bulk_size=backward_bulk_size, **kwargs,
         )  # fmt: skip
         self(x, *args)
+
+    def _facts(self) -> dict[str, Any]:
+        facts = super()._facts()
+        graph = self._traced
+        if graph is not None:
+            facts["in_format"] = graph.in_structure
+            facts["out_format"] = graph.out_structure
+            facts["inputs"] = [x.tojson() for x in graph.inputs]
+            facts["symbol"] = graph.output.tojson()
+        facts["hybridized"] = graph is not None
+        return facts
 
     def _restore(self, name: str, parameters: ParameterDict, facts: Mapping[str, Any]) -> None:
         super()._restore(name, parameters, facts)
@@ -150,24 +153,24 @@ class HybridBlock(Block):
         self._traced = None
         self._compiled = None
 
+    def _check_runs_layers(self) -> None:
+        if self._active:
+            problem = f"{self.name!r} is hybridized, and its layers do not run one by one"
+            raise ArgumentValueError("summary", problem, hint="hybridize(False)")
+
     def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
-        """The variables of the inputs, and the outputs, as symbols."""
         graph = self._graph(args)
         return graph.inputs, graph.output
 
     def called_graph(self) -> tuple[list[Symbol], Symbol]:
-        """The variables of the inputs, and the outputs, of the graph that calls compute.
+        """Returns the graph that calls compute: the variables of its inputs, and its outputs.
 
-        RuntimeError before the first call of the hybridized block.
+        Raises RuntimeError before the first call of the hybridized block.
         """
-        if self._traced is None or not self._computes_graph:
+        if self._traced is None or not self._active:
             problem = "it has no graph yet: call hybridize(), and then the block once"
             raise MXNetError(type(self).__name__, problem)
         return self._traced.inputs, self._traced.output
-
-    @property
-    def _computes_graph(self) -> bool:
-        return self._active
 
     @property
     def _cached_graph(self) -> tuple[Any, ...]:
@@ -180,12 +183,14 @@ class HybridBlock(Block):
         return self._traced
 
     def to_jax(self, *args: Any) -> tuple[Callable[..., Any], dict[str, jax.Array]]:
-        """The block as a pure JAX function, and its parameters as JAX arrays by name.
+        """Returns the block as a pure JAX function, and its parameters as JAX arrays by name.
 
-        ``function(parameters, *inputs, key=None, is_train=False) -> (outputs, states)``: outputs in
-        the structure in which the block returns them, and the new contents of auxiliary states
-        (moving statistics) by name. ``key`` is for random operators. ``args`` are inputs, for a
-        block of several that was not traced yet.
+        args
+            Inputs, for a block with several inputs that was not traced yet.
+
+        The function is ``function(parameters, *inputs, key=None, is_train=False) -> (outputs,
+        states)``: outputs in the structure in which the block returns them, and new auxiliary
+        states (moving statistics) by name. ``key`` is for random operators.
 
         >>> import executorkit as mx, jax
         >>> net = mx.gluon.nn.Dense(2, in_units=3)
@@ -216,11 +221,11 @@ class HybridBlock(Block):
         return function, {name: known[name].data().jax for name in used if name in known}
 
     def infer_shape(self, *args: Any) -> None:
-        """Gives the parameters the shapes that follow from those of the inputs."""
+        """Infers the parameters' shapes from the inputs."""
         self._infer("shape", args)
 
     def infer_type(self, *args: Any) -> None:
-        """Gives the parameters the dtypes that follow from those of the inputs."""
+        """Infers the parameters' dtypes from the inputs."""
         self._infer("dtype", args)
 
     def _infer(self, attribute: str, args: Sequence[Any]) -> None:
@@ -251,9 +256,9 @@ class HybridBlock(Block):
     # -- computing ---------------------------------------------------------------------------------
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """The outputs for arrays; for symbols those of ``hybrid_forward`` on these.
+        """Returns the outputs for arrays, or for symbols.
 
-        ValueError where arrays and symbols are mixed, or where there are neither.
+        Raises ValueError for a mixture of arrays and symbols, or for neither.
         """
         first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
         if isinstance(first, Symbol):
@@ -275,12 +280,11 @@ class HybridBlock(Block):
         return self.hybrid_forward(ndarray, x, *args, **arrays)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Computes outputs of arrays with ``F=mx.nd``, of symbols with ``F=mx.sym``; a subclass
-        does. Parameters come by the names of their attributes."""
+        """Computes the outputs with ``F``, ``mx.nd`` or ``mx.sym``. Subclasses override it; they
+        get parameters by the names of their attributes."""
         raise NotImplementedError
 
     def _call_cached_op(self, *args: Any) -> Any:
-        """The outputs of the block's graph."""
         compiled = self._compiled
         if compiled is None:
             parameters = dict(self.collect_params().items())
@@ -297,8 +301,8 @@ class HybridBlock(Block):
             return compiled(args)
 
     def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
-        """Has ``callback(name, operator, array)`` called, in calls of a hybridized block, with each
-        operator's outputs, and with its inputs if ``monitor_all``."""
+        """Adds ``callback(name, operator, array)``, which calls of the hybridized block call with
+        the outputs of every operator; with ``monitor_all`` also with the inputs."""
         self._callback = callback
         self._monitor_all = monitor_all
         if self._compiled is not None:
@@ -308,10 +312,10 @@ class HybridBlock(Block):
     # -- files -------------------------------------------------------------------------------------
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
-        """Writes ``path-symbol.json`` and ``path-0000.params`` (with the number ``epoch``), as
-        ``mx.model.load_checkpoint``, ``Module`` and :class:`SymbolBlock` read them.
+        """Writes ``path-symbol.json`` and ``path-0000.params`` (with the number ``epoch``), which
+        ``mx.model.load_checkpoint``, ``Module`` and :class:`SymbolBlock` read.
 
-        RuntimeError before the first call of the hybridized block.
+        Raises RuntimeError before the first call of the hybridized block.
         """
         _, output = self.called_graph()
         states = set(output.list_auxiliary_states())
@@ -326,17 +330,13 @@ class HybridBlock(Block):
 
 
 def traced_output(block: Any) -> Symbol | None:
-    """The output of a hybridized block's graph; None if it has none (yet)."""
+    """Returns the output of a hybridized block's graph, or None if there is none yet."""
     if not isinstance(block, HybridBlock) or not block._active or block._traced is None:
         return None
     return block._traced.output
 
 
 def _first_input(x: Any, args: Sequence[Any]) -> Any:
-    """The first array or symbol among nested inputs.
-
-    ValueError if both kinds are there, or none.
-    """
     arrays, symbols = [], []
     for value in _inputs((x, args)):
         (symbols if isinstance(value, Symbol) else arrays).append(value)

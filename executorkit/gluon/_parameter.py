@@ -38,15 +38,8 @@ _SPARSE = "parameters and gradients of sparse storage types are dense here; resu
 
 
 class DeferredInitialization(NamedTuple):
-    """Arguments of an initialization that waits until the shape is known.
-
-    init, default_init
-        the initializer of this parameter, and the one of the whole network.
-    ctx
-        the contexts to initialize on.
-    data
-        contents that were set in the meantime; None for those of ``init``.
-    """
+    """Arguments of an initialization that waits until the shape is known; ``data`` are contents set
+    in the meantime."""
 
     init: Any
     ctx: list[Context]
@@ -58,35 +51,34 @@ class Parameter:
     """An array that a block learns or keeps, with a copy on each of its contexts.
 
     name
-        its full name, such as ``dense0_weight``; initializers read its end, optimizers know it by
-        this name.
+        The full name, such as ``dense0_weight``. Initializers read its end; optimizers know the
+        parameter by it.
     grad_req
-        'write', 'add' (gradients are added up until ``zero_grad``) or 'null' (no gradient).
+        'write', 'add' (gradients add up until ``zero_grad``) or 'null' (no gradient).
     shape
-        an int or a tuple. 0 is an unknown length (-1 under ``mx.np_shape()``), None an unknown
-        rank; unknown lengths become known by assignment to ``shape``, by ``set_data``, by loading.
+        An int or a tuple; 0 is an unknown length (-1 under ``mx.np_shape()``), None an unknown
+        rank. Assigning ``shape``, ``set_data`` and loading make unknown lengths known.
     dtype
-        the element type.
-    lr_mult, wd_mult
-        factors of the learning rate and of the weight decay.
+        The element type.
+    lr_mult
+        A factor of the learning rate.
+    wd_mult
+        A factor of the weight decay.
     init
-        an initializer, its name or its JSON text; has priority over that of the network.
+        An initializer, its name or its JSON text; preferred to the network's.
     allow_deferred_init
-        whether ``initialize`` may wait until the shape is known, which the first call of a block
-        infers.
+        Whether ``initialize`` may wait until a block's first call infers the shape.
     differentiable
         False fixes ``grad_req`` to 'null'.
     stype, grad_stype
-        'default'. 'row_sparse' and 'csr' are accepted; arrays and gradients are dense, a warning
-        says so once.
+        'default'. 'row_sparse' and 'csr' are accepted, but arrays and gradients are dense; a
+        warning says so once.
 
-    ``data()`` is an ordinary NDArray, marked for ``autograd``; ``set_data`` writes into it.
-
-    Unlike in MXNet a method that fails changes nothing: a parameter that cannot be initialized
-    again keeps its former contents, one that could not yet be initialized still waits; and an
-    exception in between, a KeyboardInterrupt say, leaves the arrays of all contexts as they were,
-    or as they were to be. A copy
+    ``data()`` is an ordinary NDArray, marked for ``autograd``; ``set_data`` writes into it. A copy
     (``copy.deepcopy``, ``pickle``) has gradients of its own.
+
+    Unlike in MXNet, a method that fails changes nothing, and an exception in between, such as
+    KeyboardInterrupt, leaves either the old or the new contents on every context.
 
     >>> import executorkit as mx
     >>> weight = mx.gluon.Parameter("weight", shape=(2, 3))
@@ -154,10 +146,10 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The lengths of the axes, 0 for unknown ones (-1 under ``mx.np_shape()``).
+        """The lengths of the axes, 0 for unknown lengths (-1 under ``mx.np_shape()``).
 
-        Assigning fills in unknown lengths. AssertionError (ParameterShapeError) if it contradicts
-        those that are known.
+        Assigning fills in unknown lengths. Raises AssertionError (ParameterShapeError) if known
+        lengths differ.
         """
         if self._shape and 0 in self._shape and numpy_shapes():
             return tuple(d or -1 for d in self._shape)
@@ -168,14 +160,12 @@ class Parameter:
         self._shape = self._filled_shape(_lengths(new_shape))
 
     def _filled_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """``shape``, which must agree with the lengths that are known."""
         if not self._agrees(shape):
             problem = f"shape {shape} contradicts its shape {self._shape}"
             raise ParameterShapeError(f"parameter {self.name!r}", problem)
         return shape
 
     def _agrees(self, shape: tuple[int, ...]) -> bool:
-        """True for a shape with the lengths that are known."""
         known = self._shape
         return known is None or (
             len(known) == len(shape)
@@ -197,10 +187,8 @@ class Parameter:
 
     @property
     def grad_req(self) -> str:
-        """'write', 'add' or 'null'.
-
-        Assigning another one gives the arrays new gradients of zeros, or none for 'null'.
-        """
+        """'write', 'add' or 'null'. Assigning creates new gradients of zeros, or removes them for
+        'null'."""
         return self._grad_req
 
     @grad_req.setter
@@ -225,20 +213,19 @@ class Parameter:
         default_init: Any = initializer.Uniform(),  # noqa: B008
         force_reinit: bool = False,
     ) -> None:
-        """Makes the arrays, and their gradients.
+        """Creates the arrays and their gradients.
 
         init
-            an initializer or its name; by default the parameter's own, else ``default_init``.
-            Its ``_init_weight`` is called whatever the name of the parameter ends in.
+            An initializer or its name; by default the parameter's own, else ``default_init``. Its
+            ``_init_weight`` is called, whatever the parameter's name ends in.
         ctx
-            one context or several, the current one by default. Random numbers are drawn once, from
+            A context or several; by default the current one. Random numbers are drawn once, from
             the stream of ``cpu(0)``.
         force_reinit
-            whether a parameter that is initialized gets new arrays; otherwise it stays as it is,
-            with a warning.
+            Whether to initialize again; otherwise an initialized parameter stays, with a warning.
 
-        With ``allow_deferred_init`` a parameter of unknown shape waits; ValueError
-        (ArgumentValueError) without.
+        With ``allow_deferred_init`` a parameter of unknown shape waits; without it raises
+        ValueError (ArgumentValueError).
         """
         if self._data is not None and not force_reinit:
             text = f"parameter {self.name!r} is initialized already; force_reinit=True replaces it"
@@ -255,23 +242,17 @@ class Parameter:
             self._deferred_init = deferred
 
     def _check_shape(self) -> None:
-        """ArgumentValueError if the shape is unknown."""
         if not self._has_known_shape():
             problem = f"it cannot be initialized, because its shape is {self.shape}"
             hint = "a complete shape; in_units, in_channels, ... of layers"
             raise ArgumentValueError(f"parameter {self.name!r}", problem, hint=hint)
 
     def _finish_deferred_init(self) -> None:
-        """Makes the arrays of a parameter that waits for its shape; nothing for others.
-
-        AssertionError (ArgumentValueError) if the shape is still unknown.
-        """
         if self._deferred_init is not None:
             self._check_shape()
             modes.run(False, False, partial(self._initialize_now, self._deferred_init))
 
     def _initialize_now(self, deferred: DeferredInitialization) -> None:
-        """Makes the arrays; callers do not record. After an exception nothing has been drawn."""
         before, data = self._data, deferred.data
         with Rollback(lambda: self._data is not before, streams=True):
             if data is None:
@@ -283,8 +264,6 @@ class Parameter:
             self._init_impl(data, deferred.ctx)
 
     def _init_impl(self, data: NDArray, contexts: Sequence[Context]) -> None:
-        """Becomes initialized with these contents, of which the first context takes the array
-        itself if it is there."""
         first = data.as_in_context(contexts[0]) if contexts else data
         self._adopt(replicate([data.copyto(c) if i else first for i, c in enumerate(contexts)]))
 
@@ -295,8 +274,8 @@ class Parameter:
         request: str | None = None,
         **changes: Any,
     ) -> None:
-        """Adopts arrays with gradients, by default new ones of zeros, with the kind of gradient and
-        with other attributes that change: with all of them, or, after an exception, with none."""
+        """Adopts arrays, gradients (by default new zeros) and other attributes: all of them, or
+        none if an exception comes between."""
         request = self._grad_req if request is None else request
         entries: list[Any] = []
         if request == "null":
@@ -316,7 +295,6 @@ class Parameter:
     def _variables(
         self, arrays: Sequence[NDArray], grads: Sequence[NDArray] | None, request: str
     ) -> list[Any]:
-        """Entries that make arrays variables with these gradients, or new ones."""
         if grads is not None:
             name = f"parameter {self.name!r}"
             pairs = zip(arrays, grads, strict=True)
@@ -333,9 +311,9 @@ class Parameter:
     # Contents
 
     def data(self, ctx: Context | None = None) -> NDArray:
-        """The array on ``ctx``: by default the only one, or that of the current context.
+        """Returns the array on ``ctx``; by default the only array, or the current context's.
 
-        DeferredInitializationError while the parameter waits for its shape; RuntimeError
+        Raises DeferredInitializationError while the parameter waits for its shape, RuntimeError
         (MXNetError) if it was not initialized, or not on this context.
         """
         arrays = self._data
@@ -346,16 +324,16 @@ class Parameter:
         return self._check_and_get(arrays, ctx)
 
     def list_data(self) -> list[NDArray]:
-        """The arrays, in the order of the contexts."""
+        """Returns the arrays in the order of the contexts."""
         return self._check_and_get(self._data, list)
 
     def grad(self, ctx: Context | None = None) -> NDArray:
-        """The gradient of :meth:`data`; RuntimeError (MXNetError) without gradients."""
+        """Returns the gradient of :meth:`data`. Raises RuntimeError (MXNetError) without one."""
         self._check_has_gradient()
         return self._check_and_get(self._grad, ctx)
 
     def list_grad(self) -> list[NDArray]:
-        """The gradients, in the order of the contexts."""
+        """Returns the gradients in the order of the contexts."""
         self._check_has_gradient()
         return self._check_and_get(self._grad, list)
 
@@ -365,7 +343,7 @@ class Parameter:
             raise MXNetError(f"parameter {self.name!r}", problem)
 
     def _check_and_get(self, arrays: list[NDArray] | None, ctx: Any) -> Any:
-        """The array on a context (all for ``list``, None for the current one)."""
+        """Returns the array on a context (None: the current one), or all arrays for ``list``."""
         if arrays is not None:
             if ctx is list:
                 return arrays
@@ -394,8 +372,8 @@ class Parameter:
         raise MXNetError(f"parameter {self.name!r}", problem, hint=hint)
 
     def list_ctx(self) -> list[Context]:
-        """The contexts, also while the parameter waits for its shape; RuntimeError (MXNetError) if
-        it was not initialized."""
+        """Returns the contexts, also while the parameter waits for its shape. Raises RuntimeError
+        (MXNetError) if it was not initialized."""
         if self._data is not None:
             return [x.context for x in self._data]
         if self._deferred_init is not None:
@@ -404,12 +382,12 @@ class Parameter:
         raise MXNetError(f"parameter {self.name!r}", problem, hint="initialize()")
 
     def set_data(self, data: Any) -> None:
-        """Writes an array's elements, converted to the parameter's dtype, into those of all
-        contexts, which stay the same objects.
+        """Writes an array's elements, converted to the parameter's dtype, into the arrays of all
+        contexts.
 
-        While the parameter waits for its shape, this gives the shape, and the contents that it will
-        have (MXNet: in the dtype of ``data``). AssertionError (ParameterShapeError) for another
-        shape, (UnknownNameError) if it was not initialized.
+        A parameter that waits for its shape takes the array's shape, and its contents later (MXNet:
+        in the dtype of ``data``). Raises AssertionError: ParameterShapeError for another shape,
+        UnknownNameError if it was not initialized.
         """
         if not isinstance(data, NDArray | np.ndarray | jax.Array):
             problem = f"{type(data).__name__} given, expected an NDArray or NumPy array"
@@ -426,14 +404,13 @@ class Parameter:
         self._shape = shape
 
     def _write(self, data: Any) -> None:
-        """Writes to the arrays of all contexts."""
         for x in self._data or ():
             x[:] = data
         if self._trainer is not None:
             self._trainer.parameter_is_set()
 
     def zero_grad(self) -> None:
-        """Writes zeros into the gradients; nothing without gradients."""
+        """Sets the gradients to zero."""
 
         def write() -> None:
             for grad in self._grad or ():
@@ -442,20 +419,21 @@ class Parameter:
         complete(write)
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """:meth:`data` on the context of ``row_id``, all rows; RuntimeError (MXNetError) unless
-        ``stype`` is 'row_sparse'."""
+        """Returns all rows of :meth:`data` on the context of ``row_id``. Raises RuntimeError
+        (MXNetError) unless ``stype`` is 'row_sparse'."""
         self.list_row_sparse_data(row_id)
         return self.data(row_id.context)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """:meth:`list_data`; RuntimeError (MXNetError) unless ``stype`` is 'row_sparse'."""
+        """Returns :meth:`list_data`. Raises RuntimeError (MXNetError) unless ``stype`` is
+        'row_sparse'."""
         if self._stype != "row_sparse":
             problem = f"its storage type is {self._stype!r}"
             raise MXNetError(f"parameter {self.name!r}", problem, hint="data(), list_data()")
         return self.list_data()
 
     def _reduce(self) -> NDArray:
-        """The mean of the arrays of all contexts, a new array on the CPU."""
+        """Returns the mean of the arrays of all contexts, on the CPU."""
         arrays = self.list_data()
 
         def mean() -> NDArray:
@@ -467,8 +445,10 @@ class Parameter:
     # Changes
 
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
-        """Moves the parameter to other contexts: new arrays, of the mean of the former ones, and
-        new gradients. ValueError (ArgumentValueError) if it was not initialized."""
+        """Moves the parameter to other contexts, with the mean of its arrays and new gradients.
+
+        Raises ValueError (ArgumentValueError) if it was not initialized.
+        """
         contexts = _context_list(ctx)
         self._check_has_contexts()
         if self._data is not None:
@@ -478,14 +458,13 @@ class Parameter:
             self._deferred_init = self._deferred_init._replace(ctx=contexts)
 
     def _check_has_contexts(self) -> None:
-        """ArgumentValueError if it was not initialized."""
         if self._data is None and self._deferred_init is None:
             problem = "it is on no context, because it has not been initialized"
             raise ArgumentValueError(f"parameter {self.name!r}", problem, hint="initialize(ctx=)")
 
     def cast(self, dtype: Any) -> None:
-        """Converts arrays and gradients to another element type: new arrays. TypeError for an
-        unknown one."""
+        """Converts arrays and gradients to another element type. Raises TypeError for an unknown
+        type."""
         numpy_dtype_name(dtype)
         if self._data is not None:
             modes.run(False, False, partial(self._convert, dtype))
@@ -498,9 +477,9 @@ class Parameter:
         self._adopt(arrays, grads, _dtype=dtype)
 
     def var(self) -> Symbol:
-        """The variable that stands for the parameter in symbols, always the same one.
+        """Returns the variable that stands for the parameter in symbols, always the same object.
 
-        Its attributes are those that the parameter had at the first call.
+        It keeps the attributes that the parameter had at the first call.
         """
         if self._var is None:
             factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
@@ -513,23 +492,13 @@ class Parameter:
     def _load_init(
         self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
     ) -> None:
-        """Takes the contents from an array of a file; see :meth:`_load_plan`."""
         self._load_plan(data, ctx, cast_dtype, dtype_source)()
 
     def _load_plan(
         self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
     ) -> Callable[[], None]:
-        """A function that takes the contents from an array, after all has been checked.
-
-        ctx
-            the contexts of a parameter that is not initialized; by default those that it waits to
-            be initialized on, or the CPU.
-        cast_dtype
-            whether array and parameter may be of different dtypes; ``dtype_source`` says whose it
-            is afterwards: 'current', the parameter's, or 'saved', the array's.
-
-        AssertionError (ArgumentValueError) if shape, dtype or contexts do not fit.
-        """
+        """Checks an array of a file, and returns a function that stores it; see
+        :meth:`ParameterDict.load_dict` for the arguments."""
         where = f"parameter {self.name!r}"
         if cast_dtype and dtype_source not in ("current", "saved"):
             problem = f"dtype_source={dtype_source!r}, expected 'current' or 'saved'"
@@ -566,13 +535,12 @@ class Parameter:
             modes.run(False, False, lambda: self._init_impl(contents(), contexts))
 
     def _set_trainer(self, trainer: Any) -> None:
-        """Notes the trainer that updates the parameter, the last one that was made with it."""
         self._trainer = trainer
 
 
 class ConstantValue(initializer.Initializer):
-    """The initializer of a constant. A symbol holds its value as text, of a large one (MXNet: of
-    each) only the name."""
+    """Initializer of a constant. A symbol holds the value as text, but only the name of a large
+    value (MXNet: of every value)."""
 
     def __init__(self, name: str, value: NDArray) -> None:
         super().__init__(name=name)
@@ -582,16 +550,18 @@ class ConstantValue(initializer.Initializer):
         arr[:] = self._value
 
     def dumps(self) -> str:
-        """The text for ``mx.init.create``, or a name that it does not know."""
         if self._value.size <= _MAX_TOLD:
             return initializer.Constant(self._value).dumps()
         return f"Constant_{self._kwargs['name']}"
 
 
 class Constant(Parameter):
-    """A parameter that is not learned: ``value``, an NDArray or what ``mx.nd.array`` takes.
+    """A parameter that is not learned.
 
-    It is saved and loaded as others are. Its ``grad_req`` is 'null', and stays so with a warning.
+    value
+        An NDArray, or an argument of ``mx.nd.array``.
+
+    It is saved and loaded like others. Its ``grad_req`` stays 'null', with a warning.
 
     >>> import executorkit as mx
     >>> constant = mx.gluon.Constant("scale", [1, 2])
@@ -627,13 +597,11 @@ def _check_request(name: str, req: str) -> None:
 
 
 def _lengths(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of ints, 0 for unknown lengths."""
     lengths = shape if isinstance(shape, Sequence) else (shape,)
     return tuple(max(operator.index(d), 0) for d in lengths)
 
 
 def _context_list(ctx: Context | Sequence[Context] | None) -> list[Context]:
-    """One context or several as a list; the current one for None."""
     if ctx is None:
         return [current_context()]
     contexts = [ctx] if isinstance(ctx, Context) else list(ctx)

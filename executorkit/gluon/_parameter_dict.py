@@ -28,11 +28,11 @@ class ParameterDict:
     """Parameters by their full names, in the order in which they were added.
 
     prefix
-        the beginning of the names that ``get`` and ``get_constant`` make.
+        The beginning of the names that ``get`` and ``get_constant`` create.
     shared
-        another dictionary, whose parameters these two return if they have the name.
+        Another dictionary, whose parameters of the same names these two methods return.
 
-    There is no ``len``: ``len(params.keys())``.
+    Use ``len(params.keys())``: as in MXNet, the dictionary has no ``len``.
 
     >>> import executorkit as mx
     >>> params = mx.gluon.ParameterDict("net_")
@@ -76,25 +76,26 @@ class ParameterDict:
         return key in self._params
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Returns the names."""
         return self._params.keys()
 
     def values(self) -> ValuesView[Parameter]:
-        """The parameters."""
+        """Returns the parameters."""
         return self._params.values()
 
     def items(self) -> ItemsView[str, Parameter]:
-        """Pairs of name and parameter."""
+        """Returns pairs of name and parameter."""
         return self._params.items()
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
-        """The parameter ``prefix + name``: that of this dictionary, or of the shared one, or a new
-        one.
+        """Returns the parameter ``prefix + name`` of this or the shared dictionary, or creates it.
 
         kwargs
-            arguments of :class:`Parameter`. An existing parameter takes those attributes that are
-            None, and lengths of its shape that are unknown. AssertionError (ArgumentValueError) if
-            an attribute has another value; nothing is changed then.
+            Arguments of :class:`Parameter`. An existing parameter takes them for its attributes
+            that are None, and for unknown lengths of its shape.
+
+        Raises AssertionError (ArgumentValueError), and changes nothing, if an attribute has another
+        value.
         """
         name = self._prefix + name
         parameter = self._existing(name)
@@ -106,11 +107,13 @@ class ParameterDict:
         return parameter
 
     def get_constant(self, name: str, value: Any = None) -> Parameter:
-        """The constant ``prefix + name``: that of this dictionary, or of the shared one, or a new
-        one of ``value``.
+        """Returns the constant ``prefix + name`` of this or the shared dictionary, or creates it.
 
-        Without a value it may be a parameter, too. KeyError (UnknownNameError) if there is none and
-        no value. AssertionError (ArgumentValueError) if it has another value, or is no constant.
+        value
+            The value. Without it the result may also be a parameter.
+
+        Raises KeyError (UnknownNameError) if there is neither a constant nor a value,
+        AssertionError (ArgumentValueError) if its value differs, or if it is a parameter.
         """
         name = self._prefix + name
         constant = self._existing(name)
@@ -128,15 +131,17 @@ class ParameterDict:
         return constant
 
     def _existing(self, name: str) -> Parameter | None:
-        """The parameter of a full name; one of the shared dictionary is added."""
         parameter = self._params.get(name)
         if parameter is None and self._shared is not None and name in self._shared:
             parameter = self._params[name] = self._shared[name]
         return parameter
 
     def update(self, other: "ParameterDict | Mapping[str, Parameter]") -> None:
-        """Adds the parameters of another dictionary. AssertionError (ArgumentValueError) if it has
-        another parameter of the same name; nothing is added then."""
+        """Adds the parameters of another dictionary.
+
+        Raises AssertionError (ArgumentValueError), and adds nothing, if two parameters have one
+        name.
+        """
         for name, parameter in other.items():
             if self._params.get(name, parameter) is not parameter:
                 problem = f"there are two different parameters called {name!r}"
@@ -152,11 +157,15 @@ class ParameterDict:
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """:meth:`Parameter.initialize` of all, in order; ``init`` serves those that have none.
+        """Calls :meth:`Parameter.initialize` of all parameters, in order.
 
+        init
+            The initializer of parameters without their own.
         verbose
-            whether a line is logged for each. ValueError (ArgumentValueError), before the first
-            one, if one has an unknown shape and cannot wait.
+            Whether to log a line for each parameter.
+
+        Raises ValueError (ArgumentValueError) if a shape is unknown that may not be; then none is
+        initialized.
         """
         if verbose:
             init = copy.copy(initializer.create(init))
@@ -168,19 +177,19 @@ class ParameterDict:
             parameter.initialize(None, ctx, init, force_reinit=force_reinit)
 
     def zero_grad(self) -> None:
-        """Writes zeros into all gradients."""
+        """Sets all gradients to zero."""
         for parameter in self.values():
             parameter.zero_grad()
 
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
-        """:meth:`Parameter.reset_ctx` of all."""
+        """Calls :meth:`Parameter.reset_ctx` of all parameters."""
         for parameter in self.values():
             parameter._check_has_contexts()
         for parameter in self.values():
             parameter.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
-        """All contexts that some parameter is on."""
+        """Returns all contexts of the parameters."""
         return list(dict.fromkeys(ctx for p in self.values() for ctx in p.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:
@@ -191,11 +200,11 @@ class ParameterDict:
     # Files
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
-        """Writes the parameters by name to a file, as ``mx.nd.save`` does; of several contexts the
-        mean.
+        """Writes the parameters by name to a file of ``mx.nd.save``: the mean over their contexts.
 
         strip_prefix
-            left out of the names. ValueError (ArgumentValueError) if a name does not begin with it.
+            A prefix to remove from the names. Raises ValueError (ArgumentValueError) for a name
+            without it.
         """
         for name in self.keys():
             if not name.startswith(strip_prefix):
@@ -215,7 +224,7 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """:meth:`load_dict` of a file's arrays."""
+        """Reads parameters from a file; see :meth:`load_dict`."""
         arrays = load(filename)
         if not isinstance(arrays, dict):
             problem = "its arrays have no names, expected a file of parameters"
@@ -242,22 +251,25 @@ class ParameterDict:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Takes the contents of parameters from arrays by name; ``arg:`` and ``aux:`` before a name
-        are left out.
+        """Sets parameters to arrays by name; ``arg:`` and ``aux:`` before a name are ignored.
 
         ctx
-            the contexts of parameters that are not initialized.
-        allow_missing, ignore_extra
-            whether parameters may lack an array, and arrays a parameter.
+            The contexts of parameters that are not initialized.
+        allow_missing
+            Whether parameters may lack an array.
+        ignore_extra
+            Whether arrays may lack a parameter.
         restore_prefix
-            put before the names of the arrays.
+            A prefix to add to the names of the arrays.
         filename
-            named by errors.
-        cast_dtype, dtype_source
-            whether dtypes may differ, and whose remains: 'current' or 'saved'.
+            A name for messages of errors.
+        cast_dtype
+            Whether dtypes may differ.
+        dtype_source
+            Which dtype remains then: 'current' (the parameter's) or 'saved'.
 
-        AssertionError if a parameter is missing, an array has no parameter, or a shape, dtype or
-        context does not fit. All is checked first: after an error every parameter is as before.
+        Raises AssertionError for a missing parameter, an extra array, and a shape, dtype or context
+        that does not fit; then all parameters are unchanged.
         """
         source = "param_dict" if filename is None else filename
         for name in self.keys():
@@ -293,8 +305,6 @@ def _run(plans: Sequence[Callable[[], None]]) -> None:
 
 
 def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that an existing parameter takes over; ArgumentValueError if one of them
-    contradicts its own."""
     new = {}
     for attribute, value in attributes.items():
         stored = getattr(parameter, attribute, None)
@@ -314,7 +324,6 @@ def _new_attributes(parameter: Parameter, attributes: Mapping[str, Any]) -> dict
 
 
 def _merged_shape(parameter: Parameter, shape: Any) -> tuple[int, ...]:
-    """The lengths that either of two shapes knows."""
     stored: Any = parameter.shape
     lengths = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if len(lengths) != len(stored) or any(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -15,8 +14,6 @@ _WIDTH = 80
 
 
 class _LayerRow:
-    """A line of the table: a layer's outputs and its own parameters."""
-
     def __init__(self, name: str, shapes: Any, parameters: Sequence[Any] = ()) -> None:
         self.name = name
         self.shapes = shapes
@@ -24,15 +21,10 @@ class _LayerRow:
 
     @property
     def size(self) -> int:
-        """The number of its parameters' elements."""
         return sum(math.prod(p.shape) for p in self.parameters)
 
 
 def print_summary(block: Any, inputs: Sequence[Any]) -> None:
-    """Runs a block that is not hybridized on inputs, and prints a line for each layer that is run.
-
-    AssertionError for a hybridized block.
-    """
     rows = [_LayerRow("Input", _shapes(inputs))]
     handles: list[Any] = []
 
@@ -42,9 +34,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
             rows.append(_LayerRow(name, _shapes(outputs), list(layer.params.values())))
 
     def add_hook(layer: Any) -> None:
-        if layer._runs_as_graph:
-            problem = f"{layer.name!r} is hybridized, and its layers do not run one by one"
-            raise ArgumentValueError("summary", problem, hint="hybridize(False)")
+        layer._check_runs_layers()
         handles.append(layer.register_forward_hook(add_row))
 
     try:
@@ -79,7 +69,6 @@ def _lines(rows: Sequence[_LayerRow]) -> list[str]:
 
 
 def _shapes(values: Any) -> str:
-    """The shapes of arrays; those of several without the outer brackets."""
     if isinstance(values, (list, tuple)):
         return ", ".join([str(_nested_shapes(v)) for v in values])
     return str(_nested_shapes(values))

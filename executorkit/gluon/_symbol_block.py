@@ -14,21 +14,20 @@ from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol
 from ._hybrid_block import HybridBlock, _first_input
-from ._structure import flatten
-from ._traced_graph import TracedGraph
-from .parameter import ParameterDict
+from ._parameter_dict import ParameterDict
+from ._traced_graph import TracedGraph, flatten
 
 
 class SymbolBlock(HybridBlock):
-    """A block that computes a symbol: all of its arguments and auxiliary states but the inputs are
-    parameters.
+    """A block that computes a symbol. Its parameters are all arguments and auxiliary states of the
+    symbol that are not inputs.
 
     outputs
-        a symbol, or a list of symbols.
+        A symbol, or a list of symbols.
     inputs
-        the variables among its arguments that a call gives, one or a list of them.
+        The variables that a call gives: one, or a list.
     params
-        a ParameterDict whose parameters it shares by name.
+        A ParameterDict whose parameters it shares by name.
 
     >>> import executorkit as mx
     >>> data = mx.sym.Variable("data")
@@ -71,16 +70,20 @@ class SymbolBlock(HybridBlock):
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
-        """A block of the files that ``export``, ``Module`` or ``mx.model.save_checkpoint`` wrote.
+        """Reads a block from files of ``export``, ``Module`` or ``mx.model.save_checkpoint``.
 
-        symbol_file, param_file
-            the files; without the second one the parameters are not initialized.
+        symbol_file
+            The file of the symbol.
         input_names
-            the names of the inputs.
+            The names of the inputs.
+        param_file
+            The file of the parameters; without it they are not initialized.
         ctx
-            a context, or several, for the parameters; by default the current one.
-        allow_missing, ignore_extra
-            whether the file may have fewer parameters, and others.
+            A context or several for the parameters; by default the current one.
+        allow_missing
+            Whether the file may lack parameters.
+        ignore_extra
+            Whether the file may have other parameters.
         """
         output = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
@@ -114,9 +117,10 @@ class SymbolBlock(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
-    @property
-    def _computes_graph(self) -> bool:
-        return True
+    def called_graph(self) -> tuple[list[Symbol], Symbol]:
+        graph = self._traced
+        assert graph is not None
+        return graph.inputs, graph.output
 
     def _clear_cached_op(self) -> None:
         # The graph is what it was made of.
@@ -127,18 +131,16 @@ class SymbolBlock(HybridBlock):
         super().cast(dtype)
 
     def reset_ctx(self, ctx: Any) -> None:
-        """Moves the parameters to a context, or to several."""
+        """Moves the parameters to a context or to several."""
         self.collect_params().reset_ctx(ctx)
 
 
 def _common_length(names: Sequence[str]) -> int:
-    """The number of characters that all names begin with."""
     columns = zip(*names, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda column: len({*column}) == 1, columns))
 
 
 def _types(output: Symbol) -> dict[str, Any]:
-    """The dtypes of a symbol's arguments and auxiliary states, float32 where it does not say."""
     of_arguments, _, of_states = output.infer_type_partial()
     names = [*output.list_arguments(), *output.list_auxiliary_states()]
     types = [*(of_arguments or ()), *(of_states or ())]

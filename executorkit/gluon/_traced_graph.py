@@ -1,4 +1,4 @@
-"""The graph of a block: traced once with symbols, and run on arrays."""
+"""The graph of a block: traced once with symbols, and run on arrays; nested inputs and outputs."""
 
 from __future__ import annotations
 
@@ -11,19 +11,69 @@ from ..errors import ArgumentValueError
 from ..executor import CachedOp
 from ..ndarray import NDArray
 from ..symbol import Group, Symbol, Variable
-from ._structure import Structure, flatten, regroup, without_trailing_none
-from .parameter import Parameter
+from ._parameter import Parameter
+
+#: The structure of one array, of None, of a symbol with n outputs (n), or of a list of these.
+Structure = int | list[Any]
+_LEAF, _NONE = 0, -1
+
+
+def flatten(values: Any, kind: str) -> tuple[list[Any], Structure]:
+    """Returns the leaves of nested lists (arrays, symbols, None) and their structure.
+
+    kind
+        'input' or 'output', for the ValueError that other leaves raise.
+    """
+    if isinstance(values, NDArray):
+        return [values], _LEAF
+    if isinstance(values, Symbol):
+        count = len(values.list_outputs())
+        return [values], count if count > 1 else _LEAF
+    if values is None:
+        return [None], _NONE
+    if isinstance(values, (list, tuple)):
+        flat: list[Any] = []
+        structure: list[Any] = []
+        for value in values:
+            part, inner = flatten(value, kind)
+            flat += part
+            structure.append(inner)
+        return flat, structure
+    problem = f"the {kind} has a {type(values).__name__}"
+    because = f"each {kind} is an NDArray, a Symbol, None or a nested list of these"
+    raise ArgumentValueError("HybridBlock", problem, because=because)
+
+
+def regroup(flat: Sequence[Any], structure: Structure) -> tuple[Any, Sequence[Any]]:
+    """Returns nested lists of flat values, and the remaining values."""
+    if isinstance(structure, int):
+        if structure == _LEAF:
+            return flat[0], flat[1:]
+        if structure == _NONE:
+            return None, flat[1:] if flat and flat[0] is None else flat
+        return list(flat[:structure]), flat[structure:]
+    values = []
+    for part in structure:
+        value, flat = regroup(flat, part)
+        values.append(value)
+    return values, flat
+
+
+def without_trailing_none(structure: Structure) -> Structure:
+    """Drops None at the end of arguments, which is the same as not passing it."""
+    if not isinstance(structure, list):
+        return structure
+    end = len(structure)
+    while end and structure[end - 1] == _NONE:
+        end -= 1
+    return structure[:end]
 
 
 class TracedGraph(NamedTuple):
-    """A block's computation as a symbol.
+    """A block's computation as a symbol, with the structures of its nested inputs and outputs.
 
     inputs
-        the variables of its inputs that are not None: ``data``, or ``data0``, ``data1``, ...
-    output
-        its outputs.
-    in_structure, out_structure
-        the nesting of the inputs and of the outputs.
+        The variables of inputs that are not None: ``data``, or ``data0``, ``data1``, ...
     """
 
     inputs: list[Symbol]
@@ -33,10 +83,7 @@ class TracedGraph(NamedTuple):
 
 
 def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
-    """Runs a block's ``hybrid_forward`` on symbols that stand for ``args``.
-
-    ValueError for an argument or a result that is no array, no None and no list of these.
-    """
+    """Runs a block's ``hybrid_forward`` on symbols that stand for ``args``."""
     flat, in_structure = flatten(args, "input")
     names = iter(_input_names(sum(x is not None for x in flat)))
     symbols = [None if x is None else Variable(next(names)) for x in flat]
@@ -54,7 +101,7 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
 
 
 def input_shapes(args: Sequence[Any]) -> dict[str, tuple[int, ...]]:
-    """The shapes of arrays, by the names that a graph traced for them has; of symbols none."""
+    """Returns the shapes of arrays by the names of their variables in a traced graph."""
     inputs = [x for x in flatten(args, "input")[0] if x is not None]
     named = zip(_input_names(len(inputs)), inputs, strict=True)
     return {name: x.shape for name, x in named if isinstance(x, NDArray)}
@@ -65,20 +112,11 @@ def _input_names(count: int) -> list[str]:
 
 
 class CompiledGraph:
-    """A traced graph that is called with arrays; its other inputs are parameters.
-
-    parameters
-        those of its inputs that are parameters, in the order of the graph's inputs.
-    """
+    """A traced graph that is called with arrays, with the parameters that it uses."""
 
     def __init__(
         self, graph: TracedGraph, parameters: Mapping[str, Parameter], flags: Sequence[Any]
     ) -> None:
-        """``parameters`` are the block's, by name.
-
-        AssertionError for a variable that is neither an input nor a parameter; a UserWarning for
-        inputs and parameters that are not used.
-        """
         names = graph.output.list_inputs()
         positions = {str(x.name): i for i, x in enumerate(graph.inputs)}
         unknown = [n for n in names if n not in positions and n not in parameters]
@@ -99,11 +137,6 @@ class CompiledGraph:
         self._returns_one = graph.out_structure == 0
 
     def __call__(self, args: Sequence[Any]) -> Any:
-        """The outputs, in the structure in which the block returns them.
-
-        ValueError for arguments of another structure. DeferredInitializationError where the shape
-        of a parameter is not known yet.
-        """
         if not (self._takes_one and len(args) == 1 and isinstance(args[0], NDArray)):
             args = self._flat(args)
         context = args[0].context

@@ -24,9 +24,8 @@ _EPSILON = 1e-12
 
 
 def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any = None) -> Any:
-    """Values times ``sample_weight`` and ``weight``. Libraries of losses use it by this name.
-
-    ValueError and AssertionError (ArgumentValueError) for a weight that is not a number."""
+    """Multiplies values by ``sample_weight`` and ``weight``. Other libraries import it by this
+    name."""
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is None:
@@ -39,19 +38,21 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
 
 
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
-    """``x`` in the shape of ``y``. Libraries of losses use it by this name."""
+    """Reshapes ``x`` to the shape of ``y``. Other libraries import it by this name."""
     return F.reshape_like(x, y)
 
 
 def _log1p_exp_of_minus_abs(F: Any, x: Any) -> Any:
-    """log(1 + exp(-|x|)), which no ``x`` makes overflow."""
     return F.Activation(-F.abs(x), act_type="softrelu")
 
 
 class Loss(HybridBlock):
-    """Base of losses: a weight for all values, and the axis that is not averaged.
+    """Base class of losses, whose subclasses define ``hybrid_forward``.
 
-    A subclass defines ``hybrid_forward``; NotImplementedError (NotSupportedError) without it.
+    weight
+        A factor of all values, or None.
+    batch_axis
+        The axis that is not averaged.
     """
 
     def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
@@ -71,7 +72,7 @@ class Loss(HybridBlock):
 
 
 class _ElementwiseLoss(Loss):
-    """A loss of one prediction and one label: values, weighted, and their mean per sample."""
+    """Base of losses of one prediction and one label."""
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         values = self._values(F, pred, label)
@@ -82,7 +83,7 @@ class _ElementwiseLoss(Loss):
 
 
 class _DistanceLoss(_ElementwiseLoss):
-    """A loss of the differences between labels and predictions."""
+    """Base of losses of ``label - pred``."""
 
     def _values(self, F: Any, pred: Any, label: Any) -> Any:
         return self._of_difference(F, _reshape_like(F, label, pred) - pred)
@@ -92,9 +93,9 @@ class _DistanceLoss(_ElementwiseLoss):
 
 
 class L2Loss(_DistanceLoss):
-    """Half the square of the difference: ``weight / 2 * (label - pred)**2``, the mean per sample.
+    """Half the squared difference, ``weight / 2 * (label - pred)**2``: the mean per sample.
 
-    ``weight`` is a number; TypeError at the call for None.
+    Raises TypeError at the call if ``weight`` is None.
     """
 
     def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
@@ -110,7 +111,7 @@ class L2Loss(_DistanceLoss):
 
 
 class L1Loss(_DistanceLoss):
-    """Magnitude of the difference: ``|label - pred|``, the mean per sample."""
+    """Absolute difference, ``|label - pred|``: the mean per sample."""
 
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
@@ -120,10 +121,13 @@ class L1Loss(_DistanceLoss):
 
 
 class HuberLoss(_DistanceLoss):
-    """Squares of small differences, magnitudes of large ones; smooth where they meet at ``rho``.
+    """Smooth L1 loss: the mean per sample. With ``d = |label - pred|``: ``d**2 / (2 * rho)`` up to
+    ``rho``, ``d - rho / 2`` above.
 
-    With ``d = |label - pred|``: ``d**2 / (2 * rho)`` up to ``rho``, ``d - rho / 2`` above; the mean
-    per sample. Huber, "Robust Estimation of a Location Parameter", 1964.
+    rho
+        The difference at which squares become magnitudes.
+
+    Huber, "Robust Estimation of a Location Parameter", 1964.
     """
 
     def __init__(
@@ -140,7 +144,7 @@ class HuberLoss(_DistanceLoss):
 
 
 class _MarginLoss(_ElementwiseLoss):
-    """A loss of how far ``pred * label`` is below a margin."""
+    """Base of losses of ``margin - pred * label``."""
 
     def __init__(
         self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
@@ -153,25 +157,26 @@ class _MarginLoss(_ElementwiseLoss):
 
 
 class HingeLoss(_MarginLoss):
-    """``max(0, margin - pred * label)`` for labels of -1 and 1, the mean per sample."""
+    """Hinge loss, ``max(0, margin - pred * label)`` for labels -1 and 1: the mean per sample."""
 
     def _values(self, F: Any, pred: Any, label: Any) -> Any:
         return self._shortfall(F, pred, label)
 
 
 class SquaredHingeLoss(_MarginLoss):
-    """``max(0, margin - pred * label)**2`` for labels of -1 and 1, the mean per sample."""
+    """Squared hinge loss, ``max(0, margin - pred * label)**2`` for labels -1 and 1: the mean per
+    sample."""
 
     def _values(self, F: Any, pred: Any, label: Any) -> Any:
         return F.square(self._shortfall(F, pred, label))
 
 
 class LogisticLoss(_ElementwiseLoss):
-    """``log(1 + exp(-pred * label))``, the mean per sample.
+    """Logistic loss, ``log(1 + exp(-pred * label))``: the mean per sample.
 
     label_format
-        ``"signed"``: labels are -1 and 1; ``"binary"``: 0 and 1. ValueError (ArgumentValueError)
-        for others.
+        ``"signed"``: labels are -1 and 1; ``"binary"``: 0 and 1. Raises ValueError
+        (ArgumentValueError) for others.
     """
 
     def __init__(
@@ -196,14 +201,17 @@ class LogisticLoss(_ElementwiseLoss):
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
-    """Cross entropy of independent binary labels, the mean per sample.
+    """Cross entropy of independent binary labels: the mean per sample.
 
-    With ``p = sigmoid(pred)``, or ``p = pred`` if ``from_sigmoid``:
-    ``-(pos_weight * label * log(p) + (1 - label) * log(1 - p))``.
+    With ``p = sigmoid(pred)``: ``-(pos_weight * label * log(p) + (1 - label) * log(1 - p))``,
+    computed without overflow.
 
-    ``pos_weight`` is an array of weights of positive labels, which broadcasts against ``label``:
-    ``loss(pred, label, sample_weight, pos_weight)``. Computed from ``pred`` without overflow unless
-    ``from_sigmoid``; then 1e-12 is added to both probabilities.
+    from_sigmoid
+        Whether ``pred`` holds probabilities: ``p = pred``, and 1e-12 is added to ``p`` and ``1 -
+        p``.
+
+    Call: ``loss(pred, label, sample_weight, pos_weight)``; ``pos_weight``, the weights of positive
+    labels, broadcasts against ``label``.
     """
 
     def __init__(
@@ -244,21 +252,18 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 
 
 class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
-    """Cross entropy of classes along an axis, the mean per sample.
-
-    ``-log(p)[label]`` with ``p = softmax(pred)``, or ``-sum(label * log(p))`` for labels that are
-    distributions.
+    """Cross entropy of classes: the mean per sample of ``-log(p)[label]`` with ``p =
+    softmax(pred)``, or of ``-sum(label * log(p))`` for labels that are distributions.
 
     axis
-        the axis of classes.
+        The axis of classes.
     sparse_label
-        whether labels are indices of classes, in the shape of ``pred`` without the axis (or with 1
-        there); an index beyond the classes counts as the nearest one. Otherwise they have as many
-        elements as ``pred``.
+        Whether labels are indices of classes, in the shape of ``pred`` without the axis (or with
+        length 1 there); indices beyond the classes are clipped. Otherwise labels are distributions.
     from_logits
-        whether ``pred`` holds logarithms of probabilities.
+        Whether ``pred`` holds logarithms of probabilities.
 
-    The values have 1 in place of the axis, so that ``sample_weight`` of shape (N, 1) fits (N, C).
+    Values have length 1 along the axis, so that ``sample_weight`` of shape (N, 1) fits (N, C).
     """
 
     def __init__(
@@ -285,13 +290,12 @@ class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence of predicted from given distributions, summed per sample.
-
-    ``label * (log(label + 1e-12) - pred)``; ``label`` has the shape of ``pred``.
+    """Kullback-Leibler divergence: the sum per sample of ``label * (log(label + 1e-12) - pred)``.
 
     from_logits
-        whether ``pred`` holds logarithms of probabilities; otherwise its ``log_softmax`` along
-        ``axis`` does.
+        Whether ``pred`` holds logarithms of probabilities; otherwise ``log_softmax`` is applied.
+    axis
+        The axis of ``log_softmax``.
     """
 
     def __init__(
@@ -317,16 +321,15 @@ class KLDivLoss(Loss):
 class CTCLoss(Loss):
     """Connectionist temporal classification: ``-log`` of the probability of a label sequence.
 
-    ``loss(pred, label, pred_lengths, label_lengths, sample_weight)`` with shapes (N,) of both
-    lengths; either may be None. The result has shape (N,). The blank is the last class. Without
-    ``label_lengths`` a label ends at its first -1. Graves et al., "Connectionist Temporal
-    Classification", 2006.
-
     layout
-        ``"NTC"`` or ``"TNC"``: axes of ``pred`` (batch, time, class, before softmax).
+        ``"NTC"`` or ``"TNC"``: the axes of ``pred`` (batch, time, class, before softmax).
     label_layout
-        ``"NT"`` or ``"TN"``: axes of ``label``. ValueError and AssertionError (ArgumentValueError)
-        for other layouts.
+        ``"NT"`` or ``"TN"``: the axes of ``label``.
+
+    Call: ``loss(pred, label, pred_lengths, label_lengths, sample_weight)`` with lengths of shape
+    (N,), or None; the result is (N,). The blank is the last class. Without ``label_lengths`` a
+    label ends at its first -1. Raises ArgumentValueError (a ValueError and AssertionError) for
+    other layouts. Graves et al., "Connectionist Temporal Classification", 2006.
     """
 
     def __init__(
@@ -368,10 +371,10 @@ class CTCLoss(Loss):
 
 
 class TripletLoss(Loss):
-    """Distance to what is alike against distance to what is not, one number per sample.
+    """Triplet loss, ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``: the sum
+    is over all axes but the batch's.
 
-    ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``, summed over all axes but
-    the batch's. ``loss(pred, positive, negative)`` takes no ``sample_weight``.
+    Call: ``loss(pred, positive, negative)``, without ``sample_weight``.
     """
 
     def __init__(
@@ -389,15 +392,14 @@ class TripletLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Negative log likelihood of counts under a Poisson distribution: one number for the batch.
+    """Poisson negative log likelihood, ``exp(pred) - target * pred``: the mean over all axes, (1,).
 
-    ``exp(pred) - target * pred``, or with ``from_logits=False``, where ``pred`` is the rate itself,
-    ``pred - target * log(pred + epsilon)``; the mean over all axes, of shape (1,).
-    ``hybrid_forward`` takes ``epsilon``.
-
+    from_logits
+        False: ``pred`` is the rate, and the loss ``pred - target * log(pred + epsilon)``.
+        ``epsilon`` is an argument of the call.
     compute_full
-        whether Stirling's approximation of ``log(target!)`` is added for targets above 1; NaN for
-        a target of 0, as in MXNet. Works hybridized and on symbols, too, where MXNet refuses it.
+        Whether to add Stirling's approximation of ``log(target!)`` for targets above 1; it is NaN
+        for a target of 0, as in MXNet. Works hybridized, too, where MXNet raises an error.
     """
 
     def __init__(
@@ -427,10 +429,10 @@ class PoissonNLLLoss(Loss):
 
 
 class CosineEmbeddingLoss(Loss):
-    """Angle between two vectors that are alike (label 1) or not (label -1), of shape (N, 1).
+    """Cosine distance, of shape (N, 1), with ``c = cos(input1, input2)`` along the last axis: ``1 -
+    c`` for label 1, ``max(0, c - margin)`` for label -1.
 
-    With ``c = cos(input1, input2)`` along the last axis: ``1 - c`` for a label of 1, and
-    ``max(0, c - margin)`` for -1. ``loss(input1, input2, label, sample_weight)``; float32.
+    Call: ``loss(input1, input2, label, sample_weight)``; float32.
     """
 
     def __init__(
@@ -459,13 +461,15 @@ class CosineEmbeddingLoss(Loss):
 
 
 class SDMLLoss(Loss):
-    """Smoothed deep metric learning: each row of ``x1`` is nearest to the same row of ``x2``.
+    """Smoothed deep metric learning: the Kullback-Leibler divergence of ``softmax(-|x1[i] -
+    x2[j]|**2)`` over ``j`` from smoothed one-hot rows, one number per row.
 
-    The Kullback-Leibler divergence of ``softmax(-|x1[i] - x2[j]|**2)`` over ``j`` from one-hot rows
-    that are smoothed by ``smoothing_parameter``, one number per row. Both are float32 of shape
-    (N, C), N above 1. ``weight`` and ``batch_axis`` change nothing, as in MXNet; symbols have no
-    batch size, hence it is not hybridized. Bonadiman et al., "Large Scale Question Paraphrase
-    Retrieval with Smoothed Deep Metric Learning", 2019.
+    smoothing_parameter
+        The probability that is spread over the other rows.
+
+    Both inputs are float32 of shape (N, C), N above 1. As in MXNet, ``weight`` and ``batch_axis``
+    have no effect, and it cannot be hybridized: symbols have no batch size. Bonadiman et al.,
+    "Large Scale Question Paraphrase Retrieval with Smoothed Deep Metric Learning", 2019.
     """
 
     def __init__(

@@ -35,11 +35,11 @@ A = TypeVar("A", NDArray, np.ndarray)
 
 
 def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[A]:
-    """An array in ``num_slice`` parts along an axis.
+    """Splits an array into ``num_slice`` parts along an axis.
 
     even_split
-        whether the axis must be divisible; otherwise the first parts are longer by one. ValueError
-        (ArgumentValueError) if it must be and is not.
+        Whether the axis must be divisible; otherwise the first parts are longer by one. Raises
+        ValueError (ArgumentValueError) if it must be and is not.
     """
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
@@ -63,7 +63,8 @@ def _sliced(data: A, axis: int, begin: int, end: int) -> A:
 def split_and_load(
     data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
 ) -> list[NDArray]:
-    """An array (or what :func:`executorkit.nd.array` takes) in parts, one on each context."""
+    """Splits an array, or an argument of :func:`executorkit.nd.array`, into one part for each
+    context."""
     if len(ctx_list) > 1 and can_replicate(ctx_list, ()):
         host = _host_copy(data)
         rows = host.shape[batch_axis] if host is not None and 0 <= batch_axis < host.ndim else 0
@@ -75,8 +76,6 @@ def split_and_load(
 
 
 def _host_copy(data: Any) -> np.ndarray | None:
-    """A copy of an array's elements in the host's memory; None if they are on another device, or if
-    they belong to a recorded graph."""
     if isinstance(data, NDArray):
         on_host = data.context.device.platform == "cpu" and not is_recorded(data)
         return np.array(data.host) if on_host else None
@@ -88,14 +87,15 @@ def _host_copy(data: Any) -> np.ndarray | None:
 def clip_global_norm(
     arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
 ) -> float | NDArray:
-    """Scales arrays in place so that the root of the sum of all their squares is at most
-    ``max_norm``.
+    """Scales arrays in place so that their global L2 norm is at most ``max_norm``.
 
-    Returns the norm from before: a number, or with ``check_isfinite=False`` an array of one
-    element, which nothing has waited for. A norm that is not finite is warned of if
-    ``check_isfinite``.
+    arrays
+        Arrays of float32 or float64 (MXNet: float32). Raises DTypeError for others.
+    check_isfinite
+        Whether to warn of a norm that is not finite.
 
-    Arrays are float32 or float64 (MXNet: float32). DTypeError for others.
+    Returns the norm before: a number, or with ``check_isfinite=False`` an array of one element, for
+    which the call does not wait.
     """
     if not arrays:
         raise ArgumentValueError("clip_global_norm", "no arrays are given")
@@ -139,13 +139,13 @@ def _scaled(values: list[jax.Array], norm: jax.Array, max_norm: float) -> list[j
 
 
 def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
-    """True if the SHA-1 of a file's bytes is ``sha1_hash`` (hexadecimal)."""
+    """Checks whether the SHA-1 of a file is ``sha1_hash`` (hexadecimal)."""
     with open(filename, "rb") as file:
         return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash
 
 
 def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
-    """Renames ``src`` to ``dst``, which is replaced if it exists."""
+    """Renames ``src`` to ``dst``; an existing ``dst`` is replaced."""
     os.replace(src, dst)
 
 
@@ -157,24 +157,24 @@ def download(
     retries: int = 5,
     verify_ssl: bool = True,
 ) -> str:
-    """Downloads a file unless it exists; returns its path.
+    """Downloads a file unless it exists, and returns its path.
 
     url
-        an address that ``urllib`` opens (``https://...``, ``file://...``), or the path of a local
+        An address that ``urllib`` opens (``https://...``, ``file://...``), or the path of a local
         file.
     path
-        where the file is, or goes: a file or an existing folder; None is the current folder.
+        The file to write, or an existing folder; None: the current folder.
     overwrite
-        whether a file that is there is replaced.
+        Whether to replace an existing file.
     sha1_hash
-        the expected SHA-1; a file with another one counts as not there.
+        The expected SHA-1; a file with another SHA-1 is downloaded again.
     retries
-        number of attempts, one at least.
+        The number of attempts, at least one.
     verify_ssl
         False accepts any certificate, with a warning.
 
-    The file appears whole or not at all. OSError (FileAccessError) if it cannot be fetched, which
-    says where to put it by other means, or if its SHA-1 is another one.
+    The file appears completely or not at all. Raises OSError (FileAccessError) if the download
+    fails, or if the SHA-1 differs; the message says where to put the file by hand.
     """
     if retries < 0:
         raise ArgumentValueError("download", f"retries is {retries}, expected 0 or more")
@@ -200,7 +200,6 @@ def download(
 
 
 def _fetch(address: str, target: Path, sha1_hash: str | None, context: ssl.SSLContext) -> None:
-    """Writes a file once all of it has arrived."""
     request = urllib.request.urlopen(address, timeout=_TIMEOUT, context=context)
     with request as source, tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(source, copy)
@@ -227,20 +226,20 @@ def _target(url: str, path: str | None) -> Path:
 
 
 class HookHandle:
-    """A hook that is called; :meth:`detach` ends that, as does the end of a ``with`` block."""
+    """A registered hook. :meth:`detach`, or the end of a ``with`` block, removes it."""
 
     def __init__(self) -> None:
         self._hooks: MutableMapping[int, Any] | None = None
 
     def attach(self, hooks_dict: MutableMapping[int, Any], hook: Any) -> None:
-        """Adds a hook to those of a block. RuntimeError for a handle that has one."""
+        """Registers a hook. Raises RuntimeError if the handle has one already."""
         if self._hooks is not None:
             raise MXNetError("HookHandle", "it is attached to a hook already")
         hooks_dict[id(self)] = hook
         self._hooks = hooks_dict
 
     def detach(self) -> None:
-        """Has the hook not called any more."""
+        """Removes the hook."""
         if self._hooks is not None:
             self._hooks.pop(id(self), None)
 
@@ -252,9 +251,10 @@ class HookHandle:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """True if no length of a shape is unknown, in the meaning of shapes that holds now.
+    """Checks whether all lengths are known: above 0, or under ``mx.np_shape()`` at least 0.
 
-    ValueError (ArgumentValueError, an AssertionError too) for a length below the unknown one.
+    Raises ValueError (ArgumentValueError, an AssertionError too) for a length below the unknown
+    one.
     """
     if shape is None:
         return False

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from .. import symbol as sym
 from ..display import brief
-from ..errors import ArgumentValueError, MissingParameterError
+from ..errors import MissingParameterError
 from ..ndarray import NDArray, array
+from ..ops.nn.recurrent_cells import CountedSteps
 from ..symbol import Symbol
 from ._unrolling import Sequential, as_steps, merge_or_split
 
@@ -32,7 +32,7 @@ class RNNParams:
     """The variables of a cell by name; cells with the same RNNParams share them.
 
     prefix
-        beginning of all names.
+        The beginning of all names.
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -40,8 +40,8 @@ class RNNParams:
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable ``prefix + name``, created with ``kwargs`` for ``mx.sym.var`` if it is
-        new."""
+        """Returns the variable ``prefix + name``; a new one is created with ``kwargs`` for
+        ``mx.sym.var``."""
         full = self._prefix + name
         if full not in self._params:
             self._params[full] = sym.var(full, **kwargs)
@@ -49,22 +49,22 @@ class RNNParams:
 
 
 def apply_activation(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
-    """The activation of ``inputs``, given by name or as a function of symbols."""
+    """Applies an activation, given by name or as a function of symbols."""
     if callable(activation):
         return activation(inputs, **kwargs)
     return sym.Activation(inputs, act_type=activation, **kwargs)
 
 
-class BaseRNNCell:
+class BaseRNNCell(CountedSteps):
     """Base class of cells: ``output, states = cell(input, states)`` is one step.
 
-    A subclass writes ``__call__`` and ``state_info``, and ``_gate_names`` if its parameters can be
-    unpacked.
+    A subclass overrides ``__call__`` and ``state_info``, and ``_gate_names`` if its parameters can
+    be unpacked.
 
     prefix
-        beginning of the names of nodes, and of variables unless ``params`` are given.
+        The beginning of the names of nodes, and of variables unless ``params`` are given.
     params
-        variables to share with another cell.
+        Variables to share with another cell.
     """
 
     _num_hidden: int
@@ -78,7 +78,6 @@ class BaseRNNCell:
         self._own_params = params is None
         self._prefix = prefix
         self._params = RNNParams(prefix) if params is None else params
-        self._modified = False
         self.reset()
 
     def __repr__(self) -> str:
@@ -86,18 +85,15 @@ class BaseRNNCell:
 
     def reset(self) -> None:
         """Resets the counters of steps and initial states, which are parts of names."""
-        self._init_counter = -1
-        self._counter = -1
-        for cell in self._cells:
-            cell.reset()
+        self._reset_counters(self._cells)
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        """One step: the output and new states for an input (batch, features) and states."""
+        """Returns output and new states of one step, for an input (batch, features) and states."""
         raise NotImplementedError(f"{type(self).__name__}: a step")
 
     @property
     def params(self) -> RNNParams:
-        """The variables of this cell."""
+        """The variables of the cell."""
         self._own_params = False
         return self._params
 
@@ -112,52 +108,24 @@ class BaseRNNCell:
         return [info["shape"] for info in self.state_info]
 
     def _step_prefix(self) -> str:
-        """Beginning of the names of the next step's nodes."""
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
-    def _check_not_modified(self) -> None:
-        if self._modified:
-            raise ArgumentValueError(
-                f"{type(self).__name__}.begin_state",
-                "the cell is inside a modifier cell",
-                because="ZoneoutCell or ResidualCell was made of it",
-                hint="begin_state of the modifier cell",
-            )
-
-    def _hand_to_modifier(self) -> None:
-        """Makes a modifier cell the only caller of this cell."""
-        self._modified = True
-
-    @contextlib.contextmanager
-    def _as_unmodified(self) -> Iterator[None]:
-        """Lets the modifier cell call ``begin_state`` and ``unroll`` in a ``with`` block."""
-        self._modified = False
-        try:
-            yield
-        finally:
-            self._modified = True
-
     def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
-        """Symbols of the states before the first step.
+        """Returns symbols of the states before the first step.
 
         func
-            creates one from ``name``, ``shape``, ``__layout__`` and ``kwargs``: ``mx.sym.zeros``,
-            or ``mx.sym.var`` for states that are arguments.
+            A function that creates a state from ``name``, ``shape``, ``__layout__`` and ``kwargs``:
+            ``mx.sym.zeros``, or ``mx.sym.var`` for states that are arguments.
         """
-        self._check_not_modified()
-        states = []
-        for info in self.state_info:
-            self._init_counter += 1
-            name = f"{self._prefix}begin_state_{self._init_counter}"
-            states.append(func(name=name, **{**kwargs, **(info or {})}))
-        return states
+        return self._initial_states(func, ({**kwargs, **(info or {})} for info in self.state_info))
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases split by gate.
+        """Returns ``args`` with weights and biases split by gate. Raises KeyError if one is
+        missing.
 
-        ``lstm_i2h_weight`` (4 hidden, features) becomes ``lstm_i2h_i_weight``, ``_f_``, ``_c_``
-        and ``_o_`` (hidden, features). Other entries stay. Raises KeyError if one is missing.
+        ``lstm_i2h_weight`` (4 hidden, features) becomes ``lstm_i2h_i_weight``, ``_f_``, ``_c_`` and
+        ``_o_`` (hidden, features). Other entries stay.
         """
         arrays = dict(args)
         for group in _GROUPS if self._gate_names else ():
@@ -176,7 +144,7 @@ class BaseRNNCell:
         return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases of the gates joined; inverts ``unpack_weights``."""
+        """Returns ``args`` with weights and biases of gates joined; inverts ``unpack_weights``."""
         arrays = dict(args)
         for group, kind in _groups(self._gate_names):
             gates = [
@@ -196,19 +164,22 @@ class BaseRNNCell:
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> Outputs:
-        """The symbols of ``length`` steps: their outputs, and the states after the last.
+        """Returns the outputs of ``length`` steps, and the states after the last.
 
+        length
+            The number of steps.
         inputs
-            a symbol of shape (batch, length, ...), or (length, batch, ...) if ``layout`` is 'TNC';
-            or a list of symbols (batch, ...), one for each step.
+            A symbol (batch, length, ...), or (length, batch, ...) with the layout 'TNC'; or a list
+            of symbols (batch, ...), one for each step.
         begin_state
-            the states before the first step; None: ``begin_state()``.
+            The states before the first step; by default ``begin_state()``.
+        layout
+            'NTC' or 'TNC'.
         merge_outputs
-            True: one symbol in ``layout``; False: a list of symbols, one for each step; None:
-            the one that needs no further nodes.
+            True: one symbol in ``layout``; False: a list of symbols; None: whichever needs no more
+            nodes.
 
-        Raises AssertionError if ``inputs`` is a list of another length, or a symbol of several
-        outputs.
+        Raises AssertionError for a list of another length, or for a symbol of several outputs.
         """
         self.reset()
         steps = as_steps(length, inputs, layout)
@@ -221,12 +192,11 @@ class BaseRNNCell:
 
 
 def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """The packed parameters of a cell: from input and from state, weight and bias."""
     return [(g, k) for g in _GROUPS for k in _KINDS] if gates else ()
 
 
 def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
-    """Removes and returns an entry. Raises KeyError, with its name, if it is missing."""
+    """Removes and returns an entry. Raises KeyError with its name if it is missing."""
     if name not in args:
         problem = f"{name!r} is not among the parameters"
         raise MissingParameterError(method, problem, given_by=", ".join(args))

@@ -12,7 +12,7 @@ from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
 class _Container(BaseRNNCell):
-    """A cell with the states and parameters of its inner cells."""
+    """Base of cells with the states and parameters of inner cells."""
 
     _cells: list[BaseRNNCell]
 
@@ -53,10 +53,8 @@ class _Container(BaseRNNCell):
 
 
 class SequentialRNNCell(_Container):
-    """A stack of cells: each takes the output of the one below it.
-
-    Its states are those of all cells, concatenated.
-    """
+    """A stack of cells: each takes the output of the cell below it. Its states are the states of
+    all cells."""
 
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__(params)
@@ -99,13 +97,15 @@ class SequentialRNNCell(_Container):
 class BidirectionalCell(_Container):
     """One cell forward in time and another backward, with concatenated outputs.
 
-    l_cell, r_cell
-        the forward and the backward cell.
+    l_cell
+        The forward cell.
+    r_cell
+        The backward cell.
     output_prefix
-        beginning of the names of the outputs.
+        The beginning of the names of the outputs.
 
-    The states are those of ``l_cell``, then those of ``r_cell``; ``unroll`` returns them as two
-    lists. It cannot be stepped, because the backward cell begins at the end.
+    The states are those of ``l_cell``, then of ``r_cell``; ``unroll`` returns two lists. It cannot
+    be stepped, because the backward cell begins at the end.
     """
 
     def __init__(

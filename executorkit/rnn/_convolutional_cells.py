@@ -6,32 +6,33 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import symbol as sym
 from ..errors import ArgumentValueError
+from ..ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
 from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
-from ._dense_cells import gru_step, lstm_step
 
 Pair: TypeAlias = tuple[int, int]
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
 
 class BaseConvRNNCell(BaseRNNCell):
-    """Base class of cells with gates that are convolutions of the input and of the state.
+    """Base of cells whose gates are convolutions of the input and the state.
 
     input_shape
-        the shape of one step's input, with batch, in ``conv_layout``.
+        The shape of one step's input, with batch, in ``conv_layout``.
     num_hidden
-        channels of output and states.
+        The number of channels of output and states.
     h2h_kernel, h2h_dilate
-        convolution of the state, which preserves its size: kernels are odd (else AssertionError).
+        The convolution of the state, which keeps its size. Raises AssertionError for an even
+        kernel.
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
-        convolution of the input.
+        The convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initializers of the variables, or their JSON texts.
+        Initializers of the variables, or their JSON texts.
     activation
-        the name of one of Activation's functions, or a function of symbols.
+        The name of a function of Activation, or a function of symbols.
     prefix
-        None: the prefix of the class, such as 'ConvLSTM_'.
+        The beginning of names; None: the prefix of the class, such as 'ConvLSTM_'.
     """
 
     _default_prefix: ClassVar[str] = ""
@@ -61,7 +62,7 @@ class BaseConvRNNCell(BaseRNNCell):
             raise ArgumentValueError(f"{type(self).__name__}: h2h_kernel", problem)
         self._num_hidden = num_hidden
         self._conv_layout = conv_layout
-        self._activation: Activation = activation
+        self._activate = functools.partial(apply_activation, activation=activation)
         self._i2h: dict[str, Any] = {
             "kernel": i2h_kernel, "stride": i2h_stride, "pad": i2h_pad, "dilate": i2h_dilate,
             "layout": conv_layout,
@@ -86,7 +87,6 @@ class BaseConvRNNCell(BaseRNNCell):
         return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
 
     def _conv_forward(self, inputs: Symbol, states: States, name: str) -> tuple[Symbol, Symbol]:
-        """The gates, from the input and from the state."""
         i2h, h2h = (
             sym.Convolution(
                 name=name + group,
@@ -102,7 +102,8 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class ConvRNNCell(BaseConvRNNCell):
-    """``h' = activation(W * x + b + R * h + c)``, with convolutions: see BaseConvRNNCell."""
+    """``h' = activation(W * x + b + R * h + c)`` with convolutions. The base class describes the
+    arguments."""
 
     _default_prefix = "ConvRNN_"
     _gate_names = GATE_NAMES["rnn_tanh"]
@@ -110,12 +111,12 @@ class ConvRNNCell(BaseConvRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
-        output = apply_activation(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
+        return rnn_step(sym, i2h, h2h, name, self._activate)
 
 
 class ConvLSTMCell(BaseConvRNNCell):
-    """LSTM with convolutions, see BaseConvRNNCell; ``activation`` replaces LSTM's tanh.
+    """LSTM with convolutions; ``activation`` replaces LSTM's tanh. The base class describes the
+    arguments.
 
     Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes.
     """
@@ -130,13 +131,13 @@ class ConvLSTMCell(BaseConvRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
-        axis = self._conv_layout.find("C")
-        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
-        return lstm_step(list(gates), states[1], self._activation, name)
+        gates = lstm_gates(sym, i2h, h2h, name, self._conv_layout.find("C"))
+        return lstm_step(sym, gates, states[1], name, self._activate)
 
 
 class ConvGRUCell(BaseConvRNNCell):
-    """GRU with convolutions, see BaseConvRNNCell; ``activation`` replaces GRU's tanh.
+    """GRU with convolutions; ``activation`` replaces GRU's tanh. The base class describes the
+    arguments.
 
     As in MXNet, channels must be axis 1 of ``conv_layout``.
     """
@@ -147,4 +148,4 @@ class ConvGRUCell(BaseConvRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
-        return gru_step(i2h, h2h, states[0], self._activation, name)
+        return gru_step(sym, i2h, h2h, states[0], name, activate=self._activate, separator="_")

@@ -1,19 +1,22 @@
 """Recurrent cells of dense layers, and dropout; their nodes have MXNet's names."""
 
-from collections.abc import Sequence
+from functools import partial
 from numbers import Number
 from typing import Any
 
 from .. import initializer as init, symbol as sym
 from ..errors import ArgumentValueError
+from ..ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
 from ._base_cell import Activation, BaseRNNCell, Outputs, RNNParams, States, apply_activation
 from ._unrolling import merge_or_split
 
+_tanh = partial(sym.Activation, act_type="tanh")
+
 
 class _DenseCell(BaseRNNCell):
-    """A cell with gates ``input W^T + b`` and ``h R^T + c``."""
+    """Base of cells with gates ``x W^T + b`` and ``h R^T + c``."""
 
     def __init__(self, num_hidden: int, prefix: str, params: RNNParams | None, **bias: Any) -> None:
         super().__init__(prefix, params)
@@ -30,27 +33,27 @@ class _DenseCell(BaseRNNCell):
     def state_info(self) -> list[dict[str, Any]]:
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
-    def _gates(self, group: str, inputs: Symbol, prefix: str) -> Symbol:
-        weight, bias = self._variables[group]
-        return sym.FullyConnected(
-            data=inputs,
-            weight=weight,
-            bias=bias,
-            num_hidden=self._num_hidden * len(self._gate_names),
-            name=f"{prefix}{group}",
+    def _gates(self, inputs: Symbol, state: Symbol, prefix: str) -> tuple[Symbol, Symbol]:
+        units = self._num_hidden * len(self._gate_names)
+        i2h, h2h = (
+            sym.FullyConnected(data, weight, bias, num_hidden=units, name=f"{prefix}{group}")
+            for data, (group, (weight, bias)) in zip(
+                (inputs, state), self._variables.items(), strict=True
+            )
         )
+        return i2h, h2h
 
 
 class RNNCell(_DenseCell):
-    """``h' = activation(x W^T + b + h R^T + c)``.
+    """Recurrent cell, ``h' = activation(x W^T + b + h R^T + c)``.
 
     num_hidden
-        units of output and state, H.
+        The number of units of output and state, H.
     activation
-        the name of one of Activation's functions, or a function of symbols.
+        The name of a function of Activation, or a function of symbols.
 
-    x is (batch, features), output and state (batch, H). Variables: i2h_weight W (H, features),
-    i2h_bias b (H,), h2h_weight R (H, H), h2h_bias c (H,).
+    x is (batch, features), output and state (batch, H). Variables: ``i2h_weight`` W (H, features),
+    ``i2h_bias`` b (H,), ``h2h_weight`` R (H, H), ``h2h_bias`` c (H,).
     """
 
     def __init__(
@@ -67,50 +70,21 @@ class RNNCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
-        i2h = self._gates("i2h", inputs, name)
-        h2h = self._gates("h2h", states[0], name)
-        output = apply_activation(i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
-
-
-def lstm_step(
-    gates: Sequence[Symbol], cell: Symbol, activation: Activation, name: str
-) -> tuple[Symbol, States]:
-    """``cell' = s(f) cell + s(i) act(g)``, ``h' = s(o) act(cell')`` of the gates i, f, g, o."""
-    i, f = (
-        sym.Activation(gate, act_type="sigmoid", name=name + letter)
-        for gate, letter in zip(gates[:2], "if", strict=True)
-    )
-    new = apply_activation(gates[2], activation, name=f"{name}c")
-    o = sym.Activation(gates[3], act_type="sigmoid", name=f"{name}o")
-    next_cell = sym._internal._plus(f * cell, i * new, name=f"{name}state")
-    output = sym._internal._mul(o, apply_activation(next_cell, activation), name=f"{name}out")
-    return output, [output, next_cell]
-
-
-def gru_step(
-    i2h: Symbol, h2h: Symbol, state: Symbol, activation: Activation, name: str
-) -> tuple[Symbol, States]:
-    """``h' = (1 - s(z)) act(n_x + s(r) n_h) + s(z) h`` of the gates r, z, n of input and state."""
-    r_x, z_x, n_x = sym.SliceChannel(i2h, num_outputs=3, name=f"{name}_i2h_slice")
-    r_h, z_h, n_h = sym.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
-    r = sym.Activation(r_x + r_h, act_type="sigmoid", name=f"{name}_r_act")
-    z = sym.Activation(z_x + z_h, act_type="sigmoid", name=f"{name}_z_act")
-    new = apply_activation(n_x + r * n_h, activation, name=f"{name}_h_act")
-    output = sym._internal._plus((1.0 - z) * new, z * state, name=f"{name}out")
-    return output, [output]
+        i2h, h2h = self._gates(inputs, states[0], name)
+        return rnn_step(sym, i2h, h2h, name, partial(apply_activation, activation=self._activation))
 
 
 class LSTMCell(_DenseCell):
-    """Long short-term memory: states h and cell, see :func:`lstm_step`, with tanh.
+    """Long short-term memory with states h and c: ``c' = s(f) c + s(i) tanh(g)``, ``h' = s(o)
+    tanh(c')`` of the gates i, f, g, o.
 
     num_hidden
-        units of output and of each state, H.
+        The number of units of output and of each state, H.
     forget_bias
-        initial value of the forget gate's bias (``mx.init.LSTMBias``).
+        The initial value of the forget gate's bias (``mx.init.LSTMBias``).
 
-    Variables as RNNCell's, with the rows of the gates i, f, c, o in blocks of H: i2h_weight is
-    (4 H, features). Hochreiter and Schmidhuber 1997.
+    Variables: as RNNCell's, with the rows of the gates in blocks of H; ``i2h_weight`` is (4 H,
+    features). Hochreiter and Schmidhuber 1997.
 
     >>> import executorkit as mx
     >>> cell = LSTMCell(5, prefix="lstm_")
@@ -137,20 +111,19 @@ class LSTMCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
-        i2h = self._gates("i2h", inputs, name)
-        h2h = self._gates("h2h", states[0], name)
-        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
-        return lstm_step(list(gates), states[1], "tanh", name)
+        gates = lstm_gates(sym, *self._gates(inputs, states[0], name), name)
+        return lstm_step(sym, gates, states[1], name, _tanh)
 
 
 class GRUCell(_DenseCell):
-    """Gated recurrent unit, in cuDNN's variant: see :func:`gru_step`, with tanh.
+    """Gated recurrent unit in cuDNN's variant: ``n = tanh(x_n + s(r) h_n)``, ``h' = (1 - s(z)) n +
+    s(z) h`` of the gates r, z, n of input and state.
 
     num_hidden
-        units of output and state, H.
+        The number of units of output and state, H.
 
-    Variables as RNNCell's, with the rows of the gates r, z, o in blocks of H. Cho et al. 2014,
-    except that the reset gate is applied after the product of state and weight.
+    Variables: as RNNCell's, with the rows of the gates in blocks of H. Cho et al. 2014, except that
+    the reset gate is applied after the product of state and weight.
     """
 
     def __init__(
@@ -162,8 +135,8 @@ class GRUCell(_DenseCell):
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
-        i2h = self._gates("i2h", inputs, f"{name}_")
-        return gru_step(i2h, self._gates("h2h", states[0], f"{name}_"), states[0], "tanh", name)
+        i2h, h2h = self._gates(inputs, states[0], f"{name}_")
+        return gru_step(sym, i2h, h2h, states[0], name, activate=_tanh, separator="_")
 
 
 class DropoutCell(BaseRNNCell):

@@ -17,22 +17,27 @@ from ._unrolling import as_symbol, merge_or_split, time_axis
 
 
 class FusedRNNCell(BaseRNNCell):
-    """Recurrent layers as one RNN operator; its program does not grow with the sequence.
+    """Recurrent layers as one RNN operator, whose program does not grow with the sequence.
 
-    num_hidden, num_layers, mode, bidirectional
-        units of each layer and direction, layers, 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru', and
-        whether each layer runs in both directions.
+    num_hidden
+        The number of units of each layer and direction.
+    num_layers
+        The number of layers.
+    mode
+        'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
+    bidirectional
+        Whether each layer runs in both directions.
     dropout
-        the share of each layer's output that is dropped in training before the next layer.
+        The fraction of each layer's output that is dropped in training before the next layer.
     get_next_state
-        whether ``unroll`` returns the states after the last step; otherwise it returns [].
+        Whether ``unroll`` returns the states after the last step; otherwise it returns [].
     forget_bias
-        initial value of both biases of an LSTM's forget gates.
+        The initial value of both biases of an LSTM's forget gates.
     prefix
-        beginning of all names; None: the mode and '_'.
+        The beginning of all names; None: the mode and '_'.
 
-    Its one variable, 'parameters', is packed in the order of the operator RNN. The states are
-    (layers x directions, batch, num_hidden). Faster than cells on every device.
+    Its variable 'parameters' is packed in the order of the operator RNN. States are (layers x
+    directions, batch, num_hidden). Faster than cells on every device.
     """
 
     def __init__(
@@ -69,10 +74,10 @@ class FusedRNNCell(BaseRNNCell):
         return self._gates.names
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the packed parameters split into weights and biases of every gate.
+        """Returns ``args`` with the packed parameters split by gate, as the cells of ``unfuse()``
+        name them.
 
-        Their names are those that the cells of ``unfuse()`` have after ``unpack_weights``. Raises
-        KeyError if the vector is missing, AssertionError if its length is wrong.
+        Raises KeyError if the vector is missing, AssertionError if its length is wrong.
         """
         arrays = dict(args)
         packed = pop_parameter(arrays, str(self._parameter.name), "unpack_weights")
@@ -101,7 +106,8 @@ class FusedRNNCell(BaseRNNCell):
         raise NotSupportedError("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
 
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
-        """Like ``unroll`` of other cells; 'TNC' avoids two transpositions. MXNet warns of 'NTC'."""
+        """Returns the outputs, and the states after the last step. The layout 'TNC' saves two
+        transpositions."""
         self.reset()
         axis = time_axis(layout)
         if axis > 1:
@@ -130,10 +136,10 @@ class FusedRNNCell(BaseRNNCell):
         return merge_or_split(length, outputs, layout, merge_outputs), states
 
     def unfuse(self) -> SequentialRNNCell:
-        """The same layers as a stack of cells, which can be stepped.
+        """Returns the same layers as a stack of cells, which can be stepped.
 
         ``cell.pack_weights(fused.unpack_weights(args))`` converts parameters. As in MXNet, the
-        cells of an LSTM are initialised with a forget bias of 1.
+        cells of an LSTM have a forget bias of 1.
         """
         makers: dict[str, Callable[[str], BaseRNNCell]] = {
             "rnn_relu": lambda prefix: RNNCell(self._num_hidden, "relu", prefix),

@@ -14,14 +14,14 @@ from ._unrolling import merge_or_split
 
 
 class ModifierCell(BaseRNNCell):
-    """Base class of cells that modify ``base_cell``, which must no longer be called by itself.
+    """Base of cells that modify ``base_cell``, which must no longer be called by itself.
 
     Parameters and states are the base cell's. As in MXNet, ``reset`` does not reset it.
     """
 
     def __init__(self, base_cell: BaseRNNCell) -> None:
         super().__init__()
-        base_cell._hand_to_modifier()
+        base_cell.hand_to_modifier()
         self.base_cell = base_cell
 
     @property
@@ -41,7 +41,7 @@ class ModifierCell(BaseRNNCell):
     ) -> States:
         """Initial states of the base cell; ``init_sym`` and ``func`` are names of one argument."""
         self._check_not_modified()
-        with self.base_cell._as_unmodified():
+        with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func or init_sym, **kwargs)
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
@@ -52,7 +52,12 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout: in training, a share of outputs or states stays as it was one step before.
+    """Zoneout: in training, a fraction of outputs or states keeps the values of the step before.
+
+    zoneout_outputs
+        The fraction of outputs.
+    zoneout_states
+        The fraction of states.
 
     Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, inference takes all new
     values. Raises AssertionError for cells that cannot be stepped.
@@ -94,7 +99,7 @@ def _zoned_out(share: float, new: Symbol, old: Symbol) -> Symbol:
 
 
 class ResidualCell(ModifierCell):
-    """A residual connection: adds the input to the output of the base cell, of the same shape.
+    """A residual connection: adds the input to the base cell's output of the same shape.
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144.
     """
@@ -106,7 +111,7 @@ class ResidualCell(ModifierCell):
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
         self.reset()
         cell = self.base_cell
-        with cell._as_unmodified():
+        with cell.as_unmodified():
             outputs, states = cell.unroll(length, inputs, begin_state, layout, merge_outputs)
         merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
         sequence = merge_or_split(length, inputs, layout, merge)

@@ -14,7 +14,7 @@ SQUEEZE_AXIS: dict[str, Any] = {"squeeze_axis": 1}
 
 
 def time_axis(layout: str) -> int:
-    """The time axis of a layout."""
+    """Returns the time axis of a layout."""
     axis = layout.find("T")
     if axis < 0:
         raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
@@ -22,7 +22,7 @@ def time_axis(layout: str) -> int:
 
 
 def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
-    """A sequence as a list of one symbol per step."""
+    """Splits a sequence into a list of one symbol per step."""
     axis = time_axis(layout)
     if not isinstance(inputs, Symbol):
         return _checked_steps(length, inputs)
@@ -34,7 +34,7 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
 
 
 def as_symbol(length: int, inputs: Sequential, layout: str) -> Symbol:
-    """A sequence as one symbol."""
+    """Joins a sequence to one symbol."""
     axis = time_axis(layout)
     if isinstance(inputs, Symbol):
         return inputs
@@ -43,7 +43,7 @@ def as_symbol(length: int, inputs: Sequential, layout: str) -> Symbol:
 
 
 def merge_or_split(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
-    """A sequence as one symbol (True), as a list (False), or unchanged (None)."""
+    """Converts a sequence to one symbol (True), to a list (False), or not (None)."""
     if merge is None:
         return inputs if isinstance(inputs, Symbol) else _checked_steps(length, inputs)
     return as_symbol(length, inputs, layout) if merge else as_steps(length, inputs, layout)

@@ -21,16 +21,17 @@ def encode_sentences(
     start_label: int = 0,
     unknown_token: Any = None,
 ) -> tuple[list[list[int]], dict[Any, int]]:
-    """Numbers for the tokens of sentences, and the vocabulary {token: number}.
+    r"""Returns numbers for the tokens of sentences, and the vocabulary {token: number}.
 
-    Without ``vocab`` a vocabulary is built, in which ``invalid_key`` has the number
-    ``invalid_label``; new tokens are numbered from ``start_label``, skipping ``invalid_label``.
-    With ``vocab``, a token that is not in it raises an AssertionError, unless there is an
-    ``unknown_token``: as in MXNet, every unknown token then gives that one a new number in
-    ``vocab``.
+    vocab
+        The vocabulary. None: a new one, in which ``invalid_key`` has the number ``invalid_label``,
+        and tokens are numbered from ``start_label``, skipping ``invalid_label``.
+    unknown_token
+        The token for tokens outside ``vocab``; without it they raise an AssertionError. As in
+        MXNet, each of them gives ``unknown_token`` a new number in ``vocab``.
 
     >>> encode_sentences([["a", "b"], ["b", "c"]])
-    ([[0, 1], [1, 2]], {'\\n': -1, 'a': 0, 'b': 1, 'c': 2})
+    ([[0, 1], [1, 2]], {'\n': -1, 'a': 0, 'b': 1, 'c': 2})
     """
     is_new = vocab is None
     numbers = {invalid_key: invalid_label} if vocab is None else vocab
@@ -57,20 +58,21 @@ class BucketSentenceIter(DataIter):
     """Batches of encoded sentences, each padded to the length of its bucket.
 
     sentences
-        lists of numbers.
+        Lists of numbers.
     buckets
-        lengths; by default all lengths of at least ``batch_size`` sentences. A sentence is put into
-        the smallest bucket that is long enough, or dropped, with a warning in the log, if there is
-        none. Empty buckets are dropped.
+        The lengths; by default all lengths of at least ``batch_size`` sentences. A sentence goes to
+        the smallest bucket that is long enough; longer sentences are dropped, with a warning in the
+        log, as are empty buckets.
     invalid_label
-        padding at the end of sentences.
+        The padding at the end of sentences.
+    dtype
+        The dtype of the batches; described dtypes are float32, as in MXNet.
     layout
         'NT': a batch is (batch_size, length); 'TN': (length, batch_size).
 
-    A label is the token that follows, ``invalid_label`` at the end. ``batch.bucket_key`` is the
-    length; ``default_bucket_key`` the longest. Incomplete batches are dropped. Batches are
-    shuffled by ``random``, sentences within a bucket by ``numpy.random``, at the start and at
-    every reset. Described dtypes are float32 whatever ``dtype`` is, as in MXNet.
+    Labels are the following tokens, ``invalid_label`` at the end. ``batch.bucket_key`` is the
+    length, ``default_bucket_key`` the longest. Incomplete batches are dropped. Batches are shuffled
+    by ``random``, sentences within a bucket by ``numpy.random``, at the start and at every reset.
     """
 
     def __init__(
@@ -150,7 +152,6 @@ class BucketSentenceIter(DataIter):
 def _fill(
     sentences: Sequence[Sequence[int]], lengths: Sequence[int], padding: int, dtype: str
 ) -> dict[int, np.ndarray]:
-    """Sentences by bucket, one per row, without empty buckets."""
     rows: dict[int, list[np.ndarray]] = {length: [] for length in lengths}
     too_long = 0
     for sentence in sentences:

@@ -21,7 +21,8 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, States]:
-    """Deprecated: ``cell.unroll``. ``input_prefix`` has no effect; MXNet's function raises."""
+    """Deprecated: ``cell.unroll``. ``input_prefix`` has no effect; MXNet's function raises an
+    error."""
     warnings.warn("rnn_unroll is deprecated: call cell.unroll", DeprecationWarning, stacklevel=2)
     return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)
 
@@ -34,10 +35,10 @@ def save_rnn_checkpoint(
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
 ) -> None:
-    """``mx.model.save_checkpoint`` with the parameters of ``cells`` unpacked.
+    """Calls ``mx.model.save_checkpoint`` with the parameters of ``cells`` unpacked.
 
-    The file can be loaded with fused cells or with those of ``unfuse()``. Raises KeyError, and
-    writes nothing, if a cell's parameter is missing.
+    Fused cells and the cells of ``unfuse()`` can load the file. Raises KeyError, and writes
+    nothing, if a cell's parameter is missing.
     """
     unpacked: Mapping[str, NDArray] = arg_params
     for cell in _listed(cells):
@@ -46,8 +47,8 @@ def save_rnn_checkpoint(
 
 
 def load_rnn_checkpoint(cells: Cells, prefix: Any, epoch: int) -> tuple[Symbol, Arrays, Arrays]:
-    """``mx.model.load_checkpoint`` with the parameters of ``cells`` packed: symbol, parameters,
-    auxiliary states."""
+    """Returns symbol, parameters and auxiliary states of ``mx.model.load_checkpoint``, with the
+    parameters of ``cells`` packed."""
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
     for cell in _listed(cells):
         arg_params = cell.pack_weights(arg_params)
@@ -55,8 +56,8 @@ def load_rnn_checkpoint(cells: Cells, prefix: Any, epoch: int) -> tuple[Symbol, 
 
 
 def do_rnn_checkpoint(cells: Cells, prefix: Any, period: int = 1) -> Callable[..., None]:
-    """An ``epoch_end_callback`` for ``fit`` that calls :func:`save_rnn_checkpoint` every ``period``
-    epochs; the first epoch's file is number 1."""
+    """Returns an ``epoch_end_callback`` for ``fit`` that calls :func:`save_rnn_checkpoint` every
+    ``period`` epochs; the first epoch's file is number 1."""
     every = int(max(1, period))
 
     def callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:

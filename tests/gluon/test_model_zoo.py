@@ -84,10 +84,9 @@ def test_networks_without_a_published_file_take_one_of_ones_own(tmp_path):
 
 
 def test_functions_tell_what_they_call():
-    assert vision.resnet18_v2.__doc__ == (
-        "A new network, that of :func:`get_resnet(2, 18, **kwargs) <get_resnet>`."
-    )
-    assert "get_vgg(11, batch_norm=True, **kwargs)" in str(vision.vgg11_bn.__doc__)
+    what = "Returns a new ResNet v2 of 18 layers; see :func:`get_resnet`."
+    assert vision.resnet18_v2.__doc__ == what
+    assert "VGG` of 11 layers with batch normalization" in str(vision.vgg11_bn.__doc__)
 
 
 # Tuning

@@ -196,8 +196,7 @@ MESSAGES = {
     ),
     "modified": (
         _modified,
-        "RNNCell.begin_state: the cell is inside a modifier cell\n"
-        "  because ZoneoutCell or ResidualCell was made of it\n"
+        "RNNCell.begin_state: the cell is inside a modifier cell, which is called in its place\n"
         "  try: begin_state of the modifier cell",
     ),
     "few": (

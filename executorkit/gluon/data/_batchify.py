@@ -13,8 +13,8 @@ from ._shared_memory import arena, shared_array
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
-    """A batch: NDArrays are stacked; of tuples each part is a batch, in a list; numbers, NumPy
-    arrays and nested lists of numbers become an NDArray of their dtype.
+    """Combines samples into a batch: NDArrays are stacked, tuples combined part by part into a
+    list. Numbers, NumPy arrays and nested lists of numbers become an NDArray of their dtype.
 
     >>> default_batchify_fn([(1, 0.5), (2, 1.5)])
     [
@@ -32,7 +32,7 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
-    """:func:`default_batchify_fn` of a worker: arrays are in ``cpu_shared(0)``."""
+    """Does :func:`default_batchify_fn` in a worker, with arrays in ``cpu_shared(0)``."""
     first = data[0]
     if isinstance(first, tuple):
         return [default_mp_batchify_fn(part) for part in zip(*data, strict=False)]
@@ -54,7 +54,6 @@ def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 def _numbers(data: Sequence[Any]) -> np.ndarray:
-    """The samples as one NumPy array."""
     try:
         values = np.asarray(data)
     except ValueError as error:
@@ -68,7 +67,7 @@ def _numbers(data: Sequence[Any]) -> np.ndarray:
 
 
 def as_in_context(data: Any, context: Context) -> Any:
-    """The NDArrays of a batch in another context, in lists where they were in lists or tuples."""
+    """Copies the NDArrays of a batch to another context; tuples become lists."""
     if isinstance(data, NDArray):
         return data.as_in_context(context)
     if isinstance(data, list | tuple):

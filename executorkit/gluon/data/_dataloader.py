@@ -15,33 +15,37 @@ class DataLoader:
     """Batches of a dataset: ``for data, label in loader``.
 
     dataset
-        anything with ``__getitem__`` and ``__len__``.
-    batch_size, shuffle, sampler, last_batch
-        number of samples of a batch; whether their order is one of chance
-        (:class:`RandomSampler`); or the sampler whose order it is; what becomes of an incomplete
-        last batch: 'keep' (None), 'discard' or 'rollover'.
+        Anything with ``__getitem__`` and ``__len__``.
+    batch_size
+        The number of samples of a batch.
+    shuffle
+        Whether to shuffle the samples in each epoch (:class:`RandomSampler`).
+    sampler
+        A sampler that gives the order instead.
+    last_batch
+        How to treat an incomplete last batch: 'keep' (None), 'discard' or 'rollover'.
     batch_sampler
-        gives lists of the numbers of samples, instead of all these.
+        A sampler of lists of indices, instead of the four arguments above.
     batchify_fn
-        makes a batch of a list of samples: :func:`default_batchify_fn`.
+        The function that combines a list of samples; by default :func:`default_batchify_fn`.
     num_workers
-        number of processes that make batches beside this one; 0 makes them here. They are forked
-        when the loader is made, and know everything that is there at this moment. Their batches
-        arrive in ``cpu_shared(0)``.
-    pin_memory, pin_device_id
-        whether batches are put into ``cpu_pinned(pin_device_id)``.
+        The number of processes that load batches in the background; 0 loads them here. They are
+        forked with the loader, and so know all objects of this moment. Their batches arrive in
+        ``cpu_shared(0)``.
+    pin_memory
+        Whether to copy batches to ``cpu_pinned(pin_device_id)``.
     prefetch
-        number of batches that workers make ahead: by default two for each.
+        The number of batches that workers load ahead; by default two for each worker.
     thread_pool
-        whether workers are threads of this process.
+        Whether workers are threads of this process.
     timeout
-        seconds to wait for a worker's batch: ``multiprocessing.TimeoutError``.
+        The number of seconds to wait for a worker's batch; then ``multiprocessing.TimeoutError``.
     auto_reload
-        whether workers begin the next epoch when one has ended.
+        Whether workers start the next epoch when one has ended.
 
-    An exception in a worker is raised here. Batches of an epoch go to workers in turn. Random
-    operators and ``numpy.random`` go on from their state at the fork in the first worker; in others
-    they have streams of their own (in MXNet all workers draw the same numbers). ValueError for
+    An exception in a worker is raised here. Batches go to workers in turn. Random operators and
+    ``numpy.random`` continue from their state at the fork in the first worker; other workers have
+    streams of their own (in MXNet all workers draw the same numbers). Raises ValueError for
     arguments that contradict each other.
 
     >>> loader = DataLoader([(0, "a"), (1, "b"), (2, "c")], 2, batchify_fn=lambda rows: rows)
@@ -104,15 +108,14 @@ class DataLoader:
         return len(self._batch_sampler)
 
     def refresh(self) -> None:
-        """Begins the next epoch: its first batches are asked for now."""
+        """Starts the next epoch: workers load its first batches now."""
         self._iter = self._prefetch_iter()
 
     def clean(self) -> None:
-        """Drops an epoch that was begun by :meth:`refresh`, and not iterated."""
+        """Drops an epoch that :meth:`refresh` started."""
         self._iter = None
 
     def _running_workers(self) -> Workers:
-        """The workers; new ones if there were none, or an error has ended them."""
         if self._workers is None or not self._workers.is_open:
             dataset, batchify_fn = self._dataset, self._batchify_fn
 
@@ -123,7 +126,6 @@ class DataLoader:
         return self._workers
 
     def _prefetch_iter(self) -> Iterator[Any]:
-        """The batches of an epoch; workers are asked for the first ones now."""
         if not self._num_workers:
             return self._batches_of_this_process()
         return _WorkerBatches(
@@ -145,7 +147,7 @@ class DataLoader:
 
 
 class _WorkerBatches:
-    """The batches of an epoch, which workers make ahead."""
+    """The batches of an epoch that workers load ahead."""
 
     def __init__(
         self,
@@ -189,7 +191,6 @@ class _WorkerBatches:
 def _batch_sampler(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Any, last_batch: str | None
 ) -> BatchSampler:
-    """The sampler that these arguments of a loader describe."""
     if batch_size is None:
         problem = "it is None, and there is no batch_sampler"
         raise ArgumentValueError("DataLoader: batch_size", problem)

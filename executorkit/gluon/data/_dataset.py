@@ -14,10 +14,10 @@ _SOURCE = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/gluon/data
 
 
 class Dataset:
-    """Samples by number: a class with ``__getitem__`` and ``__len__``.
+    """Samples by index: a class with ``__getitem__`` and ``__len__``.
 
-    A sample is anything; one of several parts, such as data and label, is a tuple. The methods
-    make datasets that read this one when a sample is asked for.
+    A sample is any object; several parts, such as data and label, are a tuple. The methods return
+    datasets that read this one when a sample is needed.
 
     >>> numbers = SimpleDataset([1, 2, 3, 4, 5])
     >>> list(numbers.filter(lambda x: x % 2).transform(lambda x: 10 * x))
@@ -27,21 +27,20 @@ class Dataset:
     """
 
     def __getitem__(self, idx: Any) -> Any:
-        """The sample of a number. NotImplementedError here."""
+        """Returns the sample of an index. Subclasses override it."""
         raise _undefined(self, "__getitem__")
 
     def __len__(self) -> int:
-        """The number of samples. NotImplementedError here."""
+        """Returns the number of samples. Subclasses override it."""
         raise _undefined(self, "__len__")
 
     def filter(self, fn: Callable[[Any], Any]) -> "Dataset":
-        """The samples for which ``fn(sample)`` is true; all are read now."""
+        """Returns the samples for which ``fn(sample)`` is true. All samples are read now."""
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> "Dataset":
-        """Part ``index`` of ``num_shards`` parts of successive samples; the first ones have one
-        sample more where the number of samples is no multiple. AssertionError for an index that is
-        not one of a part."""
+        """Returns part ``index`` of ``num_shards`` parts of successive samples; the first parts may
+        have one sample more. Raises AssertionError for an index outside the parts."""
         if not 0 <= index < num_shards:
             problem = f"{index} of {num_shards} shards"
             raise ArgumentValueError("shard: index", problem, hint="0 <= index < num_shards")
@@ -50,8 +49,8 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(length + (index < remainder), start))
 
     def take(self, count: int | None) -> "Dataset":
-        """The first ``count`` samples; all if it is None or more than there are. ValueError if it
-        is negative."""
+        """Returns the first ``count`` samples, or all for None. Raises ValueError for a negative
+        count."""
         if count is None or count > len(self):
             count = len(self)
         if count < 0:
@@ -59,28 +58,29 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(count))
 
     def sample(self, sampler: Sampler) -> "Dataset":
-        """The samples in the order of a sampler, which is asked now. TypeError if it is none."""
+        """Returns the samples in the order of a sampler, which is read now. Raises TypeError for
+        others."""
         if not isinstance(sampler, Sampler):
             problem = f"{type(sampler).__name__}, expected gluon.data.Sampler"
             raise InputTypeError("sample: sampler", problem)
         return _SampledDataset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
-        """``fn(*sample)`` of each sample that is a tuple, ``fn(sample)`` of others.
+        """Returns ``fn(*sample)`` of samples that are a tuple, ``fn(sample)`` of others.
 
         lazy
-            whether ``fn`` is called whenever a sample is read; otherwise once for all of them, now.
+            Whether to call ``fn`` whenever a sample is read; otherwise once for all samples, now.
         """
         transformed: Any = _LazyTransformDataset(self, fn)
         return transformed if lazy else SimpleDataset(list(transformed))
 
     def transform_first(self, fn: Callable[[Any], Any], lazy: bool = True) -> "Dataset":
-        """``fn`` of the first part of each sample, such as the picture without its label."""
+        """Applies ``fn`` to the first part of each sample, such as an image without its label."""
         return self.transform(_TransformFirstClosure(fn), lazy)
 
 
 class SimpleDataset(Dataset):
-    """The samples of a list, or of anything with ``__getitem__`` and ``__len__``.
+    """The items of a list, or of anything with ``__getitem__`` and ``__len__``.
 
     >>> SimpleDataset(["a", "b"])[1]
     'b'
@@ -97,11 +97,11 @@ class SimpleDataset(Dataset):
 
 
 class ArrayDataset(Dataset):
-    """Tuples of the samples of several arrays, lists or datasets of one length; of a single one
-    its samples.
+    """Tuples of the samples of several arrays, lists or datasets of one length; samples of a single
+    one.
 
-    An NDArray of one axis, such as labels, is read as NumPy's: its samples are numbers.
-    AssertionError without arrays, and for different lengths.
+    The samples of an NDArray with one axis, such as labels, are numbers. Raises AssertionError
+    without arrays, and for different lengths.
 
     >>> ArrayDataset([[1, 2], [3, 4]], ["a", "b"])[1]
     ([3, 4], 'b')
@@ -130,10 +130,9 @@ class ArrayDataset(Dataset):
 
 
 class RecordFileDataset(Dataset):
-    """The records, bytes, of a RecordIO file with an index file of the same name (``.idx``).
+    """The records (bytes) of a RecordIO file with an index file of the same name (``.idx``).
 
-    Samples may be read by several threads, and in forked processes. OSError if a file cannot be
-    read.
+    Several threads and forked processes may read samples. Raises OSError if a file cannot be read.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a")
@@ -158,8 +157,6 @@ class RecordFileDataset(Dataset):
 
 
 class _SampledDataset(Dataset):
-    """The samples of a dataset whose numbers a sampler tells."""
-
     def __init__(self, dataset: Dataset, sampler: Sampler) -> None:
         self._dataset = dataset
         self._sampler = sampler
@@ -173,8 +170,6 @@ class _SampledDataset(Dataset):
 
 
 class _LazyTransformDataset(Dataset):
-    """The samples of a dataset, each transformed when it is read."""
-
     def __init__(self, data: Any, fn: Callable[..., Any]) -> None:
         self._data = data
         self._fn = fn
@@ -188,8 +183,6 @@ class _LazyTransformDataset(Dataset):
 
 
 class _TransformFirstClosure:
-    """The function that transforms the first part of a sample."""
-
     def __init__(self, fn: Callable[[Any], Any]) -> None:
         self._fn = fn
 
@@ -198,10 +191,9 @@ class _TransformFirstClosure:
 
 
 class _DownloadedDataset(Dataset):
-    """Base class of datasets of arrays that ``_get_data`` reads from the files in ``root``.
+    """Base of datasets whose ``_get_data`` reads ``_data`` and ``_label`` from files in ``root``.
 
-    ``_get_data`` sets ``_data``, an array of all data, and ``_label``. Samples are tuples
-    of the two, or what ``transform(data, label)`` makes of them.
+    Samples are tuples of both, or ``transform(data, label)``.
     """
 
     #: The folder of MXNet's copies of the files.
@@ -227,8 +219,6 @@ class _DownloadedDataset(Dataset):
         raise _undefined(self, "_get_data")
 
     def _refuse_missing(self, files: str, name: str) -> NoReturn:
-        """FileAccessError, an OSError, where files are missing; ``name`` is that of MXNet's
-        copy."""
         problem = f"there is no {files} in {self._root}"
         source = f"{_SOURCE}/{self._namespace}/{name}"
         hint = f"put it there, from {source}, or say where it is with root="

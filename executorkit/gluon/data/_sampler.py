@@ -9,20 +9,20 @@ from ...errors import ArgumentValueError, NotSupportedError
 
 
 class Sampler:
-    """Base class of samplers: ``iter(sampler)`` gives the numbers of an epoch, ``len(sampler)`` is
-    how many they are."""
+    """Base of samplers: ``iter(sampler)`` gives the indices of an epoch, ``len(sampler)`` is their
+    number."""
 
     def __len__(self) -> int:
-        """The number of numbers. NotImplementedError here."""
+        """Returns the number of indices. Subclasses override it."""
         raise NotSupportedError(f"{type(self).__name__}.__len__", "the class does not define it")
 
     def __iter__(self) -> Iterator[Any]:
-        """The numbers of one epoch. NotImplementedError here."""
+        """Returns the indices of an epoch. Subclasses override it."""
         raise NotSupportedError(f"{type(self).__name__}.__iter__", "the class does not define it")
 
 
 class SequentialSampler(Sampler):
-    """The numbers from ``start`` on, ``length`` of them.
+    """Indices ``start..start+length-1`` in order.
 
     >>> list(SequentialSampler(3, start=4))
     [4, 5, 6]
@@ -40,9 +40,9 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """The numbers below ``length`` in an order of chance, another one in each epoch.
+    """Indices ``0..length-1`` in random order, reshuffled each epoch.
 
-    It is drawn from NumPy's global generator (``np.random.seed``), so that orders are MXNet's.
+    They are drawn from NumPy's global generator (``np.random.seed``), so that orders are MXNet's.
 
     >>> np.random.seed(3)
     >>> [int(number) for number in RandomSampler(5)]
@@ -62,7 +62,7 @@ class RandomSampler(Sampler):
 
 
 class FilterSampler(Sampler):
-    """The numbers of the samples for which ``fn(sample)`` is true; all are read now.
+    """Indices of the samples for which ``fn(sample)`` is true. All samples are read now.
 
     >>> list(FilterSampler(str.isupper, ["a", "B", "C"]))
     [1, 2]
@@ -81,13 +81,11 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of ``batch_size`` numbers of another sampler.
+    """Lists of ``batch_size`` indices of another sampler.
 
     last_batch
-        what becomes of an incomplete list at the end of an epoch: 'keep' gives it, 'discard' drops
-        it, 'rollover' begins the next epoch with it.
-
-    ValueError for another ``last_batch``, when it is iterated or measured.
+        How to treat an incomplete list: 'keep' it, 'discard' it, or 'rollover' into the next epoch.
+        Raises ValueError for others when it is iterated or measured.
 
     >>> batches = BatchSampler(SequentialSampler(5), 2, "rollover")
     >>> list(batches), list(batches)

@@ -31,15 +31,16 @@ _SHARED = Context("cpu_shared", 0)
 
 
 class Message(NamedTuple):
-    """A batch, as it is sent.
+    """A batch as it is sent.
 
     body
-        the pickle; None if it is in the first of the ``parts``.
+        The pickle; None if it is in the first of the ``parts``.
     parts
-        segments of the contents outside the pickle, and their lengths in bytes.
-    new, dropped
-        segments, with their lengths, that come with this message; segments that are not used any
-        more.
+        Segments outside the pickle, and the lengths of their contents in bytes.
+    new
+        New segments, with their lengths, that come with this message.
+    dropped
+        Segments that are not used any more.
     """
 
     body: bytes | None
@@ -61,10 +62,10 @@ class _Segment:
 
 
 class Arena:
-    """The segments of a worker process; elsewhere arrays are in memory of their own.
+    """The segments of a worker process; elsewhere arrays have their own memory.
 
     is_shared
-        whether this is a worker process.
+        Whether this is a worker process.
     """
 
     def __init__(self) -> None:
@@ -77,7 +78,7 @@ class Arena:
         self._dropped: list[int] = []
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """A new array with any contents."""
+        """Returns a new array with any contents."""
         array = np.empty(0, dtype)
         length = int(np.prod(shape, dtype=np.int64)) * array.itemsize
         if not self.is_shared or length <= _INLINE or array.dtype.hasobject:
@@ -108,7 +109,6 @@ class Arena:
         self._dropped.append(segment.number)
 
     def _segment_for(self, length: int) -> _Segment:
-        """A free segment of this length or more."""
         free = [s for s in self._segments.values() if not s.users]
         fitting = [s for s in free if s.length >= length]
         if fitting:
@@ -122,7 +122,7 @@ class Arena:
         return segment
 
     def pack(self, batch: Any) -> Message:
-        """The message of a batch; the parent uses its segments from now on."""
+        """Packs a batch into a message; the parent uses its segments from now on."""
         parts: list[tuple[int, int]] = []
 
         def place(buffer: pickle.PickleBuffer) -> bool:
@@ -147,7 +147,7 @@ class Arena:
         return Message(body, parts, [(s.number, s.length) for s in new], dropped)
 
     def _place(self, contents: np.ndarray) -> tuple[int, int]:
-        """The segment that holds such contents from its begin on, and their length."""
+        """Returns the segment that begins with these contents, and their length."""
         segment = self._made.get(contents.ctypes.data)
         if segment is None or contents.nbytes > segment.length:
             copy = self.empty(contents.shape, contents.dtype)
@@ -167,8 +167,6 @@ class Arena:
 
 
 class _BatchPickler(pickle.Pickler):
-    """Pickles NDArrays by their contents, to arrive in ``cpu_shared(0)``."""
-
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, NDArray):
             return shared_array, (np.ascontiguousarray(obj.host).reshape(obj.shape),)
@@ -176,7 +174,7 @@ class _BatchPickler(pickle.Pickler):
 
 
 def shared_array(values: np.ndarray) -> NDArray:
-    """An NDArray in ``cpu_shared(0)`` of NumPy's array, to which nobody writes any more."""
+    """Returns an NDArray in ``cpu_shared(0)`` with the memory of a NumPy array."""
     contents = HostContents(values, _SHARED)
     storage = Storage(values.shape, values.dtype, producer=contents)
     return NDArray.from_storage(storage, 0, values.shape, _SHARED)
@@ -206,7 +204,7 @@ class MappedSegments:
             self._memory.pop(number, None)
 
     def unpack(self, message: Message) -> Any:
-        """The batch of a message."""
+        """Unpacks the batch of a message."""
         buffers = []
         for number, length in message.parts:
             root = np.frombuffer(self._memory[number], np.uint8, length)
@@ -216,9 +214,9 @@ class MappedSegments:
         return pickle.loads(body, buffers=buffers)
 
     def discard(self, message: Message) -> None:
-        """Gives back the segments of a message that nobody reads."""
+        """Gives back the segments of a message that is not needed."""
         self._released.extend(number for number, _ in message.parts)
 
     def take_released(self) -> list[int]:
-        """The segments that hold no array any more, for the worker to be told; each once."""
+        """Returns the segments that hold no array any more, for the worker, each once."""
         return [self._released.popleft() for _ in range(len(self._released))]

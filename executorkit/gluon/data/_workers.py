@@ -38,25 +38,25 @@ Work = Callable[[Any], Any]
 
 
 class Workers(Protocol):
-    """Threads or processes that make batches.
+    """Threads or processes that load batches.
 
     is_open
-        whether they can be asked here: nothing has ended them, and this process has started them.
+        Whether they can be used: they run, and this process started them.
     """
 
     @property
     def is_open(self) -> bool: ...
 
     def request(self, number: int, samples: Any) -> Any:
-        """Asks for the batch of these samples, the ``number``-th of an epoch; returns a ticket."""
+        """Requests the batch of these samples, the ``number``-th of an epoch; returns a ticket."""
         ...
 
     def result(self, ticket: Any, timeout: float) -> Any:
-        """The batch of a ticket; raises what the worker has raised, or TimeoutError."""
+        """Returns the batch of a ticket. Raises the worker's exception, or TimeoutError."""
         ...
 
     def cancel(self, ticket: Any) -> None:
-        """Says that nobody waits for a ticket any more."""
+        """Drops a ticket."""
         ...
 
     def close(self) -> None:
@@ -65,8 +65,7 @@ class Workers(Protocol):
 
 
 def start_workers(work: Work, count: int, in_threads: bool) -> Workers:
-    """Workers that call ``work(samples)``: processes, or threads where these are asked for or no
-    process can be forked."""
+    """Starts workers that call ``work(samples)``: threads if asked for or if it cannot fork."""
     if in_threads:
         return ThreadWorkers(work, count)
     because = None
@@ -88,7 +87,7 @@ def start_workers(work: Work, count: int, in_threads: bool) -> Workers:
 
 
 def timed_out(timeout: float, hint: str) -> multiprocessing.TimeoutError:
-    """The error of a batch that does not come."""
+    """Returns the error of a batch that does not come."""
     problem = f"no batch came from a worker within {timeout:g} seconds"
     return multiprocessing.TimeoutError(explain("DataLoader", problem, hint=hint))
 
@@ -132,7 +131,6 @@ class ThreadWorkers:
 
 
 def _outcome(work: Work, samples: Any) -> tuple[Any, BaseException | None]:
-    """The batch, and None; or None, and an exception, SystemExit included, which ends no thread."""
     try:
         return work(samples), None
     except BaseException as error:
@@ -171,8 +169,7 @@ class _Process:
             self.connection.send(request)
 
     def receive(self, timeout: float, others: Sequence["_Process"]) -> bool:
-        """Takes one message; False if none comes in time. MXNetError if the process, or one of the
-        others, has ended."""
+        """Takes one message; False at a timeout. Raises MXNetError if a process has ended."""
         sentinels = {p.process.sentinel: p for p in (self, *others)}
         ready: list[Any] = connection.wait([self.connection, *sentinels], timeout)
         if not ready:
@@ -208,12 +205,10 @@ class _Process:
         return MXNetError("DataLoader", problem, because=because, hint=hint)
 
     def kill(self) -> None:
-        """Ends the process at once."""
         if self.process.pid is not None and self.process.is_alive():
             self.process.kill()
 
     def close(self) -> None:
-        """Forgets a process that was killed."""
         if self.process.pid is not None:
             self.process.join()
             self.process.close()
@@ -240,7 +235,7 @@ class ProcessWorkers:
             raise
 
     def _await(self, work: Work, number: int) -> None:
-        """Waits until a process computes; one that a lock holds up is replaced."""
+        """Waits until a process computes; a process that a lock holds up is replaced."""
         for seconds in _START_SECONDS:
             process = self._processes[number]
             with contextlib.suppress(MXNetError):
@@ -288,7 +283,6 @@ class ProcessWorkers:
 
     @contextlib.contextmanager
     def _closed_on_error(self) -> Any:
-        """Ends the workers if an exception comes in here: half a message may have been taken."""
         with self._lock:
             try:
                 yield
@@ -301,7 +295,6 @@ class ProcessWorkers:
 
 
 def _end(processes: list[_Process], owner: int) -> None:
-    """Ends processes at once, in the process that has started them."""
     if os.getpid() != owner:
         return
     for process in processes:
@@ -314,7 +307,6 @@ def _end(processes: list[_Process], owner: int) -> None:
 
 
 def _serve(arrays: ForkedArrays, work: Work, number: int, parent: Any, parent_id: int) -> NoReturn:
-    """Answers requests until the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -345,7 +337,7 @@ def _serve(arrays: ForkedArrays, work: Work, number: int, parent: Any, parent_id
 
 
 def _listen(parent: Any, parent_id: int, requests: Any, cancelled: set[int]) -> None:
-    """Passes requests on; ends this process when its parent ends, or closes the connection."""
+    """Passes requests on; ends this process when its parent ends or closes the connection."""
     poll = select.poll()
     with contextlib.suppress(OSError, EOFError):
         poll.register(os.pidfd_open(parent_id), select.POLLIN)
@@ -363,7 +355,7 @@ def _listen(parent: Any, parent_id: int, requests: Any, cancelled: set[int]) -> 
 
 
 def _portable(error: BaseException) -> Any:
-    """An exception as bytes, or what it can be made of again where it does not survive these."""
+    """Returns an exception as bytes, or ``(class, args)`` if it cannot be pickled."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         copy = pickle.loads(data)
@@ -378,7 +370,6 @@ def _portable(error: BaseException) -> Any:
 
 
 def _error(portable: Any, text: str) -> BaseException:
-    """The exception that a worker has raised, with its traceback as the cause."""
     if isinstance(portable, bytes):
         error = pickle.loads(portable)
     else:

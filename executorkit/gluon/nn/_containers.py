@@ -19,11 +19,7 @@ from .._hybrid_block import HybridBlock
 
 
 class _BlockList(Block):
-    """Base of blocks that are a list of blocks.
-
-    ``len``, an index, a slice (a container of the same name with those blocks) and iteration see
-    them.
-    """
+    """Base of lists of blocks, with ``len``, iteration, indices and slices."""
 
     _is_container = True
 

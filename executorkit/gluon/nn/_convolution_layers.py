@@ -9,58 +9,61 @@
 Conv2D(4 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
 """
 
-from typing import Any
+from typing import Any, Unpack
 
+from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
-from .._layer_windows import (
-    PerAxis,
-    check_layout,
-    check_windows,
-    convolution_text,
-    over_axes,
-    per_axis,
-    weight_shape,
-)
+from .._parameter import Parameter
+from .._parameter_dict import ParameterDict
+from .._types import Init, Namespace, PerAxis, Tensor
 from ._activations import activation_of
-
-#: Arguments whose defaults MXNet repeats for each axis.
-_REPEATED = ("strides", "padding", "dilation", "output_padding")
+from .layer_windows import check_layout, check_windows, convolution_text, per_axis, weight_shape
 
 
 class _Conv(HybridBlock):
     """Base of all convolutions.
 
     channels
-        number of output channels.
-    kernel_size, strides, padding, dilation
-        of the window: a number, or one for each axis. Transposed: padding is cut from the output.
+        The number of output channels.
+    kernel_size
+        The size of the window: a number, or one for each axis.
+    strides
+        The steps of the window: a number, or one for each axis.
+    padding
+        Zeros at both ends of each axis: a number, or one for each axis. A transposed convolution
+        cuts them from its output.
+    dilation
+        The distance between the elements of a window: a number, or one for each axis.
     output_padding
-        (transposed) added to the output at the end of each axis; less than the stride.
+        Of a transposed convolution: positions added at the end of each axis of the output, fewer
+        than the strides.
     groups
-        number of groups of channels that do not see each other.
+        The number of groups into which the channels are divided; a group's outputs depend on its
+        inputs only.
     layout
-        order of the axes of input and output.
+        The order of the axes of input and output.
     activation
-        name of an :class:`Activation` of the output; None for none.
+        The name of an :class:`Activation` of the output, or None.
     use_bias
-        whether ``bias`` is added to each channel.
-    weight_initializer, bias_initializer
-        of the parameters.
+        Whether ``bias`` is added to each channel.
+    weight_initializer
+        The initializer of ``weight``.
+    bias_initializer
+        The initializer of ``bias``.
     in_channels
-        number of input channels; 0: known when the layer is first called.
+        The number of input channels. 0: taken from the first input.
 
-    Errors are those of the operator, at once: ShapeError for windows or groups that do not fit.
+    Raises ShapeError, as the operator does, for windows or groups that do not fit.
     """
 
-    _axes: int
+    #: The number of axes; 0: as many as ``kernel_size`` has.
+    _axes = 0
+    bias: Parameter | None
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._construct(*args, **kwargs)
-
-    def _construct(
+    def __init__(
         self,
         channels: int,
-        kernel_size: Any,
+        kernel_size: PerAxis,
         strides: PerAxis,
         padding: PerAxis,
         dilation: PerAxis,
@@ -69,21 +72,26 @@ class _Conv(HybridBlock):
         in_channels: int = 0,
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
         op_name: str = "Convolution",
         adj: PerAxis | None = None,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
-        """``__init__`` with arguments for any number of axes."""
-        HybridBlock.__init__(self, prefix=prefix, params=params)
-        axes = len(kernel_size)
+        where, axes = type(self).__name__, self._axes or len(per_axis(kernel_size, 1))
+        if adj is not None:
+            self.outpad = adj = per_axis(adj, axes)
+            check_windows(where, axes, output_padding=adj)
+        check_layout(where, axes, layout, channels_last=axes > 1)
+        kernel_size = per_axis(kernel_size, axes)
+        check_windows(where, axes, kernel_size=kernel_size)
+        super().__init__(prefix=prefix, params=params)
         with self.name_scope():
             self._channels = channels
             self._in_channels = in_channels
             self._op_name = op_name
-            self._kwargs = {
+            self._kwargs: dict[str, Any] = {
                 "kernel": kernel_size,
                 "stride": per_axis(strides, axes),
                 "dilate": per_axis(dilation, axes),
@@ -95,7 +103,7 @@ class _Conv(HybridBlock):
             }
             if adj is not None:
                 self._kwargs["adj"] = adj
-            self.weight: Any = self.params.get(
+            self.weight = self.params.get(
                 "weight",
                 shape=weight_shape(op_name, in_channels, self._kwargs),
                 init=weight_initializer,
@@ -111,7 +119,9 @@ class _Conv(HybridBlock):
     def _alias(self) -> str:
         return "conv"
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Namespace, x: Tensor, weight: Tensor, bias: Tensor | None = None
+    ) -> Tensor:
         inputs = (x, weight) if bias is None else (x, weight, bias)
         out = getattr(F, self._op_name)(*inputs, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
@@ -120,85 +130,8 @@ class _Conv(HybridBlock):
         return convolution_text(self, self.weight.shape, self._kwargs)
 
 
-def convolution(
-    self: _Conv,
-    channels: int,
-    kernel_size: PerAxis,
-    strides: PerAxis = 1,
-    padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-    layout: str = "NCW",
-    activation: str | None = None,
-    use_bias: bool = True,
-    weight_initializer: Any = None,
-    bias_initializer: Any = "zeros",
-    in_channels: int = 0,
-    **kwargs: Any,
-) -> None:
-    where, axes = type(self).__name__, self._axes
-    check_layout(where, axes, layout, channels_last=axes > 1)
-    kernel_size = per_axis(kernel_size, axes)
-    check_windows(where, axes, kernel_size=kernel_size)
-    self._construct(
-        channels,
-        kernel_size,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-        layout=layout,
-        in_channels=in_channels,
-        activation=activation,
-        use_bias=use_bias,
-        weight_initializer=weight_initializer,
-        bias_initializer=bias_initializer,
-        **kwargs,
-    )
-
-
-def transposed_convolution(
-    self: _Conv,
-    channels: int,
-    kernel_size: PerAxis,
-    strides: PerAxis = 1,
-    padding: PerAxis = 0,
-    output_padding: PerAxis = 0,
-    dilation: PerAxis = 1,
-    groups: int = 1,
-    layout: str = "NCW",
-    activation: str | None = None,
-    use_bias: bool = True,
-    weight_initializer: Any = None,
-    bias_initializer: Any = "zeros",
-    in_channels: int = 0,
-    **kwargs: Any,
-) -> None:
-    output_padding = per_axis(output_padding, self._axes)
-    check_windows(type(self).__name__, self._axes, output_padding=output_padding)
-    convolution(
-        self,
-        channels,
-        kernel_size,
-        strides=strides,
-        padding=padding,
-        dilation=dilation,
-        groups=groups,
-        layout=layout,
-        activation=activation,
-        use_bias=use_bias,
-        weight_initializer=weight_initializer,
-        bias_initializer=bias_initializer,
-        in_channels=in_channels,
-        op_name="Deconvolution",
-        adj=output_padding,
-        **kwargs,
-    )
-    self.outpad = output_padding
-
-
 class Conv1D(_Conv):
-    """Convolution over one axis; arguments are those of its base class.
+    """Convolution over one axis. The base class describes the arguments.
 
     Parameters: ``weight`` (channels, in_channels / groups, kernel), ``bias`` (channels,).
     Input: (N, in_channels, W). Output: (N, channels, W'), where
@@ -206,32 +139,126 @@ class Conv1D(_Conv):
     """
 
     _axes = 1
-    __init__ = convolution
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = 1,
+        padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            **kwargs,
+        )
 
 
 class Conv2D(_Conv):
-    """Convolution over two axes; as :class:`Conv1D`, with (N, in_channels, H, W) as input.
+    """Convolution over two axes: :class:`Conv1D` for an input (N, in_channels, H, W).
 
     With the layout 'NHWC' the weight is (channels, kernel_h, kernel_w, in_channels / groups).
     """
 
     _axes = 2
-    __init__ = over_axes(convolution, 2, _REPEATED)
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = (1, 1),
+        padding: PerAxis = (0, 0),
+        dilation: PerAxis = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            **kwargs,
+        )
 
 
 class Conv3D(_Conv):
-    """Convolution over three axes; as :class:`Conv1D`, with (N, in_channels, D, H, W) as input.
+    """Convolution over three axes: :class:`Conv1D` for an input (N, in_channels, D, H, W).
 
-    With the layout 'NDHWC' the channels come last in the weight too.
+    With the layout 'NDHWC' the weight is
+    (channels, kernel_d, kernel_h, kernel_w, in_channels / groups).
     """
 
     _axes = 3
-    __init__ = over_axes(convolution, 3, _REPEATED)
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = (1, 1, 1),
+        padding: PerAxis = (0, 0, 0),
+        dilation: PerAxis = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            **kwargs,
+        )
 
 
 class Conv1DTranspose(_Conv):
-    """Transposed convolution over one axis, the gradient of :class:`Conv1D` with respect to its
-    input; arguments are those of its base class.
+    """Transposed convolution over one axis: the gradient of :class:`Conv1D` with respect to its
+    input. The base class describes the arguments.
 
     Parameters: ``weight`` (in_channels, channels / groups, kernel), ``bias`` (channels,).
     Input: (N, in_channels, W). Output: (N, channels, W'), where
@@ -239,20 +266,122 @@ class Conv1DTranspose(_Conv):
     """
 
     _axes = 1
-    __init__ = transposed_convolution
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = 1,
+        padding: PerAxis = 0,
+        output_padding: PerAxis = 0,
+        dilation: PerAxis = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            op_name="Deconvolution",
+            adj=output_padding,
+            **kwargs,
+        )
 
 
 class Conv2DTranspose(_Conv):
-    """Transposed convolution over two axes; as :class:`Conv1DTranspose`, with
-    (N, in_channels, H, W) as input."""
+    """Transposed convolution over two axes: :class:`Conv1DTranspose` for an input
+    (N, in_channels, H, W)."""
 
     _axes = 2
-    __init__ = over_axes(transposed_convolution, 2, _REPEATED)
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = (1, 1),
+        padding: PerAxis = (0, 0),
+        output_padding: PerAxis = (0, 0),
+        dilation: PerAxis = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            op_name="Deconvolution",
+            adj=output_padding,
+            **kwargs,
+        )
 
 
 class Conv3DTranspose(_Conv):
-    """Transposed convolution over three axes; as :class:`Conv1DTranspose`, with
-    (N, in_channels, D, H, W) as input."""
+    """Transposed convolution over three axes: :class:`Conv1DTranspose` for an input
+    (N, in_channels, D, H, W)."""
 
     _axes = 3
-    __init__ = over_axes(transposed_convolution, 3, _REPEATED)
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis,
+        strides: PerAxis = (1, 1, 1),
+        padding: PerAxis = (0, 0, 0),
+        output_padding: PerAxis = (0, 0, 0),
+        dilation: PerAxis = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            layout=layout,
+            in_channels=in_channels,
+            activation=activation,
+            use_bias=use_bias,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            op_name="Deconvolution",
+            adj=output_padding,
+            **kwargs,
+        )

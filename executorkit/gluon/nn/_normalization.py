@@ -15,7 +15,7 @@ from .._hybrid_block import HybridBlock
 
 
 class _BatchNorm(HybridBlock):
-    """Base of batch normalizations. Its subclasses are the public ones."""
+    """Base of batch normalizations."""
 
     fuse_relu = False
 
@@ -70,13 +70,12 @@ class _BatchNorm(HybridBlock):
 
 
 def _statistic(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
-    """Arguments for a parameter of a batch normalization, whose gradient is none if it is not
-    trained, whatever is asked for later."""
+    """Returns arguments for a parameter of a batch normalization; one that is not trained never has
+    a gradient."""
     return {**_parameter(shape, init, trained), "differentiable": trained}
 
 
 def _parameter(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
-    """Arguments for a parameter of a normalization."""
     return {
         "grad_req": "write" if trained else "null",
         "shape": shape,
@@ -86,7 +85,6 @@ def _parameter(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, An
 
 
 def _text_of(layer: Any, attributes: dict[str, Any], *channels: int | None) -> str:
-    """``repr`` of a normalization, with its number of channels if it has one."""
     parts = [f"{name}={value!r}" for name, value in attributes.items()]
     parts += [f"in_channels={number}" for number in channels]
     return f"{type(layer).__name__}({', '.join(parts)})"

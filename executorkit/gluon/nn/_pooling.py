@@ -5,39 +5,39 @@
 [[[2.0, 4.0]]]
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 from ...errors import ArgumentValueError
+from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
-from .._layer_windows import PerAxis, check_layout, check_windows, over_axes, per_axis
+from .._parameter_dict import ParameterDict
+from .._types import Namespace, PerAxis, Tensor
+from .layer_windows import check_layout, check_windows, per_axis
 
 
 class _Pooling(HybridBlock):
     """Base of all poolings.
 
     pool_size
-        of the window: a number, or one for each axis.
+        The size of the window: a number, or one for each axis.
     strides
-        of the window; None: ``pool_size``.
+        The steps of the window: a number, or one for each axis; None: ``pool_size``.
     padding
-        at both ends of each axis: numbers that are no maximum, or zeros of an average.
+        Positions added at both ends of each axis: zeros of an average, never a maximum.
     ceil_mode
-        whether a last window that the input fills in part is taken too.
+        Whether a last window that covers the input in part counts.
     count_include_pad
-        whether an average counts the padding.
+        Whether an average counts the padding.
     layout
-        order of the axes of input and output.
+        The order of the axes of input and output.
     """
 
-    _axes: int
-    _kind: str
+    #: The number of axes; 0: as many as ``pool_size`` has.
+    _axes = 0
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._construct(*args, **kwargs)
-
-    def _construct(
+    def __init__(
         self,
-        pool_size: Any,
+        pool_size: PerAxis,
         strides: PerAxis | None,
         padding: PerAxis,
         ceil_mode: bool,
@@ -45,12 +45,15 @@ class _Pooling(HybridBlock):
         pool_type: str,
         layout: str,
         count_include_pad: bool | None = None,
-        **kwargs: Any,
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
     ) -> None:
-        """``__init__`` with arguments for any number of axes."""
-        HybridBlock.__init__(self, **kwargs)
-        axes = len(pool_size)
-        self._kwargs = {
+        where, axes = type(self).__name__, self._axes or len(per_axis(pool_size, 1))
+        check_layout(where, axes, layout)
+        pool_size = per_axis(pool_size, axes)
+        check_windows(where, axes, pool_size=pool_size)
+        super().__init__(prefix=prefix, params=params)
+        self._kwargs: dict[str, Any] = {
             "kernel": pool_size,
             "stride": per_axis(pool_size if strides is None else strides, axes),
             "pad": per_axis(padding, axes),
@@ -65,15 +68,7 @@ class _Pooling(HybridBlock):
     def _alias(self) -> str:
         return "pool"
 
-    def _pool(self, pool_size: Any, layout: str, **options: Any) -> None:
-        """``__init__`` of a layer of a kind over its axes."""
-        where, axes = type(self).__name__, self._axes
-        check_layout(where, axes, layout)
-        pool_size = per_axis(pool_size, axes)
-        check_windows(where, axes, pool_size=pool_size)
-        self._construct(pool_size, layout=layout, pool_type=self._kind, **options)
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Namespace, x: Tensor) -> Tensor:
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -90,155 +85,207 @@ class _Pooling(HybridBlock):
 # MXNet's order of layout and ceil_mode depends on the layer.
 
 
-def max_pooling(
-    self: _Pooling,
-    pool_size: PerAxis = 2,
-    strides: PerAxis | None = None,
-    padding: PerAxis = 0,
-    layout: str = "NCW",
-    ceil_mode: bool = False,
-    **kwargs: Any,
-) -> None:
-    self._pool(
-        pool_size, layout, strides=strides, padding=padding, ceil_mode=ceil_mode,
-        global_pool=False, **kwargs,
-    )  # fmt: skip
-
-
-def max_pooling_layout_last(
-    self: _Pooling,
-    pool_size: PerAxis = 2,
-    strides: PerAxis | None = None,
-    padding: PerAxis = 0,
-    ceil_mode: bool = False,
-    layout: str = "NCW",
-    **kwargs: Any,
-) -> None:
-    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
-
-
-def avg_pooling(
-    self: _Pooling,
-    pool_size: PerAxis = 2,
-    strides: PerAxis | None = None,
-    padding: PerAxis = 0,
-    layout: str = "NCW",
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    **kwargs: Any,
-) -> None:
-    kwargs["count_include_pad"] = count_include_pad
-    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
-
-
-def avg_pooling_ceil_mode_first(
-    self: _Pooling,
-    pool_size: PerAxis = 2,
-    strides: PerAxis | None = None,
-    padding: PerAxis = 0,
-    ceil_mode: bool = False,
-    layout: str = "NCW",
-    count_include_pad: bool = True,
-    **kwargs: Any,
-) -> None:
-    kwargs["count_include_pad"] = count_include_pad
-    max_pooling(self, pool_size, strides, padding, layout, ceil_mode, **kwargs)
-
-
-def global_pooling(self: _Pooling, layout: str = "NCW", **kwargs: Any) -> None:
-    self._pool(1, layout, strides=None, padding=0, ceil_mode=True, global_pool=True, **kwargs)
-
-
 class MaxPool1D(_Pooling):
-    """Maxima of windows over one axis; arguments are those of its base class.
+    """Maxima of windows over one axis. The base class describes the arguments.
 
     Input: (N, C, W). Output: (N, C, W'), where
     ``W' = (W + 2 * padding - pool_size) // strides + 1``, rounded up in ``ceil_mode``.
     """
 
-    _axes, _kind = 1, "max"
-    __init__ = max_pooling
+    _axes = 1
+
+    def __init__(
+        self,
+        pool_size: PerAxis = 2,
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "max", layout=layout, **kwargs
+        )
 
 
 class MaxPool2D(_Pooling):
-    """Maxima of windows over two axes; as :class:`MaxPool1D`, with (N, C, H, W) as input."""
+    """Maxima of windows over two axes: :class:`MaxPool1D` for an input (N, C, H, W)."""
 
-    _axes, _kind = 2, "max"
-    __init__ = over_axes(max_pooling, 2, ["pool_size"])
+    _axes = 2
+
+    def __init__(
+        self,
+        pool_size: PerAxis = (2, 2),
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "max", layout=layout, **kwargs
+        )
 
 
 class MaxPool3D(_Pooling):
-    """Maxima of windows over three axes; as :class:`MaxPool1D`, with (N, C, D, H, W) as input."""
+    """Maxima of windows over three axes: :class:`MaxPool1D` for an input (N, C, D, H, W)."""
 
-    _axes, _kind = 3, "max"
-    __init__ = over_axes(max_pooling_layout_last, 3, ["pool_size"])
+    _axes = 3
+
+    def __init__(
+        self,
+        pool_size: PerAxis = (2, 2, 2),
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size, strides, padding, ceil_mode, False, "max", layout=layout, **kwargs
+        )
 
 
 class AvgPool1D(_Pooling):
-    """Averages of windows over one axis; arguments are those of its base class.
+    """Averages of windows over one axis. The base class describes the arguments.
 
     Input: (N, C, W). Output: (N, C, W'), where
     ``W' = (W + 2 * padding - pool_size) // strides + 1``, rounded up in ``ceil_mode``.
     """
 
-    _axes, _kind = 1, "avg"
-    __init__ = avg_pooling
+    _axes = 1
+
+    def __init__(
+        self,
+        pool_size: PerAxis = 2,
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout=layout,
+            count_include_pad=count_include_pad,
+            **kwargs,
+        )
 
 
 class AvgPool2D(_Pooling):
-    """Averages of windows over two axes; as :class:`AvgPool1D`, with (N, C, H, W) as input."""
+    """Averages of windows over two axes: :class:`AvgPool1D` for an input (N, C, H, W)."""
 
-    _axes, _kind = 2, "avg"
-    __init__ = over_axes(avg_pooling_ceil_mode_first, 2, ["pool_size"])
+    _axes = 2
+
+    def __init__(
+        self,
+        pool_size: PerAxis = (2, 2),
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool = True,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout=layout,
+            count_include_pad=count_include_pad,
+            **kwargs,
+        )
 
 
 class AvgPool3D(_Pooling):
-    """Averages of windows over three axes; as :class:`AvgPool1D`, with (N, C, D, H, W) as input."""
+    """Averages of windows over three axes: :class:`AvgPool1D` for an input (N, C, D, H, W)."""
 
-    _axes, _kind = 3, "avg"
-    __init__ = over_axes(avg_pooling_ceil_mode_first, 3, ["pool_size"])
+    _axes = 3
+
+    def __init__(
+        self,
+        pool_size: PerAxis = (2, 2, 2),
+        strides: PerAxis | None = None,
+        padding: PerAxis = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+        **kwargs: Unpack[BlockOptions],
+    ) -> None:
+        super().__init__(
+            pool_size,
+            strides,
+            padding,
+            ceil_mode,
+            False,
+            "avg",
+            layout=layout,
+            count_include_pad=count_include_pad,
+            **kwargs,
+        )
 
 
 class GlobalMaxPool1D(_Pooling):
     """Maximum over one axis. Input: (N, C, W). Output: (N, C, 1)."""
 
-    _axes, _kind = 1, "max"
-    __init__ = global_pooling
+    _axes = 1
+
+    def __init__(self, layout: str = "NCW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "max", layout=layout, **kwargs)
 
 
 class GlobalMaxPool2D(_Pooling):
     """Maximum over two axes. Input: (N, C, H, W). Output: (N, C, 1, 1)."""
 
-    _axes, _kind = 2, "max"
-    __init__ = over_axes(global_pooling, 2)
+    _axes = 2
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "max", layout=layout, **kwargs)
 
 
 class GlobalMaxPool3D(_Pooling):
     """Maximum over three axes. Input: (N, C, D, H, W). Output: (N, C, 1, 1, 1)."""
 
-    _axes, _kind = 3, "max"
-    __init__ = over_axes(global_pooling, 3)
+    _axes = 3
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "max", layout=layout, **kwargs)
 
 
 class GlobalAvgPool1D(_Pooling):
     """Average over one axis. Input: (N, C, W). Output: (N, C, 1)."""
 
-    _axes, _kind = 1, "avg"
-    __init__ = global_pooling
+    _axes = 1
+
+    def __init__(self, layout: str = "NCW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "avg", layout=layout, **kwargs)
 
 
 class GlobalAvgPool2D(_Pooling):
     """Average over two axes. Input: (N, C, H, W). Output: (N, C, 1, 1)."""
 
-    _axes, _kind = 2, "avg"
-    __init__ = over_axes(global_pooling, 2)
+    _axes = 2
+
+    def __init__(self, layout: str = "NCHW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "avg", layout=layout, **kwargs)
 
 
 class GlobalAvgPool3D(_Pooling):
     """Average over three axes. Input: (N, C, D, H, W). Output: (N, C, 1, 1, 1)."""
 
-    _axes, _kind = 3, "avg"
-    __init__ = over_axes(global_pooling, 3)
+    _axes = 3
+
+    def __init__(self, layout: str = "NCDHW", **kwargs: Unpack[BlockOptions]) -> None:
+        super().__init__(1, None, 0, True, True, "avg", layout=layout, **kwargs)
 
 
 class ReflectionPad2D(HybridBlock):
@@ -251,7 +298,7 @@ class ReflectionPad2D(HybridBlock):
     Input: (N, C, H, W). Output: (N, C, H + 2 * padding, W + 2 * padding).
     """
 
-    def __init__(self, padding: PerAxis = 0, **kwargs: Any) -> None:
+    def __init__(self, padding: PerAxis = 0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         if isinstance(padding, int):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
@@ -260,5 +307,5 @@ class ReflectionPad2D(HybridBlock):
             raise ArgumentValueError("ReflectionPad2D", problem)
         self._padding = padding
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Namespace, x: Tensor) -> Tensor:
         return F.pad(x, mode="reflect", pad_width=self._padding)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import symbol
 from ...errors import ArgumentValueError, NotSupportedError
-from ..parameter import tensor_types
+from .._parameter import tensor_types
 from ._recurrent_cell import HybridRecurrentCell, RecurrentCell
 from .sequences import (
     Layout,
@@ -39,16 +39,13 @@ class _Group(RecurrentCell):
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs: Any) -> list[Any]:
-        """States before the first step, of all cells; ``kwargs`` are those of each."""
+        """Returns the states before the first step of all cells, created with ``kwargs``."""
         self._check_not_modified()
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 
 
 class _CellStack(_Group):
-    """Base of stacks: each cell takes the output of the one below it.
-
-    Its states are those of all cells, one after the other. ``len`` and an index see the cells.
-    """
+    """Base of stacks, with ``len`` and indices."""
 
     def add(self, cell: Any) -> None:
         """Adds a cell on top."""
@@ -68,7 +65,8 @@ class _CellStack(_Group):
         return len(self._children)
 
     def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
-        """One step of all cells. AssertionError if one of them works in both directions."""
+        """Returns the output and new states of one step. Raises AssertionError if a cell is
+        bidirectional."""
         self._counter += 1
         next_states: list[Any] = []
         start = 0
@@ -105,10 +103,8 @@ class _CellStack(_Group):
 
 
 class SequentialRNNCell(_CellStack):
-    """A stack of cells: each takes the output of the one below it.
-
-    Its states are those of all cells, one after the other.
-    """
+    """A stack of cells: each takes the output of the cell below it. Its states are the states of
+    all cells."""
 
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
         """Raises NotImplementedError: a stack is called as a block, not traced."""
@@ -123,15 +119,17 @@ class HybridSequentialRNNCell(_CellStack, HybridRecurrentCell):
 
 
 class BidirectionalCell(_Group, HybridRecurrentCell):
-    """One cell forward in time and another one backward, with concatenated outputs.
+    """One cell forward in time and another backward, with concatenated outputs.
 
-    l_cell, r_cell
-        the forward and the backward cell.
+    l_cell
+        The forward cell.
+    r_cell
+        The backward cell.
     output_prefix
-        beginning of the names of the outputs.
+        The beginning of the names of the outputs.
 
-    The states are those of ``l_cell``, then those of ``r_cell``. It cannot be stepped, because the
-    backward cell begins at the end; with a ``valid_length`` at the end of each row.
+    The states are those of ``l_cell``, then of ``r_cell``. It cannot be stepped, because the
+    backward cell begins at the end, with a ``valid_length`` at the end of each row.
     """
 
     def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
@@ -188,9 +186,9 @@ class DropoutCell(HybridRecurrentCell):
     """Dropout of the input in training, without states; a layer of a stack.
 
     rate
-        probability that an element is dropped.
+        The probability that an element is dropped.
     axes
-        axes along which all elements are dropped or kept together.
+        Axes along which elements are dropped or kept together.
     """
 
     def __init__(
@@ -221,7 +219,6 @@ class DropoutCell(HybridRecurrentCell):
         self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
         merge_outputs: bool | None = None, valid_length: Any = None,
     ) -> tuple[Any, Any]:  # fmt: skip
-        """The dropped-out sequence, merged or as a list as the inputs are, and no states."""
         self.reset()
         axes = Layout.of(layout)
         check_inputs(length, inputs, axes.time)
@@ -232,22 +229,22 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """Base class of cells that modify ``base_cell``, which must no longer be called by itself.
+    """Base of cells that modify ``base_cell``, which must no longer be called by itself.
 
-    Parameters and states are the base cell's. AssertionError for a cell that is modified already.
+    Parameters and states are the base cell's. Raises AssertionError for a cell that is modified
+    already.
     """
 
     def __init__(self, base_cell: Any) -> None:
-        if base_cell._modified:
+        if base_cell.is_modified:
             problem = f"{base_cell.name} is inside a modifier cell already"
             raise ArgumentValueError(type(self).__name__, problem, hint="modify the modifier cell")
         super().__init__(prefix=base_cell.prefix + self._alias(), params=None)
-        base_cell._hand_to_modifier()
+        base_cell.hand_to_modifier()
         self.base_cell = base_cell
 
     @property
     def params(self) -> Any:
-        """The parameters of the base cell."""
         return self.base_cell.params
 
     def __repr__(self) -> str:
@@ -257,9 +254,9 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:
-        """States of the base cell; as in MXNet, symbols unless ``func`` makes arrays."""
+        """Returns the base cell's states; as in MXNet, symbols unless ``func`` creates arrays."""
         self._check_not_modified()
-        with self.base_cell._as_unmodified():
+        with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
@@ -267,13 +264,15 @@ class ModifierCell(HybridRecurrentCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout: in training, a share of outputs or states stays as it was one step before.
+    """Zoneout: in training, a fraction of outputs or states keeps the values of the step before.
 
-    zoneout_outputs, zoneout_states
-        these shares.
+    zoneout_outputs
+        The fraction of outputs.
+    zoneout_states
+        The fraction of states.
 
     Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, inference takes all new
-    values. AssertionError for a BidirectionalCell.
+    values. Raises AssertionError for a BidirectionalCell.
     """
 
     def __init__(
@@ -322,7 +321,7 @@ class ZoneoutCell(ModifierCell):
 
 
 class ResidualCell(ModifierCell):
-    """A residual connection: adds the input to the output of the base cell, of the same shape.
+    """A residual connection: adds the input to the base cell's output of the same shape.
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144.
     """
@@ -336,7 +335,7 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None, valid_length: Any = None,
     ) -> tuple[Any, Any]:  # fmt: skip
         self.reset()
-        with self.base_cell._as_unmodified():
+        with self.base_cell.as_unmodified():
             outputs, states = self.base_cell.unroll(
                 length, inputs=inputs, begin_state=begin_state, layout=layout,
                 merge_outputs=merge_outputs, valid_length=valid_length,

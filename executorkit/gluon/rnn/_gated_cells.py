@@ -11,8 +11,10 @@ LSTMCell(5 -> 12)
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ...ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ._recurrent_cell import HybridRecurrentCell
 
 
@@ -20,11 +22,11 @@ class DenseCell(HybridRecurrentCell):
     """Base of cells with gates ``x W^T + b`` and ``h R^T + c``.
 
     hidden_size
-        number of units of output and state, H.
+        The number of units of output and state, H.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initializers of W, R, b and c.
+        The initializers of W, R, b and c.
     input_size
-        number of features of the input, I; 0: known when the cell is first called.
+        The number of features of the input, I. 0: taken from the first input.
 
     Parameters: ``i2h_weight`` W (G H, I), ``h2h_weight`` R (G H, H), ``i2h_bias`` b and
     ``h2h_bias`` c (G H,), for G gates in blocks of H rows.
@@ -62,11 +64,10 @@ class DenseCell(HybridRecurrentCell):
             setattr(self, name, parameter)
 
     def _recurrent_size(self) -> int:
-        """Number of elements of the state that the gates take."""
         return self._hidden_size
 
     def _further_weights(self) -> Sequence[tuple[str, tuple[int, ...], Any]]:
-        """Names, shapes and initializers of other weights."""
+        """Returns names, shapes and initializers of other weights."""
         return ()
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -78,7 +79,6 @@ class DenseCell(HybridRecurrentCell):
     def _dense(
         self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
     ) -> tuple[Any, Any]:
-        """The gates of input and state."""
         prefix, count = self._step_prefix(), self._gates * self._hidden_size
         i2h, h2h = (
             F.FullyConnected(
@@ -99,12 +99,11 @@ class DenseCell(HybridRecurrentCell):
 
 
 class RNNCell(DenseCell):
-    """``h' = activation(x W^T + b + h R^T + c)``.
+    """Recurrent cell, ``h' = activation(x W^T + b + h R^T + c)``. The base class describes the
+    other arguments.
 
     activation
-        the name of one of Activation's functions, a LeakyReLU, or a function.
-
-    Other arguments, parameters and shapes are those of its base class, with one gate.
+        The name of a function of Activation, a LeakyReLU, or a function.
     """
 
     def __init__(
@@ -136,21 +135,20 @@ class RNNCell(DenseCell):
         i2h_bias: Any, h2h_bias: Any,
     ) -> Any:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
-        prefix = self._step_prefix()
-        gates = F.elemwise_add(i2h, h2h, name=f"{prefix}plus0")
-        output = self._get_activation(F, gates, self._activation, name=f"{prefix}out")
-        return output, [output]
+        activate = partial(self._get_activation, F, activation=self._activation)
+        return rnn_step(F, i2h, h2h, self._step_prefix(), activate, names_all=True)
 
 
 class LSTMCell(DenseCell):
-    """Long short-term memory: ``c' = s(f) c + s(i) act(g)``, ``h' = s(o) act(c')`` of the gates i,
-    f, g, o, with states h and c.
+    """Long short-term memory with states h and c: ``c' = s(f) c + s(i) act(g)``, ``h' = s(o)
+    act(c')`` of the gates i, f, g, o. The base class describes the other arguments.
 
-    activation, recurrent_activation
-        act, and s.
+    activation
+        act, by default tanh.
+    recurrent_activation
+        s, by default sigmoid.
 
-    Other arguments, parameters and shapes are those of its base class, with four gates in the
-    order i, f, g, o. Hochreiter and Schmidhuber 1997.
+    Hochreiter and Schmidhuber 1997.
     """
 
     _gates = 4
@@ -184,31 +182,32 @@ class LSTMCell(DenseCell):
         i2h_bias: Any, h2h_bias: Any,
     ) -> Any:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
-        name, activate = self._step_prefix(), self._get_activation
-        gates = F.elemwise_add(i2h, h2h, name=f"{name}plus0")
-        i, f, g, o = F.SliceChannel(gates, num_outputs=4, name=f"{name}slice")
-        i, f = (
-            activate(F, gate, self._recurrent_activation, name=name + letter)
-            for gate, letter in ((i, "i"), (f, "f"))
+        name = self._step_prefix()
+        gates = lstm_gates(F, i2h, h2h, name, names_all=True)
+        activate, gate = (
+            partial(self._get_activation, F, activation=activation)
+            for activation in (self._activation, self._recurrent_activation)
         )
-        g = activate(F, g, self._activation, name=f"{name}c")
-        o = activate(F, o, self._recurrent_activation, name=f"{name}o")
-        kept = F.elemwise_mul(f, states[1], name=f"{name}mul0")
-        cell = F.elemwise_add(kept, F.elemwise_mul(i, g, name=f"{name}mul1"), name=f"{name}state")
+        of_cell = None
         if isinstance(self._activation, str):
-            shown = F.Activation(cell, act_type=self._activation, name=f"{name}activation0")
-        else:
-            shown = activate(F, cell, self._activation, name=f"{name}activation0")
-        output = F.elemwise_mul(o, shown, name=f"{name}out")
-        return output, [output, cell]
+            of_cell = partial(F.Activation, act_type=self._activation)
+        return lstm_step(
+            F,
+            gates,
+            states[1],
+            name,
+            activate,
+            activate_gate=gate,
+            activate_cell=of_cell,
+            names_all=True,
+        )
 
 
 class GRUCell(DenseCell):
-    """Gated recurrent unit, in cuDNN's variant: ``n = tanh(x_n + s(r) h_n)``,
-    ``h' = (1 - s(z)) n + s(z) h`` of the gates r, z, n of input and state.
+    """Gated recurrent unit in cuDNN's variant: ``n = tanh(x_n + s(r) h_n)``, ``h' = (1 - s(z)) n +
+    s(z) h`` of the gates r, z, n of input and state. The base class describes the arguments.
 
-    Arguments, parameters and shapes are those of its base class, with three gates in the order r,
-    z, n. Cho et al. 2014, except that the reset gate comes after the product of state and weight.
+    Cho et al. 2014, except that the reset gate is applied after the product of state and weight.
     """
 
     _gates = 3
@@ -221,22 +220,5 @@ class GRUCell(DenseCell):
         i2h_bias: Any, h2h_bias: Any,
     ) -> Any:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
-        name = self._step_prefix()
-        x_r, x_z, x_n = F.SliceChannel(i2h, num_outputs=3, name=f"{name}i2h_slice")
-        h_r, h_z, h_n = F.SliceChannel(h2h, num_outputs=3, name=f"{name}h2h_slice")
-        r, z = (
-            F.Activation(
-                F.elemwise_add(a, b, name=f"{name}plus{i}"), act_type="sigmoid",
-                name=f"{name}{gate}_act",
-            )
-            for i, (gate, a, b) in enumerate((("r", x_r, h_r), ("z", x_z, h_z)))
-        )  # fmt: skip
-        new = F.elemwise_add(x_n, F.elemwise_mul(r, h_n, name=f"{name}mul0"), name=f"{name}plus2")
-        new = F.Activation(new, act_type="tanh", name=f"{name}h_act")
-        ones = F.ones_like(z, name=f"{name}ones_like0")
-        taken = F.elemwise_mul(
-            F.elemwise_sub(ones, z, name=f"{name}minus0"), new, name=f"{name}mul1"
-        )
-        kept = F.elemwise_mul(z, states[0], name=f"{name}mul20")
-        output = F.elemwise_add(taken, kept, name=f"{name}out")
-        return output, [output]
+        tanh = partial(F.Activation, act_type="tanh")
+        return gru_step(F, i2h, h2h, states[0], self._step_prefix(), activate=tanh, names_all=True)

@@ -20,7 +20,7 @@ from ...errors import ArgumentValueError, UnknownNameError
 from ...ndarray import NDArray
 from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
-from ..parameter import tensor_types
+from .._parameter import tensor_types
 from ._cells_of_cells import BidirectionalCell, DropoutCell, HybridSequentialRNNCell
 from ._gated_cells import GRUCell, LSTMCell, RNNCell
 
@@ -30,32 +30,34 @@ _GROUPS = ("i2h", "h2h")
 class _RNNLayer(HybridBlock):
     """Base of recurrent layers.
 
-    hidden_size, num_layers
-        number of units of a layer, H, and of layers, L.
+    hidden_size
+        The number of units of a layer, H.
+    num_layers
+        The number of layers, L.
     layout
-        of input and output: 'TNC' or 'NTC'; 'TNC' saves two transpositions.
+        The axes of input and output, 'TNC' or 'NTC'; 'TNC' saves two transpositions.
     dropout
-        share of each layer's output that is dropped in training before the next layer.
+        The fraction of each layer's output that is dropped in training before the next layer.
     bidirectional
-        whether each layer works in both directions, D = 2, else D = 1.
+        Whether each layer runs in both directions: D = 2, else D = 1.
     input_size
-        number of features of the input, I; 0: known when the layer is first called.
+        The number of features of the input, I. 0: taken from the first input.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initializers of the parameters.
+        The initializers of the parameters.
     dtype
-        of parameters and states.
+        The dtype of parameters and states.
     use_sequence_length
-        whether calls have a ``sequence_length`` (N,), the number of steps of each row: outputs
-        behind it are zero, states are those after the last step, and the backward direction begins
-        there. (MXNet's CPU build takes it and ignores it, and has no graph with it but for LSTM.)
+        Whether calls have a ``sequence_length`` (N,), the number of steps of each row: later
+        outputs are zero, states are the states after the last step, and the backward direction
+        begins there. (MXNet's CPU build ignores it, and has no graph with it except for LSTM.)
 
-    Parameters, of each layer and direction ('l0_', 'r0_', 'l1_', ...): ``i2h_weight`` (G H, I; D H
+    Parameters of each layer and direction ('l0_', 'r0_', 'l1_', ...): ``i2h_weight`` (G H, I; D H
     from the second layer on), ``h2h_weight`` (G H, H), ``i2h_bias`` and ``h2h_bias`` (G H,), for G
-    gates. Files have the names of the cells that do the same: '_unfused.0.i2h_weight', of both
-    directions '_unfused.0.l_cell.i2h_weight'; those of ``save_params`` ('l0_i2h_weight') load too.
+    gates. Files have the names of equal cells: '_unfused.0.i2h_weight', with both directions
+    '_unfused.0.l_cell.i2h_weight'; names of ``save_params`` ('l0_i2h_weight') load, too.
 
     Input: (T, N, I) in ``layout``. Output: (T, N, D H). With states, (L D, N, H) in either layout,
-    a call returns (output, states), else the output. ValueError for states of another shape.
+    a call returns (output, states). Raises ValueError for states of another shape.
     """
 
     l0_i2h_weight: Any
@@ -127,7 +129,6 @@ class _RNNLayer(HybridBlock):
                 self._register_param(f"{cell}_h2r_weight", shape, h2r_weight_initializer)
 
     def _cells(self) -> Iterator[str]:
-        """Names of the layers and directions: 'l0', 'r0', 'l1', ..."""
         for layer in range(self._num_layers):
             for direction in "lr"[: self._dir]:
                 yield f"{direction}{layer}"
@@ -150,7 +151,6 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
-        """Its parameters by their names in files, those of the cells that do the same."""
         prefix = prefix + "." if prefix else ""
 
         def in_file(name: str) -> str:
@@ -164,7 +164,7 @@ class _RNNLayer(HybridBlock):
         return parameters
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shape, layout and dtype of each state."""
+        """Returns shape, layout and dtype of each state."""
         return [
             {
                 "shape": (self._num_layers * self._dir, batch_size, size),
@@ -175,7 +175,6 @@ class _RNNLayer(HybridBlock):
         ]
 
     def _state_sizes(self) -> Sequence[int]:
-        """Number of units of each state."""
         return (self._hidden_size,)
 
     def cast(self, dtype: Any) -> None:
@@ -185,11 +184,12 @@ class _RNNLayer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
     ) -> list[Any]:
-        """States before the first step.
+        """Returns the states before the first step.
 
         func
-            makes one from ``name``, ``shape``, ``__layout__``, ``dtype`` and ``kwargs``:
-            ``mx.nd.zeros``, ``mx.sym.zeros``, or ``mx.sym.var`` for states that are inputs.
+            A function that creates a state from ``name``, ``shape``, ``__layout__``, ``dtype`` and
+            ``kwargs``: ``mx.nd.zeros``, ``mx.sym.zeros``, or ``mx.sym.var`` for states that are
+            inputs.
         """
         return [
             func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})
@@ -197,9 +197,9 @@ class _RNNLayer(HybridBlock):
         ]
 
     def _unfuse(self) -> HybridSequentialRNNCell:
-        """The same layers as a stack of cells, with the same parameters.
+        """Returns the same layers as a stack of cells with the same parameters.
 
-        AssertionError for layers with a projection, or with bounds of the cell.
+        Raises AssertionError for layers with a projection or with bounds of the cell.
         """
         if self._projection_size is not None or self._is_clipped():
             problem = "layers with projection_size or state_clip_min have no cells that do the same"
@@ -223,7 +223,6 @@ class _RNNLayer(HybridBlock):
         return any(self._clipping[f"lstm_state_clip_{end}"] is not None for end in ("min", "max"))
 
     def _cell(self, **options: Any) -> Any:
-        """A cell that does the same as a layer in one direction."""
         raise NotImplementedError
 
     def infer_shape(self, *args: Any) -> None:
@@ -235,7 +234,7 @@ class _RNNLayer(HybridBlock):
     def __call__(
         self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
     ) -> Any:
-        """The output of all steps; with ``states``, (output, new states)."""
+        """Returns the output of all steps; with ``states``, (output, new states)."""
         skip_states = states is None
         if skip_states != self.skip_states:
             self._clear_cached_op()  # the graph returns states, or does not
@@ -275,7 +274,6 @@ class _RNNLayer(HybridBlock):
     def _forward_kernel(
         self, F: Any, inputs: Any, states: Any, sequence_length: Any, **parameters: Any
     ) -> tuple[Any, list[Any]]:
-        """The output of the operator RNN, and its states."""
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         names = [f"{c}_{g}_{kind}" for kind in ("weight", "bias") for c in self._cells()
@@ -297,12 +295,10 @@ class _RNNLayer(HybridBlock):
 
 
 class RNN(_RNNLayer):
-    """Layers of ``h' = act(x W^T + b + h R^T + c)``.
+    """Layers of ``h' = act(x W^T + b + h R^T + c)``. The base class describes the other arguments.
 
     activation
-        'relu' or 'tanh'; KeyError for others.
-
-    Other arguments, parameters and shapes are those of its base class, with one gate.
+        'relu' or 'tanh'. Raises KeyError for others.
     """
 
     def __init__(
@@ -336,18 +332,18 @@ class RNN(_RNNLayer):
 
 
 class LSTM(_RNNLayer):
-    """Layers of long short-term memory: ``c' = s(f) c + s(i) tanh(g)``, ``h' = s(o) tanh(c')`` of
-    the gates i, f, g, o, with states h and c.
+    """Layers of long short-term memory with states h and c: ``c' = s(f) c + s(i) tanh(g)``,
+    ``h' = s(o) tanh(c')`` of the gates i, f, g, o. The base class describes the other arguments.
 
-    projection_size, h2r_weight_initializer
-        P: ``h'`` is multiplied by a further weight ``h2r_weight`` (P, H); output, first state and
-        ``h2h_weight`` then have P columns.
-    state_clip_min, state_clip_max, state_clip_nan
-        bounds of c after every step; NaN becomes the lower bound unless ``state_clip_nan``.
-        (MXNet's CPU build ignores them.)
-
-    Other arguments, parameters and shapes are those of its base class, with four gates in the
-    order i, f, g, o.
+    projection_size
+        P: ``h'`` is multiplied by a weight ``h2r_weight`` (P, H); output, first state and
+        ``h2h_weight`` have P columns.
+    h2r_weight_initializer
+        The initializer of ``h2r_weight``.
+    state_clip_min, state_clip_max
+        Bounds of c after every step. (MXNet's CPU build ignores them.)
+    state_clip_nan
+        Whether NaN stays; otherwise it becomes the lower bound.
     """
 
     def __init__(
@@ -390,11 +386,7 @@ class LSTM(_RNNLayer):
 
 class GRU(_RNNLayer):
     """Layers of gated recurrent units: ``n = tanh(x_n + s(r) h_n)``, ``h' = (1 - s(z)) n + s(z) h``
-    of the gates r, z, n.
-
-    Arguments, parameters and shapes are those of its base class, with three gates in the order r,
-    z, n.
-    """
+    of the gates r, z, n. The base class describes the arguments."""
 
     def __init__(
         self,

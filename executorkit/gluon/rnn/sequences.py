@@ -9,24 +9,19 @@ from ...calls.resolved_calls import is_floating
 from ...errors import ArgumentValueError
 from ...ndarray import NDArray
 from ...symbol import Symbol
-from ..parameter import tensor_types
+from .._parameter import tensor_types
 
 
 class Layout(NamedTuple):
-    """Axes of a layout such as 'NTC'.
-
-    time
-        the axis of the steps.
-    batch
-        the axis of the batch in a step.
-    """
+    """Axes of a layout such as 'NTC': ``time`` of the sequence, ``batch`` of a step."""
 
     time: int
     batch: int
 
     @classmethod
     def of(cls, layout: str) -> "Layout":
-        """ArgumentValueError, an AssertionError, for a layout without a batch or without steps."""
+        """Parses a layout. Raises ArgumentValueError, an AssertionError, without a batch or time
+        axis."""
         time, batch = layout.find("T"), layout.replace("T", "").find("N")
         if time < 0 or batch < 0:
             raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
@@ -34,12 +29,12 @@ class Layout(NamedTuple):
 
 
 def namespace_of(value: Any) -> Any:
-    """``mx.sym`` for symbols, ``mx.nd`` for arrays."""
+    """Returns ``mx.sym`` for symbols, ``mx.nd`` for arrays."""
     return symbol if isinstance(value, Symbol) else ndarray
 
 
 def check_inputs(length: int, inputs: Any, axis: int) -> None:
-    """ArgumentValueError, an AssertionError, unless ``inputs`` have this number of steps."""
+    """Raises ArgumentValueError, an AssertionError, unless ``inputs`` have this number of steps."""
     where = "unroll: inputs"
     if inputs is None:
         raise ArgumentValueError(where, "None, expected arrays or symbols")
@@ -61,19 +56,19 @@ def check_inputs(length: int, inputs: Any, axis: int) -> None:
 
 
 def first_step(inputs: Any) -> Any:
-    """An array or symbol of ``inputs``."""
+    """Returns an array or symbol of ``inputs``."""
     return inputs if isinstance(inputs, tensor_types) else inputs[0]
 
 
 def split(length: int, sequence: Any, axis: int, squeeze_axis: Any = 1) -> list[Any]:
-    """A sequence as a list. The attribute ``squeeze_axis`` is 1 or True where MXNet writes so."""
+    """Splits a sequence into a list. MXNet's graphs have ``squeeze_axis`` 1 here, True there."""
     split_into = namespace_of(sequence).split
     steps = split_into(sequence, axis=axis, num_outputs=length, squeeze_axis=squeeze_axis)
     return [steps] if isinstance(steps, NDArray) else list(steps)
 
 
 def merge_or_split(length: int, inputs: Any, axis: int, merge: bool | None) -> Any:
-    """A sequence as one array or symbol (True), as a list (False), or unchanged (None)."""
+    """Converts a sequence to one array or symbol (True), to a list (False), or not (None)."""
     is_merged = isinstance(inputs, tensor_types)
     if merge is None or merge == is_merged:
         return inputs if is_merged else list(inputs)
@@ -83,7 +78,7 @@ def merge_or_split(length: int, inputs: Any, axis: int, merge: bool | None) -> A
 
 
 def first_states(cell: Any, states: Any, inputs: Any, layout: Layout) -> Any:
-    """``states``, or those of ``cell.begin_state`` for these inputs.
+    """Returns ``states``, or by default ``cell.begin_state`` for these inputs.
 
     Arrays are zeros in the dtype of the inputs (MXNet: float32).
     """
@@ -103,7 +98,7 @@ def first_states(cell: Any, states: Any, inputs: Any, layout: Layout) -> Any:
 
 
 def masked(length: int, sequence: Any, valid_length: Any, axis: int, merge: bool) -> Any:
-    """A sequence with zeros behind the valid length of each of its rows."""
+    """Replaces the steps after the valid length of each row by zeros."""
     if not isinstance(sequence, tensor_types):
         sequence = namespace_of(sequence[0]).stack(*sequence, axis=axis)
     outputs = namespace_of(sequence).SequenceMask(
@@ -113,7 +108,7 @@ def masked(length: int, sequence: Any, valid_length: Any, axis: int, merge: bool
 
 
 def last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
-    """The states after the last valid step of each row, from those after every step."""
+    """Returns each row's states after its last valid step, from the states after every step."""
     last = []
     for steps in zip(*states, strict=True):
         functions = namespace_of(steps[0])
@@ -127,7 +122,7 @@ def last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
 
 
 def reversed_steps(length: int, steps: Sequence[Any], valid_length: Any) -> list[Any]:
-    """The steps from the last valid one of each row to the first; those behind stay."""
+    """Reverses the valid steps of each row."""
     if valid_length is None:
         return list(steps[::-1])
     functions = namespace_of(steps[0])
@@ -139,5 +134,5 @@ def reversed_steps(length: int, steps: Sequence[Any], valid_length: Any) -> list
 
 
 def is_merged(outputs: Any, merge_outputs: bool | None) -> bool:
-    """True if outputs are to be merged, as it was asked for or as they are."""
+    """Checks whether outputs are to be merged: as asked for, or as they are."""
     return isinstance(outputs, tensor_types) if merge_outputs is None else merge_outputs

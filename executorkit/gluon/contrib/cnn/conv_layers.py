@@ -11,24 +11,24 @@ import math
 from typing import Any
 
 from ..._hybrid_block import HybridBlock
-from ..._layer_windows import PerAxis, convolution_text, per_axis, weight_shape, with_defaults
+from ..._types import PerAxis
 from ...nn import Activation
+from ...nn.layer_windows import convolution_text, per_axis, weight_shape
 
 
 class _Deformable(HybridBlock):
     """Base of deformable convolutions over two axes.
 
-    A convolution of the input, with ``offset_weight`` and ``offset_bias``, gives the offsets of the
-    positions that each window takes; values between positions are interpolated.
+    A first convolution of the input gives offsets for the positions of each window of the second;
+    values between positions are interpolated. ``channels``, ``groups``, ``layout``, ``use_bias``,
+    ``in_channels`` and ``activation`` are described at :class:`~executorkit.gluon.nn.Conv2D`.
 
-    channels, groups, layout, use_bias, in_channels, activation
-        as those of :class:`~executorkit.gluon.nn.Conv2D`.
     kernel_size, strides, padding, dilation
-        of both convolutions.
+        The windows of both convolutions.
     num_deformable_group
-        number of groups of channels with offsets of their own.
+        The number of groups of channels with their own offsets.
     offset_use_bias, offset_weight_initializer, offset_bias_initializer
-        of the convolution that gives the offsets.
+        The bias and the initializers of the first convolution.
     """
 
     #: Number of outputs of the first convolution for each position of the window.
@@ -107,12 +107,10 @@ class _Deformable(HybridBlock):
                 self.act = Activation(activation, prefix=activation + "_")
 
     def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
-        """The first convolution."""
         inputs = (x, weight) if bias is None else (x, weight, bias)
         return F.Convolution(*inputs, cudnn_off=True, **self._kwargs_offset)
 
     def _deformed(self, F: Any, *inputs: Any) -> Any:
-        """The second convolution, and the activation; the last input, its bias, may be None."""
         operator = getattr(F.contrib, self._op_name)
         inputs = inputs if inputs[-1] is not None else inputs[:-1]
         out = operator(*inputs, name="fwd", **self._kwargs_deformable_conv)
@@ -120,10 +118,9 @@ class _Deformable(HybridBlock):
 
 
 class DeformableConvolution(_Deformable):
-    """Deformable convolution: windows take the input at offset positions. Arguments are those of
-    its base class.
+    """Deformable convolution. The base class describes the arguments.
 
-    Parameters: ``offset_weight``, ``offset_bias`` for 2 outputs per position and group,
+    Parameters: ``offset_weight`` and ``offset_bias`` with 2 outputs per position and group,
     ``deformable_conv_weight`` (channels, in_channels / groups, *kernel_size),
     ``deformable_conv_bias`` (channels,).
     Input: (N, in_channels, H, W). Output: (N, channels, H', W'), as Conv2D's. Dai et al.,
@@ -146,8 +143,8 @@ class DeformableConvolution(_Deformable):
 
 
 class ModulatedDeformableConvolution(_Deformable):
-    """Deformable convolution whose values are also multiplied by a mask between 0 and 2, which the
-    first convolution computes too. Arguments are those of its base class.
+    """Deformable convolution whose values are multiplied by a mask between 0 and 2, which the first
+    convolution computes, too. The base class describes the arguments.
 
     Parameters: as :class:`DeformableConvolution`, with 3 outputs of the first convolution per
     position and group. Zhu et al., arXiv:1811.11168.
@@ -158,7 +155,51 @@ class ModulatedDeformableConvolution(_Deformable):
         "deformable_conv_weight", "deformable_conv_bias", "offset_weight", "offset_bias",
     )  # fmt: skip
 
-    __init__ = with_defaults(_Deformable.__init__, op_name="ModulatedDeformableConvolution")
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: PerAxis = (1, 1),
+        strides: PerAxis = (1, 1),
+        padding: PerAxis = (0, 0),
+        dilation: PerAxis = (1, 1),
+        groups: int = 1,
+        num_deformable_group: int = 1,
+        layout: str = "NCHW",
+        use_bias: bool = True,
+        in_channels: int = 0,
+        activation: str | None = None,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        offset_weight_initializer: Any = "zeros",
+        offset_bias_initializer: Any = "zeros",
+        offset_use_bias: bool = True,
+        op_name: str = "ModulatedDeformableConvolution",
+        adj: PerAxis | None = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            channels,
+            kernel_size,
+            strides=strides,
+            padding=padding,
+            dilation=dilation,
+            groups=groups,
+            num_deformable_group=num_deformable_group,
+            layout=layout,
+            use_bias=use_bias,
+            in_channels=in_channels,
+            activation=activation,
+            weight_initializer=weight_initializer,
+            bias_initializer=bias_initializer,
+            offset_weight_initializer=offset_weight_initializer,
+            offset_bias_initializer=offset_bias_initializer,
+            offset_use_bias=offset_use_bias,
+            op_name=op_name,
+            adj=adj,
+            prefix=prefix,
+            params=params,
+        )
 
     def _alias(self) -> str:
         return "modulated_deformable_conv"

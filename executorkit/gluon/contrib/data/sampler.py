@@ -7,14 +7,14 @@ from ...data import Sampler
 
 
 class IntervalSampler(Sampler):
-    """The numbers from 0 to ``length`` - 1 at steps of ``interval``: rows of a corpus that is read
-    in several places at once.
+    """Indices ``0..length-1`` at steps of ``interval``, for a corpus that is read at several places
+    at once.
 
     rollover
-        whether the steps begin anew from 1, 2, ... until all numbers have come.
+        Whether to begin again at 1, 2, ... until all indices have come.
 
-    ``len()`` is ``length``, without rollover too. AssertionError (ArgumentValueError) if the
-    interval is not one of 1 to ``length``.
+    ``len()`` is ``length`` even without rollover. Raises AssertionError (ArgumentValueError) for an
+    interval outside ``1..length``.
 
     >>> list(IntervalSampler(7, 3)), list(IntervalSampler(7, 3, rollover=False))
     ([0, 3, 6, 1, 4, 2, 5], [0, 3, 6])

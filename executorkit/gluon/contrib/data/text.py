@@ -32,23 +32,22 @@ _FILES = {
 
 
 class _WikiText(dataset._DownloadedDataset):
-    """Sequences of a corpus: ``seq_len`` indices of tokens, and those of the tokens that follow
-    them, both int32.
+    """Sequences of a corpus: ``seq_len`` indices of tokens, and the indices of the tokens that
+    follow them, both int32.
 
     root
-        the folder with ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``, or
-        with the zip file that holds them.
+        The folder with ``wiki.train.tokens``, ``wiki.valid.tokens`` and ``wiki.test.tokens``, or
+        with the zip file of them. Nothing is downloaded: an error names the file.
     segment
         'train', 'validation' or 'test'.
     vocab
-        a :class:`executorkit.contrib.text.vocab.Vocabulary` that gives the indices; by default one
-        of the file's own tokens, all of them.
+        A :class:`executorkit.contrib.text.vocab.Vocabulary`; by default all tokens of the file.
     seq_len
-        length of a sequence. What is left after the last one is not used.
+        The length of a sequence. The rest after the last sequence is dropped.
 
-    Lines that are not empty end with the token ``<eos>``. OSError (FileAccessError) for a missing
-    file, ValueError for one that is no text in UTF-8, KeyError (UnknownNameError) for another
-    segment. MXNet requires the files' checksums.
+    Lines that are not empty end with the token ``<eos>``. Raises OSError (FileAccessError) for a
+    missing file, ValueError for text that is not UTF-8, KeyError (UnknownNameError) for another
+    segment. Unlike MXNet, checks no checksums.
     """
 
     _namespace: str
@@ -70,12 +69,12 @@ class _WikiText(dataset._DownloadedDataset):
 
     @property
     def vocabulary(self) -> Any:
-        """The vocabulary that gives the indices."""
+        """The vocabulary of the indices."""
         return self._vocab
 
     @property
     def frequencies(self) -> Counter[str] | None:
-        """The number of times that each token occurs in the file."""
+        """The number of occurrences of each token in the file."""
         return self._counter
 
     def _get_data(self) -> None:
@@ -116,14 +115,13 @@ class _WikiText(dataset._DownloadedDataset):
 
 
 class WikiText2(_WikiText):
-    """The smaller corpus of articles of Wikipedia (Merity et al., 2016), 2 million words.
-
-    Arguments, samples and errors are those of its base class:
+    r"""The smaller corpus of Wikipedia articles (Merity et al., 2016), 2 million words. The base
+    class describes the arguments.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
     >>> with open(f"{folder}/wiki.train.tokens", "w") as file:
-    ...     _ = file.write("the cat saw the dog .\\nthe end .")
+    ...     _ = file.write("the cat saw the dog .\nthe end .")
     >>> corpus = WikiText2(folder, seq_len=4)
     >>> corpus.vocabulary.idx_to_token
     ['<unk>', '<eos>', 'the', '.', 'cat', 'dog', 'end', 'saw']
@@ -140,7 +138,7 @@ class WikiText2(_WikiText):
 
 
 class WikiText103(_WikiText):
-    """The larger corpus of articles of Wikipedia (Merity et al., 2016), 103 million words; as
+    """The larger corpus of Wikipedia articles (Merity et al., 2016), 103 million words; see
     :class:`WikiText2`."""
 
     _namespace = "wikitext-103"
@@ -156,7 +154,6 @@ class WikiText103(_WikiText):
 
 
 def _member(archive: Path, name: str) -> bytes:
-    """The contents of a file in a zip file."""
     try:
         with zipfile.ZipFile(archive) as file:
             return file.read(name)

@@ -9,11 +9,8 @@ from ._metrics import listed_metrics
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Ends a training after the epochs or batches that ``fit`` is called with.
-
-    max_epoch, max_batch
-        replaced by those of ``fit`` when the training begins.
-    """
+    """Ends a training after the epochs or batches of ``fit``, which replace ``max_epoch`` and
+    ``max_batch``."""
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:
         self.max_epoch = max_epoch
@@ -43,10 +40,10 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 class MetricHandler(EpochBegin, BatchEnd):
-    """Updates metrics after each batch, and clears them when an epoch begins.
+    """Updates metrics after each batch, and resets them when an epoch begins.
 
-    :class:`executorkit.metric.Loss` is given the losses, other metrics labels and predictions.
-    Nothing waits for the device: metrics add up there, and are read by who logs them.
+    :class:`executorkit.metric.Loss` gets the losses, other metrics get labels and predictions.
+    Metrics add up on the device, without waiting.
     """
 
     def __init__(self, metrics: Any, priority: float = -1000) -> None:
@@ -66,11 +63,11 @@ class MetricHandler(EpochBegin, BatchEnd):
 
 
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Evaluates on other data, every ``epoch_period`` epochs or ``batch_period`` batches.
+    """Evaluates on validation data, every ``epoch_period`` epochs or ``batch_period`` batches.
 
     eval_fn
-        is called with ``val_data=``, ``batch_axis=`` and ``event_handlers=``:
-        ``estimator.evaluate``, or a function of one's own.
+        A function of ``val_data=``, ``batch_axis=`` and ``event_handlers=``, such as
+        ``estimator.evaluate``.
     """
 
     def __init__(
@@ -114,9 +111,9 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 class GradientUpdateHandler(BatchEnd):
-    """Takes the trainer's step after each batch, by gradients divided by the number of losses.
+    """Takes the trainer's step after each batch, with gradients divided by the number of losses.
 
-    It comes before those who read anything, so that a batch is one program.
+    It runs before handlers that read values, so that a batch is one program.
     """
 
     def __init__(self, priority: float = -2000) -> None:

@@ -6,52 +6,51 @@ from typing import Any
 class EventHandler:
     """Base class of handlers.
 
-    A handler derives from the events that it wants to be told of, and defines their methods. Those
-    with a lower ``priority`` (0 without one) are told first, equal ones in the order in which they
-    are given.
+    A handler derives from the events that it receives, and defines their methods. Handlers with a
+    lower ``priority`` (0 by default) run first, equal ones in the given order.
     """
 
 
 class TrainBegin(EventHandler):
-    """Told when a training begins."""
+    """Event at the begin of a training."""
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """``fit`` has been called; nothing is computed yet."""
+        """Runs before anything is computed."""
 
 
 class TrainEnd(EventHandler):
-    """Told when a training ends."""
+    """Event at the end of a training."""
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """The last epoch is over."""
+        """Runs after the last epoch."""
 
 
 class EpochBegin(EventHandler):
-    """Told when an epoch, or an evaluation, begins."""
+    """Event at the begin of an epoch or an evaluation."""
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """No batch of the epoch has been taken."""
+        """Runs before the first batch."""
 
 
 class EpochEnd(EventHandler):
-    """Told when an epoch, or an evaluation, ends."""
+    """Event at the end of an epoch or an evaluation."""
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """All batches of the epoch are done. True ends the training."""
+        """Runs after the last batch. Returns True to end the training."""
         return False
 
 
 class BatchBegin(EventHandler):
-    """Told of each batch before it is used."""
+    """Event before a batch is used."""
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """``batch=`` has been taken."""
+        """Runs with the batch (``batch=``)."""
 
 
 class BatchEnd(EventHandler):
-    """Told of each batch after its gradients."""
+    """Event after the gradients of a batch."""
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        """``batch=`` is done, with ``pred=``, ``label=`` and ``loss=``, lists with an array for
-        each context. True ends the epoch."""
+        """Runs with ``batch=``, ``pred=``, ``label=`` and ``loss=``: lists with an array for each
+        context. Returns True to end the epoch."""
         return False

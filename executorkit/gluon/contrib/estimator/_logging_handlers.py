@@ -13,16 +13,16 @@ from ._metrics import listed_metrics
 
 
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
-    """Logs the training's begin and end, each epoch, and batches if asked for.
+    """Logs the begin and end of a training, epochs, and batches if asked for.
 
     log_interval
-        'epoch', or the number of batches from one line to the next.
+        'epoch', or the number of batches between lines. Raises ValueError (ArgumentValueError) for
+        others.
     metrics
-        those that the lines tell; reading one waits for the device. Without one whose name has
-        'training' in it the lines are those of an evaluation.
+        The metrics to log; reading them waits for the device. Without a metric with 'training' in
+        its name the lines report an evaluation.
 
-    Lines go to ``estimator.logger`` at level INFO. ValueError (ArgumentValueError) for another
-    interval.
+    Lines go to ``estimator.logger`` at level INFO.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
 
 class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
-    """Shows the progress of each epoch as :class:`executorkit.callback.ProgressBar` does: static
-    HTML in a notebook, a bar of ``tqdm`` in a terminal, otherwise lines in the log. An extension.
+    """Shows the progress of each epoch as :class:`executorkit.callback.ProgressBar` does: HTML in a
+    notebook, ``tqdm`` in a terminal, otherwise lines in the log. An extension.
 
     total
-        batches in an epoch.
+        The number of batches in an epoch.
     length
-        width in characters.
+        The width in characters.
     """
 
     def __init__(self, total: int, length: int = 80, priority: float = math.inf) -> None:
@@ -140,7 +140,6 @@ def _joined(text: str, separator: str, metrics: list[EvalMetric]) -> str:
 
 
 def _rate(trainer: Any) -> str:
-    """The current rate; of an optax transformation only if it keeps one."""
     try:
         return f"{trainer.learning_rate:.4f}"
     except (RefusedCallError, DeferredInitializationError):

@@ -9,9 +9,9 @@ from ...loss import SoftmaxCrossEntropyLoss
 
 
 def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
-    """The metrics of a list, of a composite one, or a single one; none for None.
+    """Returns the metrics of a list, a composite or a single metric; none for None.
 
-    A list is returned itself. ValueError (ArgumentValueError) for what is no metric.
+    A list is returned itself. Raises ValueError (ArgumentValueError) for other objects.
     """
     if isinstance(metrics, CompositeEvalMetric):
         return metrics.metrics
@@ -25,13 +25,13 @@ def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
 
 
 def metric_for_loss(loss: Any) -> EvalMetric | None:
-    """Accuracy for a loss of classes; None for others."""
+    """Returns Accuracy for a loss of classes, None for others."""
     return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None
 
 
 def check_references(handler: Any, metrics: Iterable[EvalMetric]) -> None:
-    """ValueError (ArgumentValueError) if an attribute of a handler that is called ``...metric...``
-    holds a metric which is none of ``metrics``: nobody would update it."""
+    """Raises ValueError (ArgumentValueError) if an attribute of a handler with 'metric' in its name
+    holds a metric that is not among ``metrics``, and so would never be updated."""
     known = {id(metric) for metric in metrics}
     for name in dir(handler):
         if "metric" not in name:

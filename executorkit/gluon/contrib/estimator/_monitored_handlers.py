@@ -15,21 +15,21 @@ from ._events import BatchEnd, EpochEnd, TrainBegin, TrainEnd
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
-    """Ends a training when a metric has got no better for more than ``patience`` epochs.
+    """Ends a training when a metric has not improved for more than ``patience`` epochs.
 
     monitor
-        one of ``estimator.train_metrics`` or ``estimator.val_metrics``; not a composite one.
+        A metric of ``estimator.train_metrics`` or ``estimator.val_metrics``, not a composite one.
+        Raises ValueError (ArgumentValueError) for others.
     min_delta
-        by how much a value must be better to count.
+        The smallest difference that counts as an improvement.
     patience
-        number of epochs without a better value after which the training ends; 0 and 1 are the same.
+        The number of epochs without an improvement after which the training ends; 0 is the same as
+        1.
     mode
-        'min' or 'max': which values are better. 'auto' is 'max' for every metric, with a warning
-        (as in MXNet: say 'min' for a loss).
+        'min' or 'max': which values are better. 'auto' is 'max' for every metric, with a warning,
+        as in MXNet; say 'min' for a loss.
     baseline
-        the value that the first epoch has to exceed.
-
-    ValueError (ArgumentValueError) for another monitor.
+        The value that the first epoch must exceed.
     """
 
     def __init__(
@@ -86,34 +86,36 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Writes parameters and the trainer's states while a training goes on, and resumes from them.
+    """Writes checkpoints of parameters and of the trainer's states, and resumes from them.
 
     model_dir
-        folder of the files; it is made.
+        The folder of the files; it is created.
     model_prefix
-        how their names begin: ``model-symbol.json`` once, for a hybridized network;
-        ``model-epoch0batch20.params`` and ``.states`` of each checkpoint, by numbers of epochs
-        and batches; ``model-best.params`` and ``.states``.
+        The beginning of their names: ``model-symbol.json`` once, for a hybridized network;
+        ``model-epoch0batch20.params`` and ``.states`` for each checkpoint, with the numbers of
+        epochs and batches; ``model-best.params`` and ``.states``.
     monitor
-        the metric of ``save_best``: one of ``estimator.train_metrics``, ``estimator.val_metrics``.
+        The metric of ``save_best``, one of ``estimator.train_metrics`` or
+        ``estimator.val_metrics``.
     verbose
-        whether each checkpoint is logged.
+        Whether to log each checkpoint.
     save_best
-        whether the best model so far is kept besides; what was best before a resumption does not
-        count.
+        Whether to keep the best model, too; the best model before a resumption does not count.
     mode
         'min', 'max' or 'auto', as for :class:`EarlyStoppingHandler`.
-    epoch_period, batch_period
-        epochs and batches from one checkpoint to the next; None for none.
+    epoch_period
+        The number of epochs between checkpoints, or None.
+    batch_period
+        The number of batches between checkpoints, or None.
     max_checkpoints
-        how many checkpoints of this handler are kept: the oldest one is removed.
+        The number of checkpoints to keep; older ones are removed.
     resume_from_checkpoint
-        whether the training begins with the latest checkpoint in ``model_dir``; what is done counts
-        as part of the epochs or batches of ``fit``. Checkpoints must be by epochs if ``fit`` is,
-        by batches otherwise: AssertionError (ArgumentValueError). ValueError if nothing remains to
+        Whether to begin with the latest checkpoint in ``model_dir``. What is done counts as part of
+        the epochs or batches of ``fit``; checkpoints must be by epochs if ``fit`` is, by batches
+        otherwise (else AssertionError, ArgumentValueError). Raises ValueError if nothing remains to
         be done.
 
-    Each file is written whole or not at all, and states before parameters, which are looked for.
+    Each file is written completely or not at all, states before parameters.
     """
 
     def __init__(
@@ -272,7 +274,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         estimator.logger.warning(text, path.name, total - done, unit)
 
     def _latest_checkpoint(self) -> tuple[int, int, Path] | None:
-        """Epoch, batch and file of the latest checkpoint in the folder."""
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         paths = Path(self.model_dir).iterdir()
         matches = [(pattern.fullmatch(path.name), path) for path in paths]
@@ -288,7 +289,6 @@ def _check_monitor(where: str, monitor: Any) -> None:
 
 
 def _comparison(handler: str, monitor: Any, mode: str) -> Any:
-    """The comparison that is true of a better value and the best one so far."""
     if mode not in ("auto", "min", "max"):
         text = f"{handler}: mode {mode!r} is unknown, expected 'auto', 'min' or 'max'; 'auto' holds"
         warnings.warn(text, RuntimeWarning, stacklevel=3)

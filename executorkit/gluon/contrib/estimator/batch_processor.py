@@ -10,10 +10,10 @@ from ...utils import split_and_load
 
 
 class BatchProcessor:
-    """Data and label of a batch through network and loss; subclasses for batches of other kinds
-    define ``fit_batch`` and ``evaluate_batch``.
+    """Runs data and labels of a batch through network and loss. Subclasses override ``fit_batch``
+    and ``evaluate_batch`` for other batches.
 
-    Both return data, labels, predictions and losses: lists with an array for each context.
+    Both methods return data, labels, predictions and losses: lists with an array for each context.
     """
 
     def _get_data_and_label(
@@ -25,7 +25,7 @@ class BatchProcessor:
     def evaluate_batch(
         self, estimator: Any, val_batch: Any, batch_axis: int = 0
     ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-        """The predictions of ``estimator.val_net``, and ``estimator.val_loss``."""
+        """Computes predictions by ``estimator.val_net`` and losses by ``estimator.val_loss``."""
         data, label = self._get_data_and_label(val_batch, estimator.context, batch_axis)
         pred = [estimator.val_net(x) for x in data]
         loss = [estimator.val_loss(p, y) for p, y in zip(pred, label, strict=True)]
@@ -34,8 +34,8 @@ class BatchProcessor:
     def fit_batch(
         self, estimator: Any, train_batch: Any, batch_axis: int = 0
     ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
-        """The predictions of ``estimator.net`` and ``estimator.loss``, recorded, and their
-        gradients. The step is that of :class:`GradientUpdateHandler`."""
+        """Computes predictions and losses, recorded, and their gradients; the step belongs to
+        :class:`GradientUpdateHandler`."""
         data, label = self._get_data_and_label(train_batch, estimator.context, batch_axis)
         with autograd.record():
             pred = [estimator.net(x) for x in data]

@@ -42,32 +42,32 @@ class Estimator:
         estimator = Estimator(net, gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer)
         estimator.fit(train_batches, validation_batches, epochs=5)
 
-    A batch is recorded, differentiated and followed by the trainer's step: one program, as in a
-    loop of one's own.
+    A batch is recorded, differentiated and followed by the trainer's step: one program.
 
     net
-        any Block; what is not initialized of it is initialized on the contexts.
+        Any Block; what is not initialized is initialized on the contexts.
     loss
-        a :class:`executorkit.gluon.loss.Loss`.
-    train_metrics, val_metrics
-        metrics, whose names get 'training' and 'validation' before them. By default those of
-        training are the loss, and the accuracy if the loss is one of classes; those of validation
-        are copies of those of training.
+        A :class:`executorkit.gluon.loss.Loss`.
+    train_metrics
+        Metrics of training, whose names get 'training' in front. By default the loss, and the
+        accuracy for a loss of classes.
+    val_metrics
+        Metrics of evaluations, whose names get 'validation' in front. By default copies of
+        ``train_metrics``.
     initializer
-        for a network that is not initialized; Uniform by default.
+        The initializer of a network that is not initialized; by default Uniform.
     trainer
-        a Trainer; by default SGD with a rate of 0.001, and a warning.
+        A Trainer; by default SGD with a rate of 0.001, with a warning.
     context
-        a context or a list of them, over which batches are divided; by default the first GPU, or
-        the CPU.
+        A context, or a list of contexts over which batches are divided; by default the first GPU,
+        or the CPU. Raises AssertionError (ArgumentValueError) for a GPU that does not exist.
     val_net, val_loss
-        another network or loss for evaluations.
+        Another network or loss for evaluations.
     batch_processor
-        does the work of a batch; see :class:`BatchProcessor`.
+        The :class:`BatchProcessor` that computes a batch.
 
-    Lines go to ``logger``, a logger of its own which writes to stdout. ValueError
-    (ArgumentValueError) for arguments of other types, AssertionError (the same) for a GPU that is
-    not there.
+    Lines go to ``logger``, its own logger, which writes to stdout. Raises ValueError
+    (ArgumentValueError) for arguments of other types.
 
     >>> import executorkit as mx
     >>> net = mx.gluon.nn.Dense(1, in_units=1, use_bias=False)
@@ -179,21 +179,22 @@ class Estimator:
     ) -> None:
         """Trains for a number of epochs, or of batches.
 
-        train_data, val_data
-            a ``gluon.data.DataLoader``, or anything else (an extension) that gives the batches of
-            an epoch each time it is iterated: pairs of data and label. With ``val_data`` each epoch
-            ends with an evaluation.
+        train_data
+            A ``gluon.data.DataLoader``, or (an extension) any iterable of pairs of data and label,
+            which is iterated in each epoch.
+        val_data
+            The same for an evaluation at the end of each epoch.
         epochs, batches
-            one of them.
+            One of these two numbers.
         event_handlers
-            a handler or some of them, besides those that are always there: the trainer's step,
-            metrics, the evaluation, the end, the log. One of the same class replaces such a default
-            one (but for that of the end). A list is left as it is (MXNet adds to it).
+            A handler or several, added to the default ones: the trainer's step, metrics, the
+            evaluation, the end, the log. A handler replaces the default one of its class, except
+            for the end. A list is not changed (MXNet adds to it).
         batch_axis
-            the axis along which batches are divided over contexts.
+            The axis along which batches are divided over contexts.
 
-        ValueError (ArgumentValueError) for other arguments, for an epoch without a batch (MXNet
-        goes on), and for handlers with metrics that are not the estimator's.
+        Raises ValueError (ArgumentValueError) for other arguments, for an epoch without batches
+        (MXNet goes on), and for handlers whose metrics are not the estimator's.
         """
         _check_batches("train_data", train_data)
         if val_data is not None:
@@ -237,8 +238,8 @@ class Estimator:
     ) -> None:
         """Computes ``val_metrics`` over all batches.
 
-        Handlers are told of the epoch and of batches; by default there are those that update and
-        log the metrics. Arguments and errors are as for :meth:`fit`.
+        Handlers receive the epoch and its batches; the default ones update and log the metrics.
+        Arguments and errors are those of :meth:`fit`.
         """
         _check_batches("val_data", val_data)
         handlers = self._prepare_default_validation_handlers(event_handlers)
@@ -262,7 +263,6 @@ class Estimator:
     # -- handlers ----------------------------------------------------------------------------------
 
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
-        """The handlers of a training, in the order in which they are told."""
         handlers = _checked_handlers(event_handlers)
         defaults: list[EventHandler] = []
         if not any(isinstance(h, GradientUpdateHandler) for h in handlers):
@@ -277,7 +277,6 @@ class Estimator:
         return _ordered(handlers + defaults, self.train_metrics + self.val_metrics)
 
     def _prepare_default_validation_handlers(self, event_handlers: Any) -> list[Any]:
-        """The handlers of an evaluation, in the order in which they are told."""
         handlers = _checked_handlers(event_handlers)
         if not any(isinstance(h, MetricHandler) for h in handlers):
             handlers.append(MetricHandler(self.val_metrics))
@@ -287,7 +286,6 @@ class Estimator:
 
 
 def _of(event: type, handlers: Sequence[Any]) -> Iterator[Any]:
-    """The handlers that are told of an event."""
     return (handler for handler in handlers if isinstance(handler, event))
 
 
@@ -298,7 +296,6 @@ def _ordered(handlers: list[Any], metrics: list[EvalMetric]) -> list[Any]:
 
 
 def _checked_handlers(handlers: Any) -> list[Any]:
-    """A list of its own of the handlers that are given."""
     if handlers is None:
         return []
     listed = list(handlers) if isinstance(handlers, list | tuple) else [handlers]

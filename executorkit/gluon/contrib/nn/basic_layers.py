@@ -42,7 +42,7 @@ class HybridConcurrent(HybridSequential):
 
 
 class Identity(HybridBlock):
-    """The input, such as a shortcut within a :class:`HybridConcurrent`."""
+    """The input itself, for a shortcut in a :class:`HybridConcurrent`."""
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -53,7 +53,7 @@ class Identity(HybridBlock):
 
 class SparseEmbedding(Block):
     """:class:`~executorkit.gluon.nn.Embedding` whose table and gradient are row_sparse in MXNet.
-    Here they are dense, which a UserWarning says once, and it needs no Trainer."""
+    Here they are dense, which a UserWarning says once."""
 
     def __init__(
         self,
@@ -86,15 +86,14 @@ class SparseEmbedding(Block):
 
 
 class SyncBatchNorm(BatchNorm):
-    """:class:`~executorkit.gluon.nn.BatchNorm` with the mean and the variance of the batches of all
-    devices that run one program: those of a Module, and the contexts of a recorded loop.
+    """:class:`~executorkit.gluon.nn.BatchNorm` over the batches of all devices that run one
+    program: the devices of a Module, or the contexts of a recorded loop.
 
     num_devices
-        number of devices; None: that of the GPUs, with a UserWarning.
+        The number of devices; None: the number of GPUs, with a UserWarning.
 
-    Unlike in MXNet, where devices wait for each other at every layer, a training step on several
-    contexts has to be one program: MXNetError if a value is read before ``Trainer.step``, or if
-    the parts of the batch differ in length.
+    Unlike in MXNet, a training step on several contexts must be one program: MXNetError if a value
+    is read before ``Trainer.step``, or if the parts of the batch differ in length.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class SyncBatchNorm(BatchNorm):
 
 
 class _PixelShuffle(HybridBlock):
-    """Base of pixel shuffles: channels become positions between those of the input."""
+    """Base of pixel shuffles."""
 
     def __init__(self, factors: tuple[int, ...]) -> None:
         super().__init__()
@@ -171,7 +170,6 @@ class _PixelShuffle(HybridBlock):
 
 
 def _factors(where: str, factor: Any, axes: int) -> tuple[int, ...]:
-    """A factor for each axis, from one or all."""
     if not isinstance(factor, Sequence) or isinstance(factor, str):
         return (int(factor),) * axes
     if len(factor) != axes:
@@ -180,10 +178,7 @@ def _factors(where: str, factor: Any, axes: int) -> tuple[int, ...]:
 
 
 class PixelShuffle1D(_PixelShuffle):
-    """Channels as further positions along the last axis.
-
-    Input: (N, C * factor, W). Output: (N, C, W * factor).
-    """
+    """Pixel shuffle over one axis. Input: (N, C * factor, W). Output: (N, C, W * factor)."""
 
     def __init__(self, factor: int) -> None:
         super().__init__((int(factor),))
@@ -193,7 +188,7 @@ class PixelShuffle1D(_PixelShuffle):
 
 
 class PixelShuffle2D(_PixelShuffle):
-    """Channels as further positions along the last two axes, for one factor or one for each.
+    """Pixel shuffle over two axes, with one factor or one for each axis.
 
     Input: (N, C * f1 * f2, H, W). Output: (N, C, H * f1, W * f2). Shi et al., arXiv:1609.05158.
     """
@@ -203,7 +198,7 @@ class PixelShuffle2D(_PixelShuffle):
 
 
 class PixelShuffle3D(_PixelShuffle):
-    """Channels as further positions along the last three axes, for one factor or one for each.
+    """Pixel shuffle over three axes, with one factor or one for each axis.
 
     Input: (N, C * f1 * f2 * f3, D, H, W). Output: (N, C, D * f1, H * f2, W * f3).
     """

@@ -10,33 +10,35 @@ images and other arrays with one, two or three axes.
 Conv2DLSTMCell(3 -> 8, tanh, NCHW)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ....errors import ArgumentValueError
-from ..._layer_windows import PerAxis, per_axis, with_defaults
+from ....ops.nn.recurrent_cells import Activate, gru_step, lstm_gates, lstm_step, rnn_step
+from ..._types import Init, Namespace, PerAxis
+from ...nn.layer_windows import per_axis
 from ...rnn import HybridRecurrentCell
-
-_LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 class _BaseConvRNNCell(HybridRecurrentCell):
-    """Base of cells with gates that are convolutions of the input and of the state.
+    """Base of cells whose gates are convolutions of the input and the state.
 
     input_shape
-        the shape of one step's input without its batch, in ``conv_layout``.
+        The shape of one step's input without its batch, in ``conv_layout``.
     hidden_channels
-        number of channels of output and states, H.
+        The number of channels of output and states, H.
     i2h_kernel, i2h_pad, i2h_dilate
-        convolution of the input.
+        The convolution of the input.
     h2h_kernel, h2h_dilate
-        convolution of the state, which preserves its size: kernels are odd (else AssertionError).
+        The convolution of the state, which keeps its size. Raises AssertionError for an even
+        kernel.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initializers of the parameters.
+        The initializers of the parameters.
     conv_layout
         'NCW', 'NCHW', 'NCDHW', or with the channels last.
     activation
-        the name of one of Activation's functions, a LeakyReLU, or a function.
+        The name of a function of Activation, a LeakyReLU, or a function.
 
     Parameters: ``i2h_weight`` (G H, C, *i2h_kernel), ``h2h_weight`` (G H, H, *h2h_kernel),
     ``i2h_bias`` and ``h2h_bias`` (G H,) for G gates.
@@ -122,7 +124,6 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         return numbers
 
     def _with_channels(self, channels: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        """A shape of these sizes, with the channels where the layout has them."""
         at = self._channel_axis - 1
         return (*sizes[:at], channels, *sizes[at:])
 
@@ -156,21 +157,19 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         )  # fmt: skip
         return self._step(F, i2h, h2h, states, prefix)
 
-    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
-        """Output and new states, from the gates of input and state."""
-        raise NotImplementedError
+    def _activate(self, F: Namespace) -> Activate:
+        return partial(self._get_activation, F, activation=self._activation)
 
-    def _split(self, F: Any, gates: Any, name: str) -> Any:
-        """The gates, one by one."""
-        return F.SliceChannel(gates, num_outputs=self._gates, axis=self._channel_axis, name=name)
+    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
+        """Returns output and new states from the gates of input and state."""
+        raise NotImplementedError
 
 
 class _ConvRNNCell(_BaseConvRNNCell):
     """``h' = activation(W * x + b + R * h + c)`` with convolutions."""
 
     def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
-        output = self._get_activation(F, i2h + h2h, self._activation, name=f"{name}out")
-        return output, [output]
+        return rnn_step(F, i2h, h2h, name, self._activate(F))
 
 
 class _ConvLSTMCell(_BaseConvRNNCell):
@@ -181,15 +180,8 @@ class _ConvLSTMCell(_BaseConvRNNCell):
     _states = 2
 
     def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
-        i, f, g, o = self._split(F, i2h + h2h, f"{name}slice")
-        i = F.Activation(i, act_type="sigmoid", name=f"{name}i")
-        f = F.Activation(f, act_type="sigmoid", name=f"{name}f")
-        g = self._get_activation(F, g, self._activation, name=f"{name}c")
-        o = F.Activation(o, act_type="sigmoid", name=f"{name}o")
-        cell = F._internal._plus(f * states[1], i * g, name=f"{name}state")
-        shown = self._get_activation(F, cell, self._activation)
-        output = F._internal._mul(o, shown, name=f"{name}out")
-        return output, [output, cell]
+        gates = lstm_gates(F, i2h, h2h, name, self._channel_axis)
+        return lstm_step(F, gates, states[1], name, self._activate(F))
 
 
 class _ConvGRUCell(_BaseConvRNNCell):
@@ -198,32 +190,161 @@ class _ConvGRUCell(_BaseConvRNNCell):
     _gates = 3
 
     def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
-        x_r, x_z, x_n = self._split(F, i2h, f"{name}i2h_slice")
-        h_r, h_z, h_n = self._split(F, h2h, f"{name}h2h_slice")
-        r = F.Activation(x_r + h_r, act_type="sigmoid", name=f"{name}r_act")
-        z = F.Activation(x_z + h_z, act_type="sigmoid", name=f"{name}z_act")
-        new = self._get_activation(F, x_n + r * h_n, self._activation, name=f"{name}h_act")
-        output = F._internal._plus((1.0 - z) * new, z * states[0], name=f"{name}out")
-        return output, [output]
+        activate, axis = self._activate(F), self._channel_axis
+        return gru_step(F, i2h, h2h, states[0], name, activate=activate, axis=axis)
 
 
-def _cell(name: str, base: type[_BaseConvRNNCell], axes: int) -> Any:
-    """The class of a cell over one, two or three axes."""
-    init: Callable[..., None] = with_defaults(
-        base.__init__, i2h_pad=(0,) * axes, i2h_dilate=(1,) * axes, h2h_dilate=(1,) * axes,
-        conv_layout=_LAYOUTS[axes],
-    )  # fmt: skip
-    doc = f"{base.__doc__}\n\n    Over {axes} axes. Arguments are those of its base class.\n    "
-    attributes = {"__init__": init, "__doc__": doc, "__module__": __name__, "_axes": axes}
-    return type(name, (base,), attributes)
+class _Over1D(_BaseConvRNNCell):
+    _axes = 1
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: PerAxis,
+        h2h_kernel: PerAxis,
+        i2h_pad: PerAxis = (0,),
+        i2h_dilate: PerAxis = (1,),
+        h2h_dilate: PerAxis = (1,),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        conv_layout: str = "NCW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate,
+            h2h_dilate=h2h_dilate,
+            i2h_weight_initializer=i2h_weight_initializer,
+            h2h_weight_initializer=h2h_weight_initializer,
+            i2h_bias_initializer=i2h_bias_initializer,
+            h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout,
+            activation=activation,
+            prefix=prefix,
+            params=params,
+        )
 
 
-Conv1DRNNCell = _cell("Conv1DRNNCell", _ConvRNNCell, 1)
-Conv2DRNNCell = _cell("Conv2DRNNCell", _ConvRNNCell, 2)
-Conv3DRNNCell = _cell("Conv3DRNNCell", _ConvRNNCell, 3)
-Conv1DLSTMCell = _cell("Conv1DLSTMCell", _ConvLSTMCell, 1)
-Conv2DLSTMCell = _cell("Conv2DLSTMCell", _ConvLSTMCell, 2)
-Conv3DLSTMCell = _cell("Conv3DLSTMCell", _ConvLSTMCell, 3)
-Conv1DGRUCell = _cell("Conv1DGRUCell", _ConvGRUCell, 1)
-Conv2DGRUCell = _cell("Conv2DGRUCell", _ConvGRUCell, 2)
-Conv3DGRUCell = _cell("Conv3DGRUCell", _ConvGRUCell, 3)
+class _Over2D(_BaseConvRNNCell):
+    _axes = 2
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: PerAxis,
+        h2h_kernel: PerAxis,
+        i2h_pad: PerAxis = (0, 0),
+        i2h_dilate: PerAxis = (1, 1),
+        h2h_dilate: PerAxis = (1, 1),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        conv_layout: str = "NCHW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate,
+            h2h_dilate=h2h_dilate,
+            i2h_weight_initializer=i2h_weight_initializer,
+            h2h_weight_initializer=h2h_weight_initializer,
+            i2h_bias_initializer=i2h_bias_initializer,
+            h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout,
+            activation=activation,
+            prefix=prefix,
+            params=params,
+        )
+
+
+class _Over3D(_BaseConvRNNCell):
+    _axes = 3
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        hidden_channels: int,
+        i2h_kernel: PerAxis,
+        h2h_kernel: PerAxis,
+        i2h_pad: PerAxis = (0, 0, 0),
+        i2h_dilate: PerAxis = (1, 1, 1),
+        h2h_dilate: PerAxis = (1, 1, 1),
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        conv_layout: str = "NCDHW",
+        activation: Any = "tanh",
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(
+            input_shape,
+            hidden_channels,
+            i2h_kernel,
+            h2h_kernel,
+            i2h_pad=i2h_pad,
+            i2h_dilate=i2h_dilate,
+            h2h_dilate=h2h_dilate,
+            i2h_weight_initializer=i2h_weight_initializer,
+            h2h_weight_initializer=h2h_weight_initializer,
+            i2h_bias_initializer=i2h_bias_initializer,
+            h2h_bias_initializer=h2h_bias_initializer,
+            conv_layout=conv_layout,
+            activation=activation,
+            prefix=prefix,
+            params=params,
+        )
+
+
+class Conv1DRNNCell(_Over1D, _ConvRNNCell):
+    """Recurrent cell with convolutions over one axis. The base class describes the arguments."""
+
+
+class Conv2DRNNCell(_Over2D, _ConvRNNCell):
+    """Recurrent cell with convolutions over two axes. The base class describes the arguments."""
+
+
+class Conv3DRNNCell(_Over3D, _ConvRNNCell):
+    """Recurrent cell with convolutions over three axes. The base class describes the arguments."""
+
+
+class Conv1DLSTMCell(_Over1D, _ConvLSTMCell):
+    """LSTM with convolutions over one axis. The base class describes the arguments."""
+
+
+class Conv2DLSTMCell(_Over2D, _ConvLSTMCell):
+    """LSTM with convolutions over two axes. The base class describes the arguments."""
+
+
+class Conv3DLSTMCell(_Over3D, _ConvLSTMCell):
+    """LSTM with convolutions over three axes. The base class describes the arguments."""
+
+
+class Conv1DGRUCell(_Over1D, _ConvGRUCell):
+    """GRU with convolutions over one axis. The base class describes the arguments."""
+
+
+class Conv2DGRUCell(_Over2D, _ConvGRUCell):
+    """GRU with convolutions over two axes. The base class describes the arguments."""
+
+
+class Conv3DGRUCell(_Over3D, _ConvGRUCell):
+    """GRU with convolutions over three axes. The base class describes the arguments."""

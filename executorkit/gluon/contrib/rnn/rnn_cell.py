@@ -9,9 +9,11 @@ an operator.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ....errors import ArgumentValueError
+from ....ops.nn.recurrent_cells import lstm_gates, lstm_step
 from ...rnn.rnn_cell import BidirectionalCell, DenseCell, ModifierCell, SequentialRNNCell
 from ...rnn.sequences import (
     Layout,
@@ -25,14 +27,17 @@ from ...rnn.sequences import (
 
 
 class VariationalDropoutCell(ModifierCell):
-    """Dropout with the same elements dropped at all steps of a sequence, in training.
+    """Variational dropout: in training, the same elements are dropped at all steps of a sequence.
 
-    drop_inputs, drop_states, drop_outputs
-        shares that are dropped of the base cell's inputs, of its first state and of its outputs.
+    drop_inputs
+        The fraction of the base cell's inputs.
+    drop_states
+        The fraction of its first state. Raises AssertionError for a cell that cannot be stepped.
+    drop_outputs
+        The fraction of its outputs.
 
-    ``reset``, which ``unroll`` calls, draws others. Gal and Ghahramani 2016,
-    https://arxiv.org/abs/1512.05287. AssertionError for dropped states of a cell that cannot be
-    stepped.
+    ``reset``, which ``unroll`` calls, draws new elements. Gal and Ghahramani 2016,
+    https://arxiv.org/abs/1512.05287.
     """
 
     def __init__(
@@ -66,7 +71,6 @@ class VariationalDropoutCell(ModifierCell):
         self.drop_inputs_mask = self.drop_states_mask = self.drop_outputs_mask = None
 
     def _mask(self, F: Any, of: str, share: float, values: Any) -> Any:
-        """The mask of this sequence, drawn at its first step."""
         mask = getattr(self, f"drop_{of}_mask")
         if not isinstance(mask, type(values)):  # none yet, or a symbol of a trace
             mask = F.Dropout(F.ones_like(values), p=share)
@@ -113,17 +117,16 @@ class VariationalDropoutCell(ModifierCell):
 
 
 class LSTMPCell(DenseCell):
-    """Long short-term memory whose output is projected: states r (N, P) and c (N, H), gates of x
-    and r, ``r' = h' V^T``.
+    """Long short-term memory with projection: states r (N, P) and c (N, H), gates of x and r,
+    ``r' = h' V^T``. :class:`~executorkit.gluon.rnn.LSTMCell` describes the other arguments.
 
     projection_size
-        P.
+        The number of units of the output, P.
     h2r_weight_initializer
-        initializer of V.
+        The initializer of V.
 
-    Other arguments are those of :class:`~executorkit.gluon.rnn.LSTMCell`. Parameters:
-    ``i2h_weight`` (4 H, I), ``h2h_weight`` (4 H, P), ``h2r_weight`` V (P, H), ``i2h_bias`` and
-    ``h2h_bias`` (4 H,). Sak et al. 2014, https://arxiv.org/abs/1402.1128.
+    Parameters: ``i2h_weight`` (4 H, I), ``h2h_weight`` (4 H, P), ``h2r_weight`` V (P, H),
+    ``i2h_bias`` and ``h2h_bias`` (4 H,). Sak et al. 2014, https://arxiv.org/abs/1402.1128.
     """
 
     _gates = 4
@@ -171,13 +174,9 @@ class LSTMPCell(DenseCell):
     ) -> Any:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
         name = self._step_prefix()
-        parts = F.SliceChannel(i2h + h2h, num_outputs=4, name=f"{name}slice")
-        i, f, g, o = (
-            F.Activation(part, act_type="tanh" if gate == "c" else "sigmoid", name=name + gate)
-            for part, gate in zip(parts, "ifco", strict=True)
-        )
-        cell = F._internal._plus(f * states[1], i * g, name=f"{name}state")
-        hidden = F._internal._mul(o, F.Activation(cell, act_type="tanh"), name=f"{name}hidden")
+        gates = lstm_gates(F, i2h, h2h, name)
+        tanh = partial(F.Activation, act_type="tanh")
+        hidden, (_, cell) = lstm_step(F, gates, states[1], name, tanh, output_name="hidden")
         output = F.FullyConnected(
             data=hidden, num_hidden=self._projection_size, weight=h2r_weight, no_bias=True,
             name=f"{name}out",
@@ -194,20 +193,22 @@ def dynamic_unroll(
     layout: str = "TNC",
     valid_length: Any = None,
 ) -> tuple[Any, Any]:
-    """The outputs of all steps, and the states after the last, by the operator ``foreach``: symbols
-    may have any number of steps.
+    """Returns the outputs of all steps, and the states after the last, by the operator ``foreach``:
+    symbols may have any number of steps.
 
     cell
-        a cell that can be stepped.
+        A cell that can be stepped.
     inputs
-        array or symbol, (T, N, ...) or, if ``layout`` is 'NTC', (N, T, ...).
+        An array or symbol (T, N, ...) or, with the layout 'NTC', (N, T, ...).
     begin_state
-        the states before the first step.
-    drop_inputs, drop_outputs
-        shares that are dropped of inputs and outputs, the same at all steps, in training.
+        The states before the first step.
+    drop_inputs
+        The fraction of inputs dropped in training, the same at all steps.
+    drop_outputs
+        The fraction of outputs dropped in training, the same at all steps.
     valid_length
-        array or symbol (N,), the length of each row: outputs behind it are zero, the states are
-        those after its last step.
+        An array or symbol (N,), the length of each row: later outputs are zero, and states are the
+        states after the last valid step.
 
     >>> import executorkit as mx
     >>> cell = mx.gluon.rnn.RNNCell(3)

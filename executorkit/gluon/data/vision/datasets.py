@@ -26,17 +26,17 @@ _MNIST, _FASHION_MNIST, _CIFAR10, _CIFAR100 = (
 
 
 class MNIST(dataset._DownloadedDataset):
-    """Handwritten digits (LeCun et al., 1998): uint8 pictures (28, 28, 1) with int32 labels.
+    """Handwritten digits (LeCun et al., 1998): uint8 images (28, 28, 1) with int32 labels.
 
     root
-        the folder with ``train-images-idx3-ubyte.gz``, ``train-labels-idx1-ubyte.gz``, and for
-        ``train=False`` the same with ``t10k``; not gzipped they are read too.
+        The folder with ``train-images-idx3-ubyte.gz`` and ``train-labels-idx1-ubyte.gz``, or
+        ``t10k`` for ``train=False``; files that are not gzipped are read, too.
     train
-        the 60,000 examples for training, or the 10,000 for testing.
+        Whether to read the 60,000 examples for training, or the 10,000 for testing.
     transform
-        ``transform(picture, label)`` of each sample.
+        ``transform(image, label)`` of each sample.
 
-    OSError for a missing file, ValueError for a broken one.
+    Raises OSError for a missing file, ValueError for a broken one.
     """
 
     _namespace = "mnist"
@@ -70,7 +70,7 @@ class MNIST(dataset._DownloadedDataset):
 
 
 class FashionMNIST(MNIST):
-    """Zalando's pictures of clothes (Xiao et al., 2017), in files as of :class:`MNIST`."""
+    """Zalando's images of clothes (Xiao et al., 2017), in the format of :class:`MNIST`."""
 
     _namespace = "fashion-mnist"
 
@@ -84,18 +84,18 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(dataset._DownloadedDataset):
-    """Small photos of ten kinds (Krizhevsky, 2009): uint8 (32, 32, 3) with int32 labels.
+    """Small photos of ten classes (Krizhevsky, 2009): uint8 (32, 32, 3) with int32 labels.
 
     root
-        the folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` (``test_batch.bin`` for
-        ``train=False``), or with ``cifar-10-binary.tar.gz``, which holds them.
+        The folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` (``test_batch.bin`` for
+        ``train=False``), or with ``cifar-10-binary.tar.gz``. Unlike MXNet, the archive is neither
+        unpacked nor checked by a checksum.
     train
-        the 50,000 examples for training, or the 10,000 for testing.
+        Whether to read the 50,000 examples for training, or the 10,000 for testing.
     transform
-        ``transform(picture, label)`` of each sample.
+        ``transform(image, label)`` of each sample.
 
-    OSError for a missing file, ValueError for a broken one. The archive is read where it is;
-    MXNet unpacks it, and requires its checksum.
+    Raises OSError for a missing file, ValueError for a broken one.
     """
 
     _namespace = "cifar10"
@@ -112,11 +112,9 @@ class CIFAR10(dataset._DownloadedDataset):
         super().__init__(root, transform)
 
     def _label_of(self, labels: np.ndarray) -> np.ndarray:
-        """The labels, of the bytes before each picture."""
         return labels[:, 0]
 
     def _read_batch(self, filename: str) -> tuple[np.ndarray, np.ndarray]:
-        """The pictures and labels of a file."""
         with open(filename, "rb") as file:
             return self._parsed(file.read(), filename)
 
@@ -162,12 +160,12 @@ class CIFAR10(dataset._DownloadedDataset):
 
 
 class CIFAR100(CIFAR10):
-    """Small photos of 100 kinds in 20 groups (Krizhevsky, 2009), as of :class:`CIFAR10`.
+    """Small photos of 100 classes in 20 groups (Krizhevsky, 2009); see :class:`CIFAR10`.
 
     root
-        the folder with ``train.bin`` and ``test.bin``, or with ``cifar-100-binary.tar.gz``.
+        The folder with ``train.bin`` and ``test.bin``, or with ``cifar-100-binary.tar.gz``.
     fine_label
-        labels are the 100 kinds, or the 20 groups.
+        Whether labels are the 100 classes, or the 20 groups.
     """
 
     _namespace = "cifar100"
@@ -192,14 +190,14 @@ class CIFAR100(CIFAR10):
 
 
 class ImageRecordDataset(dataset.RecordFileDataset):
-    """The pictures and labels of a RecordIO file, with an index file of the same name (``.idx``).
+    """Labelled images of a RecordIO file with an index file of the same name (``.idx``).
 
     flag
         1 for three channels, 0 for one.
     transform
-        ``transform(picture, label)`` of each sample.
+        ``transform(image, label)`` of each sample.
 
-    Labels are floats, or float32 arrays of several.
+    A label is a float, or a float32 array of several labels.
     """
 
     def __init__(
@@ -216,19 +214,16 @@ class ImageRecordDataset(dataset.RecordFileDataset):
 
 
 class ImageFolderDataset(dataset.Dataset):
-    """The pictures of the folders in ``root``, ``root/car/0001.jpg`` and so on; the label is the
-    number of the folder.
+    """Images of the folders in ``root`` (``root/car/0001.jpg``), labelled by the index of the
+    folder.
 
     flag
         1 for three channels, 0 for one.
     transform
-        ``transform(picture, label)`` of each sample.
-    synsets
-        the folders' names in order: ``synsets[label]``.
-    items
-        the path and the label of each sample.
+        ``transform(image, label)`` of each sample.
 
-    A UserWarning for what is no folder, and for files other than .jpg, .jpeg and .png.
+    ``synsets`` are the folders' names, ``items`` the path and label of each sample. Warns of
+    entries that are not folders, and of files other than .jpg, .jpeg and .png.
     """
 
     def __init__(
@@ -271,13 +266,13 @@ class ImageFolderDataset(dataset.Dataset):
 
 
 class ImageListDataset(dataset.Dataset):
-    """The pictures of a list, with their labels as float32 arrays: of MXNet 2.
+    """Images of a list, with labels as float32 arrays, as in MXNet 2.
 
     root
-        the folder of the files.
+        The folder of the files.
     imglist
-        the name of a file in it with a line per picture: number, labels, path, separated by tabs;
-        or a list of [label, path], [label, label, path] or [labels, path].
+        The name of a file with a line per image: index, labels, path, separated by tabs. Or a list
+        of [label, path], [label, label, path] or [labels, path].
     flag
         1 for three channels, 0 for one.
     """

@@ -32,11 +32,11 @@ from ...nn import HybridSequential as HybridSequential, Sequential as Sequential
 
 
 class Compose(Sequential):
-    """Transforms one after the other. Each run of several HybridBlocks becomes one hybridized
+    """Transforms one after the other. Successive HybridBlocks become one hybridized
     HybridSequential.
 
     transforms
-        a list of blocks, or of functions of an image.
+        A list of blocks, or of functions of an image.
 
     >>> import executorkit as mx
     >>> from executorkit.gluon.data.vision import transforms
@@ -69,7 +69,7 @@ def _hybridized(blocks: Sequence[HybridBlock]) -> HybridSequential:
 
 
 class Cast(HybridBlock):
-    """Elements converted to ``dtype``; arrays of any shape."""
+    """Conversion of the elements to ``dtype``."""
 
     def __init__(self, dtype: Any = "float32") -> None:
         super().__init__()
@@ -82,8 +82,8 @@ class Cast(HybridBlock):
 class ToTensor(HybridBlock):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
-    (height, width, channels) or (N, height, width, channels) of any dtype gives
-    (channels, height, width) or (N, channels, height, width).
+    Input: (height, width, channels) or (N, height, width, channels) of any dtype.
+    Output: (channels, height, width) or (N, channels, height, width).
     """
 
     def __init__(self) -> None:
@@ -94,10 +94,12 @@ class ToTensor(HybridBlock):
 
 
 class Normalize(HybridBlock):
-    """(x - mean) / std, channel by channel, of (channels, height, width) or
-    (N, channels, height, width) with 1 or 3 channels.
+    """``(x - mean) / std`` channel by channel.
 
-    ``mean`` and ``std`` are numbers, or have one for each channel.
+    mean, std
+        A number, or one for each channel.
+
+    Input and output: (channels, height, width) or (N, channels, height, width), 1 or 3 channels.
     """
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
@@ -110,15 +112,17 @@ class Normalize(HybridBlock):
 
 
 class Resize(HybridBlock):
-    """Images resized to ``size``: (width, height), or one number for both.
+    """Resizes images.
 
+    size
+        (width, height), or one number for both.
     keep_ratio
-        with one number: that of the shorter side, and the longer one is scaled alike.
+        Whether one number is the length of the shorter side, and the longer side is scaled alike.
     interpolation
         0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels.
 
-    (height, width, channels) or (N, height, width, channels) of uint8, float32 or float64 gives the
-    same dtype.
+    Input: (height, width, channels) or (N, height, width, channels) of uint8, float32 or float64.
+    Output: the same dtype.
     """
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
@@ -133,11 +137,14 @@ class Resize(HybridBlock):
 
 
 class CropResize(HybridBlock):
-    """The part of ``width`` by ``height`` pixels from column ``x`` and row ``y`` on, resized to
-    ``size`` if that is given: (width, height) or one number, with ``interpolation`` as of
-    :class:`Resize`.
+    """Crops ``width`` by ``height`` pixels at column ``x`` and row ``y``, and resizes them.
 
-    (height, width, channels) or (N, height, width, channels) with 1 or 3 channels.
+    size
+        (width, height), one number for both, or None for the size of the crop.
+    interpolation
+        See :class:`Resize`.
+
+    Input: (height, width, channels) or (N, height, width, channels), 1 or 3 channels.
     """
 
     def __init__(
@@ -157,15 +164,17 @@ class CropResize(HybridBlock):
 
 
 def _pair(size: Any) -> Any:
-    """One number for both sides as (width, height)."""
     return (size, size) if isinstance(size, numeric_types) else size
 
 
 class CenterCrop(Block):
-    """The part of ``size``, (width, height) or one number, in the middle of an image.
+    """Crops the middle of images.
 
-    Of a smaller image the largest part of the same proportions is enlarged with
-    ``interpolation``, as of :class:`Resize`.
+    size
+        (width, height), or one number. Of a smaller image the largest part of the same proportions
+        is enlarged.
+    interpolation
+        See :class:`Resize`.
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -177,16 +186,18 @@ class CenterCrop(Block):
 
 
 class RandomCrop(Block):
-    """A part of ``size``, (width, height) or one number, at a random place: of MXNet 2.
+    """Crops images at a random place, as in MXNet 2. Draws from ``random``.
 
+    size
+        (width, height), or one number. Of a smaller image the largest part of the same proportions
+        is enlarged.
     pad
-        pixels that are added at each side first; or a pair for the rows, one for the columns and
-        one for the channels.
+        The number of pixels added at each side first, or a pair for rows, columns and channels
+        each.
     pad_value
-        the contents of these pixels.
-
-    Of a smaller image the largest part of the same proportions is enlarged with ``interpolation``.
-    Draws from ``random``.
+        The value of these pixels.
+    interpolation
+        See :class:`Resize`.
     """
 
     def __init__(
@@ -205,16 +216,18 @@ class RandomCrop(Block):
 
 
 class RandomResizedCrop(Block):
-    """A part of random area and proportions, resized to ``size``: (width, height) or one number.
+    """Crops a part of random area and proportions, and resizes it. Draws from ``random`` as in
+    MXNet.
 
+    size
+        (width, height), or one number.
     scale
-        range of the part's area as a part of the image's; a number is the least, with 1 the most.
+        The range of the part's area relative to the image's; a number is the minimum, with maximum
+        1.
     ratio
-        range of width / height.
+        The range of width / height.
     interpolation
-        as of :class:`Resize`; 9 chooses by size, 10 at random.
-
-    Draws from ``random`` as MXNet does.
+        See :class:`Resize`; 9 chooses by size, 10 at random.
     """
 
     def __init__(
@@ -235,7 +248,7 @@ class RandomResizedCrop(Block):
 
 
 class RandomFlipLeftRight(HybridBlock):
-    """Images flipped left to right, half of them."""
+    """Flips images left to right with probability 0.5."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -245,7 +258,7 @@ class RandomFlipLeftRight(HybridBlock):
 
 
 class RandomFlipTopBottom(HybridBlock):
-    """Images flipped top to bottom, half of them."""
+    """Flips images top to bottom with probability 0.5."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -268,15 +281,15 @@ class _RandomFactor(HybridBlock):
 
 
 class RandomBrightness(_RandomFactor):
-    """Images (height, width, channels) times a factor uniform in
-    [max(0, 1 - brightness), 1 + brightness]; integers are clipped to their range and truncated."""
+    """Multiplies images by a factor uniform in [max(0, 1 - brightness), 1 + brightness]; integers
+    are clipped to their range and truncated."""
 
     def __init__(self, brightness: float) -> None:
         super().__init__(brightness)
 
 
 class RandomContrast(_RandomFactor):
-    """x a + (1 - a) m for the mean luma m of an image, with a uniform in
+    """Returns ``x a + (1 - a) m`` for the mean luma m of an image, with a uniform in
     [max(0, 1 - contrast), 1 + contrast]."""
 
     def __init__(self, contrast: float) -> None:
@@ -284,7 +297,7 @@ class RandomContrast(_RandomFactor):
 
 
 class RandomSaturation(_RandomFactor):
-    """x a + (1 - a) g for the gray g of each pixel, with a uniform in
+    """Returns ``x a + (1 - a) g`` for the gray g of each pixel, with a uniform in
     [max(0, 1 - saturation), 1 + saturation]; as in MXNet, g is 0.114 of blue."""
 
     def __init__(self, saturation: float) -> None:
@@ -292,18 +305,17 @@ class RandomSaturation(_RandomFactor):
 
 
 class RandomHue(_RandomFactor):
-    """Images with their hue turned by a part of the full circle that is uniform in
-    [max(0, 1 - hue), 1 + hue]."""
+    """Turns the hue by a part of the full circle that is uniform in [max(0, 1 - hue), 1 + hue]."""
 
     def __init__(self, hue: float) -> None:
         super().__init__(hue)
 
 
 class RandomColorJitter(HybridBlock):
-    """Brightness, contrast, saturation and hue changed at random, in random order.
+    """Changes brightness, contrast, saturation and hue at random, in random order.
 
-    The factors of the first three are uniform in [1 - b, 1 + b], the turn of the hue in
-    [-hue, hue].
+    The factors of the first three are uniform in [1 - b, 1 + b], the turn of the hue in [-hue,
+    hue].
     """
 
     def __init__(
@@ -318,7 +330,7 @@ class RandomColorJitter(HybridBlock):
 
 
 class RandomLighting(HybridBlock):
-    """A random colour added, normal with standard deviation ``alpha`` times ImageNet's along their
+    """Adds a random colour, normal with standard deviation ``alpha`` times ImageNet's along its
     principal axes (Krizhevsky et al., 2012)."""
 
     def __init__(self, alpha: float) -> None:
@@ -330,9 +342,9 @@ class RandomLighting(HybridBlock):
 
 
 class RandomGray(Block):
-    """Gray, the luma in all three channels, with probability ``p``: of MXNet 2.
+    """Makes images gray (the luma in three channels) with probability ``p``, as in MXNet 2.
 
-    (height, width, 3) of any dtype gives float32. Draws from ``random``.
+    Input: (height, width, 3) of any dtype. Output: float32. Draws from ``random``.
     """
 
     def __init__(self, p: float = 0.5) -> None:
@@ -354,12 +366,14 @@ def _check_rotated(block: Block, x: Any) -> None:
 
 
 class Rotate(Block):
-    """Images rotated by an angle in degrees, 0 outside.
+    """Rotates images by an angle in degrees; pixels outside are 0.
 
-    zoom_in, zoom_out
-        enlarges so that nothing outside is seen; reduces so that all of the image is seen.
+    zoom_in
+        Whether to enlarge so that no pixel outside is seen.
+    zoom_out
+        Whether to reduce so that the whole image is seen.
 
-    float32 (channels, height, width) or (N, channels, height, width); TypeError for another dtype.
+    Input: float32 (channels, height, width) or (N, channels, height, width); TypeError for others.
     """
 
     def __init__(
@@ -374,11 +388,13 @@ class Rotate(Block):
 
 
 class RandomRotation(Block):
-    """Images rotated by angles uniform within ``angle_limits``, in degrees, with the probability
-    ``rotate_with_proba``; the rest as of :class:`Rotate`.
+    """Rotates images by random angles; see :class:`Rotate`. Draws from ``numpy.random`` as in
+    MXNet.
 
-    Draws from ``numpy.random`` as MXNet does. ValueError for limits that are not in order, and for
-    a probability outside [0, 1].
+    angle_limits
+        The range of the angles in degrees. Raises ValueError if they are not in order.
+    rotate_with_proba
+        The probability of a rotation. Raises ValueError outside [0, 1].
     """
 
     def __init__(
@@ -407,8 +423,7 @@ class RandomRotation(Block):
 
 
 class RandomApply(Sequential):
-    """A transform that runs with probability ``p``; otherwise images stay. Draws from ``random``
-    as MXNet does."""
+    """Applies a transform with probability ``p``. Draws from ``random`` as in MXNet."""
 
     def __init__(self, transforms: Any, p: float = 0.5) -> None:
         super().__init__()
@@ -420,7 +435,7 @@ class RandomApply(Sequential):
 
 
 class HybridCompose(HybridSequential):
-    """HybridBlocks one after the other, hybridized: of MXNet 2."""
+    """HybridBlocks one after the other, hybridized, as in MXNet 2."""
 
     def __init__(self, transforms: Sequence[HybridBlock]) -> None:
         super().__init__()
@@ -429,9 +444,9 @@ class HybridCompose(HybridSequential):
 
 
 class HybridRandomApply(HybridSequential):
-    """A HybridBlock that runs with probability ``p``, and does not change the shape: of MXNet 2.
+    """Applies a HybridBlock, which keeps the shape, with probability ``p``, as in MXNet 2.
 
-    Draws from the stream that ``mx.random.seed`` seeds.
+    Draws from the stream of ``mx.random.seed``.
     """
 
     def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:

@@ -96,12 +96,12 @@ _MODELS: dict[str, Callable[..., Any]] = {**{f.__name__: f for f in _SAME}, **_N
 
 
 def get_model(name: str, **kwargs: Any) -> Any:
-    """A new network by its name, in any case of letters.
+    """Returns a new network by its name, in upper or lower case.
 
     kwargs
-        those of its function: ``classes``, ``pretrained``, ``ctx``, ``root``, ``prefix``, ...
+        Arguments of its function: ``classes``, ``pretrained``, ``ctx``, ``root``, ``prefix``, ...
 
-    ValueError (ArgumentValueError) for another name; it lists all.
+    Raises ValueError (ArgumentValueError), with a list of all names, for an unknown name.
     """
     if name.lower() not in _MODELS:
         problem = f"Model {name} is not supported. Available options are"

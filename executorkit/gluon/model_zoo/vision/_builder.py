@@ -22,7 +22,7 @@ N = TypeVar("N", bound=HybridBlock)
 
 
 class FeatureNetwork(HybridBlock):
-    """A network of ``features``, and an ``output`` of classes, which may be replaced."""
+    """A network of ``features`` and an ``output`` of classes, which may be replaced."""
 
     features: HybridBlock
     output: HybridBlock
@@ -32,14 +32,14 @@ class FeatureNetwork(HybridBlock):
 
 
 def filled(container: C, layers: Iterable[HybridBlock]) -> C:
-    """A container with layers, which a generator creates within its name scope."""
+    """Adds layers to a container, within its name scope."""
     with container.name_scope():
         container.add(*layers)
     return container
 
 
 def sequence(layers: Iterable[HybridBlock], prefix: str = "") -> HybridSequential:
-    """Layers one after another; with a prefix of their names, or none."""
+    """Returns layers as one block."""
     return filled(HybridSequential(prefix=prefix), layers)
 
 
@@ -52,7 +52,7 @@ def convolved(
     activation: Callable[[], HybridBlock] | None = lambda: Activation("relu"),
     epsilon: float = 1e-5,
 ) -> Iterable[HybridBlock]:
-    """A convolution without bias, its normalization, and its activation if there is one."""
+    """Yields a convolution without bias, its normalization, and its activation if any."""
     yield Conv2D(channels, kernel, stride, padding, groups=groups, use_bias=False)
     yield BatchNorm(epsilon=epsilon)
     if activation is not None:
@@ -60,21 +60,7 @@ def convolved(
 
 
 def with_parameters(network: N, name: str, pretrained: bool, ctx: Any, root: str) -> N:
-    """A network; ``pretrained``: with the parameters of the file of that name."""
+    """Loads the file of a network's trained parameters if asked for, and returns the network."""
     if pretrained:
         network.load_parameters(get_model_file(name, root=root), ctx=ctx)
     return network
-
-
-def variant(name: str, build: Callable[..., Any], *args: Any, **fixed: Any) -> Callable[..., Any]:
-    """The function ``name(**kwargs)`` that calls ``build`` with arguments given beforehand."""
-
-    def function(**kwargs: Any) -> Any:
-        return build(*args, **{**kwargs, **fixed})
-
-    arguments = [*map(repr, args), *(f"{key}={value!r}" for key, value in fixed.items())]
-    call = f"{build.__name__}({', '.join([*arguments, '**kwargs'])})"
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = build.__module__
-    function.__doc__ = f"A new network, that of :func:`{call} <{build.__name__}>`."
-    return function

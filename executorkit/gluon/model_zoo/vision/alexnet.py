@@ -23,7 +23,7 @@ def hidden_layers(**initializers: Any) -> Iterable[HybridBlock]:
 
 
 class AlexNet(FeatureNetwork):
-    """AlexNet with ``classes`` outputs, for pictures (N, 3, 224, 224)."""
+    """AlexNet with ``classes`` outputs, for images (N, 3, 224, 224)."""
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -40,5 +40,9 @@ def _layers() -> Iterable[HybridBlock]:
 
 
 def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> AlexNet:
-    """:class:`AlexNet`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    """Returns a new :class:`AlexNet`.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+    """
     return with_parameters(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

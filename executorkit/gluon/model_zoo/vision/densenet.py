@@ -9,7 +9,7 @@ from ..._hybrid_block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
 from ...nn import Activation, AvgPool2D, BatchNorm, Conv2D, Dense, Dropout, Flatten, MaxPool2D
 from ..model_store import ROOT
-from ._builder import CPU, FeatureNetwork, convolved, filled, sequence, variant, with_parameters
+from ._builder import CPU, FeatureNetwork, convolved, filled, sequence, with_parameters
 
 #: For each number of layers the channels of the first one, the channels that a layer adds, and the
 #: number of layers of each stage.
@@ -22,18 +22,18 @@ densenet_spec = {
 
 
 class DenseNet(FeatureNetwork):
-    """Stages of layers that all see what the ones before computed, for pictures (N, 3, 224, 224).
+    """Stages of layers that all get the outputs of the layers before, for images (N, 3, 224, 224).
 
     num_init_features
-        channels of the first convolution.
+        The number of channels of the first convolution.
     growth_rate
-        channels that each layer adds.
+        The number of channels that each layer adds.
     block_config
-        number of layers of each stage.
+        The number of layers of each stage.
     bn_size
-        channels within a layer, as a multiple of those that it adds.
+        The number of channels within a layer, as a multiple of ``growth_rate``.
     dropout
-        fraction of a layer's outputs that is dropped in training.
+        The fraction of a layer's outputs that is dropped in training.
     """
 
     def __init__(
@@ -67,7 +67,6 @@ class DenseNet(FeatureNetwork):
 
 
 def _activated(channels: int, kernel: int) -> Iterable[HybridBlock]:
-    """A convolution behind a normalization and an activation."""
     yield BatchNorm()
     yield Activation("relu")
     yield Conv2D(channels, kernel, padding=kernel // 2, use_bias=False)
@@ -83,8 +82,13 @@ def _layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
 def get_densenet(
     num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
-    """:class:`DenseNet` of 121, 161, 169 or 201 layers; ``pretrained``: with parameters from a file
-    in ``root``, on ``ctx``. KeyError (UnknownNameError) for another number."""
+    """Returns a new :class:`DenseNet` of 121, 161, 169 or 201 layers.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+
+    Raises KeyError (UnknownNameError) for another number.
+    """
     if num_layers not in densenet_spec:
         problem = f"there is none of {num_layers} layers"
         raise UnknownNameError("get_densenet", problem, hint=", ".join(map(str, densenet_spec)))
@@ -92,7 +96,21 @@ def get_densenet(
     return with_parameters(network, f"densenet{num_layers}", pretrained, ctx, root)
 
 
-densenet121 = variant("densenet121", get_densenet, 121)
-densenet161 = variant("densenet161", get_densenet, 161)
-densenet169 = variant("densenet169", get_densenet, 169)
-densenet201 = variant("densenet201", get_densenet, 201)
+def densenet121(**kwargs: Any) -> DenseNet:
+    """Returns a new DenseNet of 121 layers; see :func:`get_densenet`."""
+    return get_densenet(121, **kwargs)
+
+
+def densenet161(**kwargs: Any) -> DenseNet:
+    """Returns a new DenseNet of 161 layers; see :func:`get_densenet`."""
+    return get_densenet(161, **kwargs)
+
+
+def densenet169(**kwargs: Any) -> DenseNet:
+    """Returns a new DenseNet of 169 layers; see :func:`get_densenet`."""
+    return get_densenet(169, **kwargs)
+
+
+def densenet201(**kwargs: Any) -> DenseNet:
+    """Returns a new DenseNet of 201 layers; see :func:`get_densenet`."""
+    return get_densenet(201, **kwargs)

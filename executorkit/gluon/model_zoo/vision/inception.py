@@ -51,7 +51,7 @@ _MODULES: dict[str, tuple[Any, ...]] = {
 
 
 class Inception3(FeatureNetwork):
-    """Inception v3 with ``classes`` outputs, for pictures (N, 3, 299, 299)."""
+    """Inception v3 with ``classes`` outputs, for images (N, 3, 299, 299)."""
 
     def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -87,5 +87,9 @@ def _concurrent(branches: Iterable[Any], prefix: str) -> HybridConcurrent:
 def inception_v3(
     pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> Inception3:
-    """:class:`Inception3`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    """Returns a new :class:`Inception3`.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+    """
     return with_parameters(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)

@@ -8,7 +8,7 @@ from typing import Any
 from ..._hybrid_block import HybridBlock
 from ...nn import Conv2D, Dense, Flatten, GlobalAvgPool2D, HybridSequential
 from ..model_store import ROOT
-from ._builder import CPU, FeatureNetwork, convolved, sequence, variant, with_parameters
+from ._builder import CPU, FeatureNetwork, convolved, sequence, with_parameters
 
 #: Output channels and stride of each separable convolution of version 1.
 _SEPARABLE = [
@@ -29,8 +29,8 @@ class RELU6(HybridBlock):
 
 
 class LinearBottleneck(HybridBlock):
-    """``t`` times the input's channels, a convolution of each channel, and ``channels`` without
-    activation; the input is added where the shapes are equal."""
+    """Inverted residual: ``t`` times the channels, a depthwise convolution, and ``channels``
+    without activation; the input is added if the shapes are equal."""
 
     def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -93,7 +93,6 @@ class MobileNetV2(FeatureNetwork):
 
 
 def _suffix(multiplier: float) -> str:
-    """'1.0', '0.75', '0.5', as files name it."""
     text = f"{multiplier:.2f}"
     return text[:-1] if text in ("1.00", "0.50") else text
 
@@ -101,7 +100,11 @@ def _suffix(multiplier: float) -> str:
 def get_mobilenet(
     multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> MobileNet:
-    """:class:`MobileNet`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    """Returns a new :class:`MobileNet`.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+    """
     name = f"mobilenet{_suffix(multiplier)}"
     return with_parameters(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 
@@ -109,16 +112,46 @@ def get_mobilenet(
 def get_mobilenet_v2(
     multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> MobileNetV2:
-    """:class:`MobileNetV2`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    """Returns a new :class:`MobileNetV2`; see :func:`get_mobilenet`."""
     name = f"mobilenetv2_{_suffix(multiplier)}"
     return with_parameters(MobileNetV2(multiplier, **kwargs), name, pretrained, ctx, root)
 
 
-mobilenet1_0 = variant("mobilenet1_0", get_mobilenet, 1.0)
-mobilenet0_75 = variant("mobilenet0_75", get_mobilenet, 0.75)
-mobilenet0_5 = variant("mobilenet0_5", get_mobilenet, 0.5)
-mobilenet0_25 = variant("mobilenet0_25", get_mobilenet, 0.25)
-mobilenet_v2_1_0 = variant("mobilenet_v2_1_0", get_mobilenet_v2, 1.0)
-mobilenet_v2_0_75 = variant("mobilenet_v2_0_75", get_mobilenet_v2, 0.75)
-mobilenet_v2_0_5 = variant("mobilenet_v2_0_5", get_mobilenet_v2, 0.5)
-mobilenet_v2_0_25 = variant("mobilenet_v2_0_25", get_mobilenet_v2, 0.25)
+def mobilenet1_0(**kwargs: Any) -> MobileNet:
+    """Returns a new MobileNet with 1.0 of its channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(1.0, **kwargs)
+
+
+def mobilenet0_75(**kwargs: Any) -> MobileNet:
+    """Returns a new MobileNet with 0.75 of its channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.75, **kwargs)
+
+
+def mobilenet0_5(**kwargs: Any) -> MobileNet:
+    """Returns a new MobileNet with 0.5 of its channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.5, **kwargs)
+
+
+def mobilenet0_25(**kwargs: Any) -> MobileNet:
+    """Returns a new MobileNet with 0.25 of its channels; see :func:`get_mobilenet`."""
+    return get_mobilenet(0.25, **kwargs)
+
+
+def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
+    """Returns a new MobileNet v2 with 1.0 of its channels; see :func:`get_mobilenet_v2`."""
+    return get_mobilenet_v2(1.0, **kwargs)
+
+
+def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
+    """Returns a new MobileNet v2 with 0.75 of its channels; see :func:`get_mobilenet_v2`."""
+    return get_mobilenet_v2(0.75, **kwargs)
+
+
+def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
+    """Returns a new MobileNet v2 with 0.5 of its channels; see :func:`get_mobilenet_v2`."""
+    return get_mobilenet_v2(0.5, **kwargs)
+
+
+def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
+    """Returns a new MobileNet v2 with 0.25 of its channels; see :func:`get_mobilenet_v2`."""
+    return get_mobilenet_v2(0.25, **kwargs)

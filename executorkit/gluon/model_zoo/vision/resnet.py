@@ -10,7 +10,7 @@ from ....errors import ArgumentValueError
 from ..._hybrid_block import HybridBlock
 from ...nn import Activation, BatchNorm, Conv2D, Dense, Flatten, GlobalAvgPool2D, MaxPool2D
 from ..model_store import ROOT
-from ._builder import CPU, FeatureNetwork, convolved, sequence, variant, with_parameters
+from ._builder import CPU, FeatureNetwork, convolved, sequence, with_parameters
 
 
 def _convolution(
@@ -20,16 +20,16 @@ def _convolution(
 
 
 class _Residual(HybridBlock):
-    """A block whose input is added to what it computes.
+    """Base of residual blocks.
 
     channels
-        output channels.
+        The number of output channels.
     stride
-        of one of its convolutions.
+        The stride of one of its convolutions.
     downsample
-        whether the input is convolved before it is added: its shape differs from the output's.
+        Whether to convolve the input before the sum, because its shape differs from the output's.
     in_channels
-        input channels; 0: known when it is first called.
+        The number of input channels. 0: taken from the first input.
     """
 
     _bottleneck: ClassVar[bool]
@@ -50,7 +50,7 @@ class _Residual(HybridBlock):
 
 
 class _ResidualV1(_Residual):
-    """Normalization behind each convolution, ReLU behind the sum."""
+    """Base of blocks with a normalization after each convolution, and ReLU after the sum."""
 
     def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
         def layers() -> Iterable[HybridBlock]:
@@ -84,7 +84,7 @@ class _ResidualV1(_Residual):
 
 
 class _ResidualV2(_Residual):
-    """Normalization and ReLU before each convolution, nothing behind the sum."""
+    """Base of blocks with a normalization and ReLU before each convolution."""
 
     def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
         for k, convolution in enumerate(self._convolutions(channels, stride, in_channels), 1):
@@ -111,42 +111,43 @@ class _ResidualV2(_Residual):
 
 
 class BasicBlockV1(_ResidualV1):
-    """Two convolutions over 3 x 3, each normalized behind it."""
+    """Two 3 x 3 convolutions, each followed by batch norm."""
 
     _bottleneck = False
 
 
 class BottleneckV1(_ResidualV1):
-    """Convolutions over 1 x 1, 3 x 3 and 1 x 1, the inner ones with a fourth of the channels, each
-    normalized behind it."""
+    """1 x 1, 3 x 3 and 1 x 1 convolutions, each followed by batch norm; the inner ones have a
+    fourth of the channels."""
 
     _bottleneck = True
 
 
 class BasicBlockV2(_ResidualV2):
-    """Two convolutions over 3 x 3, each normalized before it."""
+    """Two 3 x 3 convolutions, each after batch norm."""
 
     _bottleneck = False
 
 
 class BottleneckV2(_ResidualV2):
-    """Convolutions over 1 x 1, 3 x 3 and 1 x 1, the inner ones with a fourth of the channels, each
-    normalized before it."""
+    """1 x 1, 3 x 3 and 1 x 1 convolutions, each after batch norm; the inner ones have a fourth of
+    the channels."""
 
     _bottleneck = True
 
 
 class _ResNet(FeatureNetwork):
-    """Four stages, or as many as there are, of residual blocks.
+    """Stages of residual blocks.
 
     block
-        class of the blocks.
-    layers, channels
-        number of blocks of each stage; and the channels of the first convolution and of each stage.
+        The class of the blocks.
+    layers
+        The number of blocks of each stage.
+    channels
+        The number of channels of the first convolution and of each stage. Raises AssertionError
+        (ArgumentValueError) unless it is one longer than ``layers``.
     thumbnail
-        whether pictures are small: the first convolution is over 3 x 3, and nothing is skipped.
-
-    AssertionError (ArgumentValueError) if ``channels`` has not one number more than ``layers``.
+        Whether images are small: the first convolution is 3 x 3, and no pixels are skipped.
     """
 
     def __init__(
@@ -188,11 +189,11 @@ def _stage(block: Any, count: int, before: int, channels: int, stride: int) -> I
 
 
 class ResNetV1(_ResNet):
-    """A residual network, version 1, for pictures (N, 3, 224, 224)."""
+    """A residual network, version 1, for images (N, 3, 224, 224)."""
 
 
 class ResNetV2(_ResNet):
-    """A residual network, version 2, for pictures (N, 3, 224, 224), which it normalizes first."""
+    """A residual network, version 2, for images (N, 3, 224, 224), which it normalizes first."""
 
     def _before(self) -> Iterable[HybridBlock]:
         yield BatchNorm(scale=False, center=False)
@@ -222,9 +223,15 @@ def get_resnet(
     version: int, num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT,
     **kwargs: Any,
 ) -> ResNetV1 | ResNetV2:  # fmt: skip
-    """:class:`ResNetV1` or :class:`ResNetV2` of 18, 34, 50, 101 or 152 layers; ``pretrained``: with
-    parameters from a file in ``root``, on ``ctx``. AssertionError (ArgumentValueError) for another
-    version or number."""
+    """Returns a new :class:`ResNetV1` or :class:`ResNetV2`.
+
+    version
+        1 or 2.
+    num_layers
+        18, 34, 50, 101 or 152. Raises AssertionError (ArgumentValueError) for other numbers.
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+    """
     for what, value, allowed in (
         ("version", version, (1, 2)), ("number of layers", num_layers, resnet_spec)
     ):  # fmt: skip
@@ -237,13 +244,51 @@ def get_resnet(
     return with_parameters(network, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
 
 
-resnet18_v1 = variant("resnet18_v1", get_resnet, 1, 18)
-resnet34_v1 = variant("resnet34_v1", get_resnet, 1, 34)
-resnet50_v1 = variant("resnet50_v1", get_resnet, 1, 50)
-resnet101_v1 = variant("resnet101_v1", get_resnet, 1, 101)
-resnet152_v1 = variant("resnet152_v1", get_resnet, 1, 152)
-resnet18_v2 = variant("resnet18_v2", get_resnet, 2, 18)
-resnet34_v2 = variant("resnet34_v2", get_resnet, 2, 34)
-resnet50_v2 = variant("resnet50_v2", get_resnet, 2, 50)
-resnet101_v2 = variant("resnet101_v2", get_resnet, 2, 101)
-resnet152_v2 = variant("resnet152_v2", get_resnet, 2, 152)
+def resnet18_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v1 of 18 layers; see :func:`get_resnet`."""
+    return get_resnet(1, 18, **kwargs)
+
+
+def resnet34_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v1 of 34 layers; see :func:`get_resnet`."""
+    return get_resnet(1, 34, **kwargs)
+
+
+def resnet50_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v1 of 50 layers; see :func:`get_resnet`."""
+    return get_resnet(1, 50, **kwargs)
+
+
+def resnet101_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v1 of 101 layers; see :func:`get_resnet`."""
+    return get_resnet(1, 101, **kwargs)
+
+
+def resnet152_v1(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v1 of 152 layers; see :func:`get_resnet`."""
+    return get_resnet(1, 152, **kwargs)
+
+
+def resnet18_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v2 of 18 layers; see :func:`get_resnet`."""
+    return get_resnet(2, 18, **kwargs)
+
+
+def resnet34_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v2 of 34 layers; see :func:`get_resnet`."""
+    return get_resnet(2, 34, **kwargs)
+
+
+def resnet50_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v2 of 50 layers; see :func:`get_resnet`."""
+    return get_resnet(2, 50, **kwargs)
+
+
+def resnet101_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v2 of 101 layers; see :func:`get_resnet`."""
+    return get_resnet(2, 101, **kwargs)
+
+
+def resnet152_v2(**kwargs: Any) -> ResNetV1 | ResNetV2:
+    """Returns a new ResNet v2 of 152 layers; see :func:`get_resnet`."""
+    return get_resnet(2, 152, **kwargs)

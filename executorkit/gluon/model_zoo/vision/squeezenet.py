@@ -9,7 +9,7 @@ from ..._hybrid_block import HybridBlock
 from ...contrib.nn import HybridConcurrent
 from ...nn import Activation, AvgPool2D, Conv2D, Dropout, Flatten, HybridSequential, MaxPool2D
 from ..model_store import ROOT
-from ._builder import CPU, FeatureNetwork, filled, sequence, variant, with_parameters
+from ._builder import CPU, FeatureNetwork, filled, sequence, with_parameters
 
 #: For each version the first convolution, and the squeezed channels of each fire module; their
 #: outputs are eight times as many. None is a maximum over 3 x 3, stride 2.
@@ -20,8 +20,10 @@ _VERSIONS: dict[str, tuple[tuple[int, int], tuple[int | None, ...]]] = {
 
 
 class SqueezeNet(FeatureNetwork):
-    """SqueezeNet of ``version`` '1.0' or '1.1', for pictures (N, 3, 224, 224). AssertionError
-    (ArgumentValueError) for another version."""
+    """SqueezeNet of ``version`` '1.0' or '1.1', for images (N, 3, 224, 224).
+
+    Raises AssertionError (ArgumentValueError) for another version.
+    """
 
     def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -59,10 +61,20 @@ def _activated(channels: int, kernel: int) -> HybridSequential:
 def get_squeezenet(
     version: str, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
-    """:class:`SqueezeNet`; ``pretrained``: with parameters from a file in ``root``, on ``ctx``."""
+    """Returns a new :class:`SqueezeNet`.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+    """
     network = SqueezeNet(version, **kwargs)
     return with_parameters(network, f"squeezenet{version}", pretrained, ctx, root)
 
 
-squeezenet1_0 = variant("squeezenet1_0", get_squeezenet, "1.0")
-squeezenet1_1 = variant("squeezenet1_1", get_squeezenet, "1.1")
+def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
+    """Returns a new SqueezeNet, version 1.0; see :func:`get_squeezenet`."""
+    return get_squeezenet("1.0", **kwargs)
+
+
+def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
+    """Returns a new SqueezeNet, version 1.1; see :func:`get_squeezenet`."""
+    return get_squeezenet("1.1", **kwargs)

@@ -9,7 +9,7 @@ from ....initializer import Xavier
 from ..._hybrid_block import HybridBlock
 from ...nn import Activation, BatchNorm, Conv2D, Dense, MaxPool2D
 from ..model_store import ROOT
-from ._builder import CPU, FeatureNetwork, sequence, variant, with_parameters
+from ._builder import CPU, FeatureNetwork, sequence, with_parameters
 from .alexnet import hidden_layers
 
 _FILTERS = [64, 128, 256, 512, 512]
@@ -23,14 +23,15 @@ vgg_spec = {
 
 
 class VGG(FeatureNetwork):
-    """Stages of convolutions over 3 x 3, for pictures (N, 3, 224, 224).
+    """Stages of 3 x 3 convolutions, for images (N, 3, 224, 224).
 
-    layers, filters
-        number of convolutions, and of their channels, for each stage.
+    layers
+        The number of convolutions of each stage.
+    filters
+        The number of channels of each stage. Raises AssertionError (ArgumentValueError) unless it
+        is as long as ``layers``.
     batch_norm
-        whether convolutions are normalized.
-
-    AssertionError (ArgumentValueError) if ``layers`` and ``filters`` differ in length.
+        Whether batch norm follows each convolution.
     """
 
     def __init__(
@@ -68,8 +69,13 @@ def _stages(
 def get_vgg(
     num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> VGG:
-    """:class:`VGG` of 11, 13, 16 or 19 layers; ``pretrained``: with parameters from a file in
-    ``root``, on ``ctx``. KeyError (UnknownNameError) for another number."""
+    """Returns a new :class:`VGG` of 11, 13, 16 or 19 layers.
+
+    pretrained
+        Whether to read parameters from a file in ``root``, to ``ctx``.
+
+    Raises KeyError (UnknownNameError) for another number.
+    """
     if num_layers not in vgg_spec:
         problem = f"there is none of {num_layers} layers"
         raise UnknownNameError("get_vgg", problem, hint=", ".join(map(str, vgg_spec)))
@@ -77,11 +83,41 @@ def get_vgg(
     return with_parameters(VGG(*vgg_spec[num_layers], **kwargs), name, pretrained, ctx, root)
 
 
-vgg11 = variant("vgg11", get_vgg, 11)
-vgg13 = variant("vgg13", get_vgg, 13)
-vgg16 = variant("vgg16", get_vgg, 16)
-vgg19 = variant("vgg19", get_vgg, 19)
-vgg11_bn = variant("vgg11_bn", get_vgg, 11, batch_norm=True)
-vgg13_bn = variant("vgg13_bn", get_vgg, 13, batch_norm=True)
-vgg16_bn = variant("vgg16_bn", get_vgg, 16, batch_norm=True)
-vgg19_bn = variant("vgg19_bn", get_vgg, 19, batch_norm=True)
+def vgg11(**kwargs: Any) -> VGG:
+    """Returns a new VGG of 11 layers; see :func:`get_vgg`."""
+    return get_vgg(11, **kwargs)
+
+
+def vgg13(**kwargs: Any) -> VGG:
+    """Returns a new VGG of 13 layers; see :func:`get_vgg`."""
+    return get_vgg(13, **kwargs)
+
+
+def vgg16(**kwargs: Any) -> VGG:
+    """Returns a new VGG of 16 layers; see :func:`get_vgg`."""
+    return get_vgg(16, **kwargs)
+
+
+def vgg19(**kwargs: Any) -> VGG:
+    """Returns a new VGG of 19 layers; see :func:`get_vgg`."""
+    return get_vgg(19, **kwargs)
+
+
+def vgg11_bn(**kwargs: Any) -> VGG:
+    """Returns a new :class:`VGG` of 11 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(11, **{**kwargs, "batch_norm": True})
+
+
+def vgg13_bn(**kwargs: Any) -> VGG:
+    """Returns a new :class:`VGG` of 13 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(13, **{**kwargs, "batch_norm": True})
+
+
+def vgg16_bn(**kwargs: Any) -> VGG:
+    """Returns a new :class:`VGG` of 16 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(16, **{**kwargs, "batch_norm": True})
+
+
+def vgg19_bn(**kwargs: Any) -> VGG:
+    """Returns a new :class:`VGG` of 19 layers with batch normalization; see :func:`get_vgg`."""
+    return get_vgg(19, **{**kwargs, "batch_norm": True})

@@ -1,49 +1,16 @@
 """Arguments of layers with windows over one, two and three axes, and shapes of their weights."""
 
-import inspect
-from collections.abc import Callable, Collection, Sequence
-from types import FunctionType
-from typing import Any, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from .. import symbol as sym
-from ..errors import ArgumentValueError
-
-#: A number for all axes, or one for each.
-PerAxis: TypeAlias = int | Sequence[int]
+from ... import symbol as sym
+from ...errors import ArgumentValueError
+from .._types import Shape
 
 #: Layouts of arrays with one, two and three axes beside those of the batch and the channels.
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
-
-Init = TypeVar("Init", bound=Callable[..., None])
-
-
-def over_axes(init: Init, axes: int, repeated: Collection[str] = ()) -> Init:
-    """The ``__init__`` of a layer over one axis, with the defaults of one over several.
-
-    The layout has more letters, and the numbers of ``repeated`` arguments are tuples.
-
-    >>> def init(self, kernel_size, strides=1, groups=1, layout="NCW"): ...
-    >>> str(inspect.signature(over_axes(init, 2, ["strides"])))
-    "(self, kernel_size, strides=(1, 1), groups=1, layout='NCHW')"
-    """
-    defaults = {n: (v,) * axes for n, v in _defaults(init).items() if n in repeated}
-    return with_defaults(init, layout=_LAYOUTS[axes][0], **defaults)
-
-
-def with_defaults(init: Init, **changed: Any) -> Init:
-    """A function with other default values."""
-    function = cast(FunctionType, init)
-    defaults = tuple((_defaults(init) | changed).values())
-    copied = FunctionType(function.__code__, function.__globals__, function.__name__, defaults)
-    copied.__annotations__ = function.__annotations__
-    return cast(Init, copied)
-
-
-def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 def per_axis(value: Any, axes: int) -> Any:
@@ -75,7 +42,7 @@ def check_layout(where: str, axes: int, layout: str, channels_last: bool = True)
         raise ArgumentValueError(where, problem)
 
 
-def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> tuple[int, ...]:
+def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
     """The shape of a convolution's weight; 0 where it depends on channels that are unknown (0)."""
     groups = attributes["num_group"]
     if (
@@ -90,9 +57,7 @@ def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> 
     return tuple(a if a == b else 0 for a, b in zip(one, two, strict=True))
 
 
-def _inferred_weight_shape(
-    op_name: str, in_channels: int, attributes: dict[str, Any]
-) -> tuple[int, ...]:
+def _inferred_weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
     layout = attributes["layout"]
     data = [0] * len(layout)
     data[layout.index("N")] = 1
@@ -101,8 +66,9 @@ def _inferred_weight_shape(
     return out.infer_shape_partial()[0][1]
 
 
-def convolution_text(layer: Any, weight: tuple[int, ...], attributes: dict[str, Any]) -> str:
+def convolution_text(layer: Any, weight: Shape | None, attributes: dict[str, Any]) -> str:
     """``repr`` of a convolution, from its weight's shape and its attributes."""
+    assert weight is not None
     axes = len(attributes["kernel"])
     parts = [
         f"{weight[1] or None} -> {weight[0]}",
