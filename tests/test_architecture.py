@@ -63,12 +63,12 @@ LINE_BUDGETS = {
     "executorkit": 3768, "export": 765, "gluon": 12777, "image": 2181, "initializer": 689,
     "inspection": 708, "io": 3086, "jaxpr_interpreter": 2834, "jaxprs": 521, "kvstore": 836,
     "lowering": 4787, "metric": 1366, "model": 1098, "module": 3205, "ndarray": 3064,
-    "notebook": 320, "onnx": 4621, "ops": 17095, "optimizer": 3461, "parallel": 4561,
+    "notebook": 320, "onnx": 4621, "ops": 17095, "optimizer": 3461, "parallel": 4495,
     "processes": 1054, "profiler": 907, "program": 6965, "rnn": 1309, "symbol": 3024,
     "test_utils": 1475, "training": 1021, "visualization": 479,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 105_621
+TOTAL_LINES = 105_555
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

@@ -22,8 +22,6 @@ from ..executor import convert_for
 from ..ndarray import NDArray
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
-from ._divided_array import DividedArray
-from ._division import Division
 from ._joined_processes import first_of_job, sum_over_job
 from ._joined_update import JoinedUpdate
 from ._lockstep import lockstep
@@ -32,6 +30,7 @@ from ._pmap_program import reduce_replicated
 from ._rank_check import check_when_due
 from ._replicas import Replicas, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
+from ._state_sharding import ShardedState, StateSharding
 
 
 def set_parameters(
@@ -220,14 +219,14 @@ class _States(NamedTuple):
         the replicated arrays that these are members of.
     leaves
         the same without their structure.
-    division
+    sharding
         that of the arrays.
     """
 
     members: Any
     arrays: Any
     leaves: list[ReplicatedArray]
-    division: Division | None
+    sharding: StateSharding | None
 
 
 def _replicated_state(
@@ -235,10 +234,10 @@ def _replicated_state(
     indices: Sequence[Any],
     index: Any,
     weights: Sequence[ReplicatedArray],
-    division: Division | None,
+    sharding: StateSharding | None,
 ) -> Any:
     """The state of parameters on all devices, as a pytree of replicated arrays; those as large as a
-    parameter are divided if there is a division, or as their parameter is.
+    parameter are divided if there is a sharding, or as their parameter is.
 
     Their first members replace the state in ``updater.states``, so that it can be read, saved and
     replaced there as usual; all devices follow them.
@@ -250,7 +249,7 @@ def _replicated_state(
         and present is not None
         and present is cached.members
         and cached.leaves[0].contexts == weight.contexts
-        and cached.division == division
+        and cached.sharding == sharding
     ):
         for array in cached.leaves:
             if array.has_written_members:
@@ -261,8 +260,12 @@ def _replicated_state(
 
     def replicate(path: Any, array: NDArray) -> ReplicatedArray:
         form = weight.contexts, array.shape, array.dtype
-        if division is not None and array.shape in shapes and division.divides(array.shape):
-            return DividedArray(*form, array.value, division)
+        if (
+            sharding is not None
+            and array.shape in shapes
+            and sharding.axis(array.shape) is not None
+        ):
+            return ShardedState(weight.contexts, array.value, sharding)
         owner = updater.owner(indices, index, path) if weight.replicas.width > 1 else None
         spec: Spec = ()
         if owner is not None and weights[owner].shape == array.shape:
@@ -274,7 +277,7 @@ def _replicated_state(
     replicated = jax.tree_util.tree_map_with_path(replicate, present)
     updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
     leaves = jax.tree.leaves(replicated)
-    updater.replicated_states[index] = _States(members, replicated, leaves, division)
+    updater.replicated_states[index] = _States(members, replicated, leaves, sharding)
     return replicated
 
 
@@ -283,19 +286,19 @@ def attach_replicated(
     indices: Sequence[Any],
     weights: Sequence[ReplicatedArray],
     grads: Sequence[PendingValue],
-    division: Division | None = None,
+    sharding: StateSharding | None = None,
 ) -> UpdateCall | None:
     """Makes the update of replicated weights a part of the pmapped step that computes their
     gradients, and sums them over the devices; None, and nothing has changed, if that cannot be.
 
-    ``division`` divides the states; see :func:`division_of`.
+    ``sharding`` divides the states; see :func:`state_sharding_of`.
     """
     first = [w[0] for w in weights]
 
     def state_of(index: Any) -> Any:
-        return _replicated_state(updater, indices, index, weights, division)
+        return _replicated_state(updater, indices, index, weights, sharding)
 
-    if division is not None or weights[0].replicas.width > 1:
+    if sharding is not None or weights[0].replicas.width > 1:
         # No device ever has the states of all parameters whole.
         for index, weight in zip(indices, weights, strict=False):
             if index not in updater.states:
@@ -326,20 +329,20 @@ def update_together(
     """Updates the parameters of a group by the sums of the gradients of all devices, and with
     ``all_processes`` of all processes, which wait for each other: in the program that computes the
     gradients where that is possible."""
-    division = division_of(core, all_processes)
+    sharding = state_sharding_of(core, all_processes)
     stacked = [a for a in (*weights, *grads) if isinstance(a, ReplicatedArray)]
     if len(stacked) == 2 * len(weights) and hasattr(updater, "attach"):
         count = len(weights)
-        if attach_replicated(updater, indices, stacked[:count], stacked[count:], division):
+        if attach_replicated(updater, indices, stacked[:count], stacked[count:], sharding):
             if all_processes:  # others wait
                 stacked[0].value  # noqa: B018
             return
     states = core.changing_states if all_processes else ()
-    update_by_sum(updater, indices, weights, grads, all_processes, states, division=division)
+    update_by_sum(updater, indices, weights, grads, all_processes, states, sharding=sharding)
 
 
-def division_of(core: DataParallelCore, all_processes: bool) -> Division | None:
-    """The division of optimizer states that a group's options ask for; None if they stay whole, as
+def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateSharding | None:
+    """The sharding of optimizer states that a group's options ask for; None if they stay whole, as
     on one device.
 
     NotSupportedError if the devices do not run one program.
@@ -353,7 +356,7 @@ def division_of(core: DataParallelCore, all_processes: bool) -> Division | None:
             "programs of its own",
             hint="a batch size that the number of contexts divides, distinct contexts of one kind",
         )  # fmt: skip
-    return Division(Replicas.of(core.contexts), all_processes)
+    return StateSharding(Replicas.of(core.contexts), all_processes)
 
 
 def attach_to_each(
@@ -395,7 +398,7 @@ def update_by_sum(
     all_processes: bool = False,
     states: Sequence[PerDevice] = (),
     *,
-    division: Division | None = None,
+    sharding: StateSharding | None = None,
 ) -> None:
     """Updates the first device's weights by the sum of the gradients, and copies them to all.
 
@@ -403,7 +406,7 @@ def update_by_sum(
         sums over the devices of all processes, which wait for each other.
     states
         auxiliary states, which then become the means over the same devices.
-    division
+    sharding
         as for :func:`attach_replicated`.
 
     After an exception all devices have the weights as they were, or as after the update.
@@ -415,7 +418,7 @@ def update_by_sum(
         if len(stacked) == 2 * count + len(states):
             joined = JoinedUpdate(stacked[:count], stacked[2 * count :])
             weights_here, targets = stacked[count : 2 * count], joined.targets
-            if attach_replicated(updater, indices, weights_here, targets, division):
+            if attach_replicated(updater, indices, weights_here, targets, sharding):
                 return
     if all_processes:
         flags, grads, set_means = _joined(grads, states)

@@ -24,12 +24,18 @@ from ..program import (
     apply_updates,
     make_step,
 )
-from ._divided_update import offsets_of_updates, reduced, with_offsets
 from ._joint_sums import JOB_AXES, joint_sums, offsets_of
 from ._lockstep import lockstep
 from ._model_sharding import ProgramSharding, Spec, constrained_each, constrained_updates
 from ._pmap_function import PmapFunction, device_key
 from ._replicas import JobReplicas, Replicas, own_entries, spec_of
+from ._state_sharding import (
+    LateUpdates,
+    finish_of_step,
+    finish_updates,
+    gather_offsets,
+    summed_whole,
+)
 
 
 class JoiningFunction(PmapFunction):
@@ -46,9 +52,12 @@ class JoiningFunction(PmapFunction):
         donates: bool = False,
         replicated: tuple[int, ...] = (),
         compiler_options: Mapping[str, Any] | None = None,
+        finish: Callable[..., Any] | None = None,
     ) -> None:
         self.job = job
-        super().__init__(function, name, job.mesh, donates, replicated, compiler_options)
+        super().__init__(
+            function, name, job.mesh, donates, replicated, compiler_options, finish=finish
+        )
 
     def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         first, *others = args
@@ -78,7 +87,9 @@ class JoiningStep(JoiningFunction):
         #: The avals of the latest weights and states, and their offsets.
         self._offsets: tuple[list[Any], Any] = [], ()
         step = joining_step(program, train, spec, job, sharding)
-        super().__init__(step, "step", job, True, REPLICATED_ARGS, options)
+        super().__init__(
+            step, "step", job, True, REPLICATED_ARGS, options, finish=finish_of_step(spec)
+        )
 
     def call_into(
         self, results: list[Any], donated: Donated, args: tuple[Any, ...], age: int | None = None
@@ -135,25 +146,28 @@ def joining_step(
         update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
         told: list[Any] = []
-        places, places_of_updates = offsets
-        on_device = with_offsets(spec, places_of_updates)
+        places, places_of_parts = offsets
+        late = LateUpdates(spec, places_of_parts)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-            sums, means, total = _joint_sums(on_device, grads, states, flags, places, job)
+            sums, means, total = _joint_sums(late, grads, states, flags, places, job)
             told.append(total)
             return sums, means
 
-        step = make_step(program, train, on_device, reduce)
+        step = make_step(program, train, late.spec, reduce)
         new, outputs, forward_states, grads = step(
             donated, args, aux, device_key(key_data), heads, accumulated,
             update_keys=_keys_of_first(update_keys), hyperparams=hyperparams,
         )  # fmt: skip
         old = tuple(aux[i] for i in program.forward_state_indices)
+        replaced = *map(late.not_late, donated[:2]), donated[2]
         new, forward_states = _if_all_have_batches(
-            told[0], (new, tuple(forward_states)), (donated, old)
+            told[0], (new, tuple(forward_states)), (replaced, old)
         )
         results = new, outputs, forward_states, grads, told[0]
-        return results if sharding is None else sharding.of_step(program, spec, results)
+        if sharding is not None:
+            return sharding.of_step(program, spec, results)
+        return late.with_operands(results)
 
     return mapped
 
@@ -163,14 +177,14 @@ def step_offsets(
 ) -> tuple[Any, Any]:
     """The offsets that a step or an update takes, for stacked weights (a sequence for each update
     of the spec) and the auxiliary states that become means."""
-    whole, of_updates = offsets_of_updates(spec, weights)
-    return offsets_of(job, [*whole, *aux]), of_updates
+    whole = summed_whole(spec, weights)
+    return offsets_of(job, [*whole, *aux]), gather_offsets(spec, weights)
 
 
 def _joint_sums(
-    spec: StepSpec, grads: Arrays, states: Arrays, flags: Any, places: Arrays, job: JobReplicas
+    late: LateUpdates, grads: Arrays, states: Arrays, flags: Any, places: Arrays, job: JobReplicas
 ) -> tuple[Arrays, Arrays, Any]:
-    """As :func:`joint_sums`, with the device's part of gradients whose updates are divided."""
+    """As :func:`joint_sums`, with the device's parts of gradients whose states are sharded."""
     others: list[Any] = []
 
     def sums_of(whole: Arrays) -> Arrays:
@@ -178,7 +192,7 @@ def _joint_sums(
         others.extend(means_and_total)
         return sums
 
-    return reduced(spec, grads, sums_of), *others
+    return late.sums(grads, sums_of), *others
 
 
 def _if_all_have_batches(told: Any, new: Any, old: Any) -> Any:
@@ -207,16 +221,24 @@ def update_function(
         weights: Any, states: Any, grads: Arrays, aux: Arrays, update_keys: Any, hyperparams: Any,
         flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
-        places, places_of_updates = offsets
-        on_device = with_offsets(spec, places_of_updates)
-        sums, means, told = _joint_sums(on_device, grads, aux, flags, places, job)
+        places, places_of_parts = offsets
+        late = LateUpdates(spec, places_of_parts)
+        sums, means, told = _joint_sums(late, grads, aux, flags, places, job)
         keys = _keys_of_first(update_keys) if len(job) > 1 else update_keys
-        new = apply_updates(on_device, weights, sums, states, keys=keys, hyperparams=hyperparams)
-        old = weights, states, tuple(aux)
+        new = apply_updates(late.spec, weights, sums, states, keys=keys, hyperparams=hyperparams)
+        old = *map(late.not_late, (weights, states)), tuple(aux)
         *new, means = _if_all_have_batches(told, (*new, means), old)
-        return *constrained_updates(spec, *new), constrained_each(means, aux_specs), told
+        results = *constrained_updates(spec, *new), constrained_each(means, aux_specs), told
+        return late.with_operands(results)
 
-    return JoiningFunction(update, "update", job, replicated=(4, 5))
+    def finish(mesh: Any, args: Sequence[Any], results: Any, operands: Any) -> Any:
+        *updated, means, told = results
+        return *finish_updates(spec, mesh, args, updated, operands, told), means, told
+
+    is_finished = finish_of_step(spec) is None
+    return JoiningFunction(
+        update, "update", job, replicated=(4, 5), finish=None if is_finished else finish
+    )
 
 
 def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:

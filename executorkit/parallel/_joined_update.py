@@ -12,12 +12,12 @@ from ..arrays.protocol import PendingValue
 from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
 from ..program import StepSpec, UpdateSpec
-from ._divided_array import update_in_program
 from ._joined_processes import step_offsets, update_function
 from ._lockstep import lockstep
 from ._rank_check import check_when_due
 from ._replicas import own_entries
 from ._replicated_array import ReplicatedArray
+from ._state_sharding import update_in_program
 
 
 class JoinedUpdate(UpdatableStep):

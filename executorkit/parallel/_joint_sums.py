@@ -59,6 +59,11 @@ def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
     return Messages(tuple(map(tuple, groups.values())), tuple(alone), tuple(offsets))
 
 
+def is_sent_with_others(array: Any, job: JobReplicas) -> bool:
+    """True for an array that is summed in one message with others."""
+    return job.joins_messages and math.prod(array.shape) * array.dtype.itemsize < _SMALL
+
+
 def _is_mean(dtype: Any) -> bool:
     """True for auxiliary states that become means; those of integers stay as they are."""
     return bool(jnp.issubdtype(dtype, jnp.inexact))

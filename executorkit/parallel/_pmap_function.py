@@ -28,9 +28,14 @@ class PmapFunction(CompiledFunction):
 
     Of the compiler's options a training step takes :func:`mapped_options`. The others gain nothing:
     they have all cores work on one convolution, and mapped devices have one core each.
+
+    finish
+        ``finish(mesh, args, results, operands)`` returns the results of a program whose mapped
+        function returns ``(results, parts), whole``, where all devices have ``whole`` alike;
+        ``operands`` are ``(parts, *whole)``. XLA partitions it over the mesh.
     """
 
-    __slots__ = ("devices", "mesh", "replicated")
+    __slots__ = ("devices", "finish", "mesh", "replicated")
 
     def __init__(
         self,
@@ -40,8 +45,10 @@ class PmapFunction(CompiledFunction):
         donates: bool = False,
         replicated: tuple[int, ...] = (),
         compiler_options: Mapping[str, Any] | None = None,
+        finish: Callable[..., Any] | None = None,
     ) -> None:
         """Maps a function over the devices of a mesh; over those of each replica XLA divides it."""
+        self.finish = finish
         self.mesh = mesh
         self.devices = tuple(mesh.devices.flat)
         self.replicated = replicated
@@ -68,7 +75,7 @@ class PmapFunction(CompiledFunction):
 
     def over_mesh(self, traced: Callable[..., Any], mesh: Any) -> Any:
         """The jitted form of the function on the devices of a mesh, whatever its axes."""
-        mapped = _over_mesh(traced, mesh, self.replicated, self.name)
+        mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
         return jax.jit(mapped, donate_argnums=donated, compiler_options=self.compiler_options)
 
@@ -83,25 +90,39 @@ class PmapFunction(CompiledFunction):
 
 
 def _over_mesh(
-    traced: Callable[..., Any], mesh: Any, replicated: tuple[int, ...], name: str
+    traced: Callable[..., Any],
+    mesh: Any,
+    replicated: tuple[int, ...],
+    name: str,
+    finish: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
     """A function mapped over the leading axis of its arguments, one entry per device of a mesh, but
     for those at the positions ``replicated``, which are the same for all."""
     axes = _mapped_axes(mesh)
     whole, split = PartitionSpec(), PartitionSpec(axes)
 
+    def stacked(tree: Any) -> Any:
+        return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), tree)
+
     def shard(*args: Any) -> Any:
         parts = [
             x if i in replicated else jax.tree.map(lambda s: jax.lax.squeeze(s, (0,)), x)
             for i, x in enumerate(args)
         ]
-        return jax.tree.map(lambda x: jax.lax.expand_dims(x, (0,)), traced(*parts))
+        results = traced(*parts)
+        return stacked(results) if finish is None else (stacked(results[0]), results[1])
 
     def mapped(*args: Any) -> Any:
         specs = tuple(whole if i in replicated else split for i in range(len(args)))
-        return jax.shard_map(
-            shard, mesh=mesh, in_specs=specs, out_specs=split, axis_names=set(axes), check_vma=False
-        )(*args)
+        outputs = split if finish is None else (split, whole)
+        results = jax.shard_map(
+            shard, mesh=mesh, in_specs=specs, out_specs=outputs, axis_names=set(axes),
+            check_vma=False,
+        )(*args)  # fmt: skip
+        if finish is None:
+            return results
+        (stacks, parts), alike = results
+        return finish(mesh, args, stacks, (parts, *alike))
 
     mapped.__name__ = mapped.__qualname__ = name
     return mapped

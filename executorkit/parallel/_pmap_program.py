@@ -24,11 +24,11 @@ from ..program import (
     make_step,
     mapped_options,
 )
-from ._divided_update import reduced, with_offsets
 from ._joined_processes import JoiningStep
 from ._model_sharding import ProgramSharding, Spec, constrained_each
 from ._pmap_function import PmapFunction, device_key, shard_aval
 from ._replicas import Replicas, spec_of
+from ._state_sharding import LateUpdates, finish_of_step
 
 
 class PmapProgram(BaseProgram):
@@ -118,7 +118,10 @@ class PmapProgram(BaseProgram):
             else:
                 step = _summing_step(self.program, train, spec, self._sharding)
                 mesh = self._replicas.mesh
-                function = PmapFunction(step, "step", mesh, True, REPLICATED_ARGS, options)
+                finish = finish_of_step(spec)
+                function = PmapFunction(
+                    step, "step", mesh, True, REPLICATED_ARGS, options, finish=finish
+                )
             self._train_steps[train, spec] = function
         return function
 
@@ -161,16 +164,17 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
 def _summing_step(
     program: Program, train: bool, spec: StepSpec, sharding: ProgramSharding | None
 ) -> Callable[..., Any]:
-    on_device = with_offsets(spec, [()] * len(spec.updates))
-
-    def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-        return reduced(on_device, grads, partial(_sums, False)), states
-
-    step = make_step(program, train, on_device, reduce)
-
     def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
+        late = LateUpdates(spec)
+
+        def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
+            return late.sums(grads, partial(_sums, False)), states
+
+        step = make_step(program, train, late.spec, reduce)
         results = step(donated, args, aux, device_key(key_data), *others)
-        return results if sharding is None else sharding.of_step(program, spec, results)
+        if sharding is not None:
+            return sharding.of_step(program, spec, results)
+        return late.with_operands(results)
 
     return mapped
 

@@ -28,9 +28,9 @@ from ..parallel import (
     PmapExecutor,
     ReplicatedArray,
     attach_replicated,
-    division_of,
     gather,
     source_of,
+    state_sharding_of,
     update_by_sum,
 )
 from ..program import CompiledFunction, Program, StepSpec, Training, UpdateSpec, program_for
@@ -190,7 +190,7 @@ class GroupBackend(Backend):
                 )
             ]
             runnables[0].joins_processes = joins_processes
-        self._division = division_of(core, joins_processes)
+        self._state_sharding = state_sharding_of(core, joins_processes)
         super().__init__(runnables, core.arg_arrays, core.aux_arrays)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
@@ -228,14 +228,14 @@ class GroupBackend(Backend):
             [list(g) for g in grads],
             self._joins,
             self._core.changing_states if self._joins else (),
-            division=self._division,
+            sharding=self._state_sharding,
         )
         return True
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
         weights = [self.arg_arrays[i] for i in self._argnums]
         targets = self._runnables[0].gradient_targets
-        return attach_replicated(updater, indices, weights, targets, self._division)
+        return attach_replicated(updater, indices, weights, targets, self._state_sharding)
 
     @property
     def functions(self) -> list[CompiledFunction]:

@@ -13,8 +13,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import NotSupportedError
-from executorkit.parallel import _divided_update
-from executorkit.parallel._divided_array import DividedArray
+from executorkit.parallel._state_sharding import ShardedState
 from tests.parallel._job_programs import JobStep, join
 
 optax: Any = _optax  # whose types of functions are narrower than what it takes
@@ -91,21 +90,6 @@ def _assert_equal(actual: Any, expected: Any, to_the_last_bit: bool = True) -> N
             np.testing.assert_allclose(ours, expected[name], rtol=1e-6, atol=1e-6, err_msg=name)
 
 
-@pytest.fixture
-def computed_by_parts(monkeypatch) -> list[bool]:
-    """For each update that is traced whether it is computed by parts."""
-    answers: list[bool] = []
-
-    def by_parts(*args: Any) -> Any:
-        function = original(*args)
-        answers.append(function is not None)
-        return function
-
-    original = _divided_update.by_parts
-    monkeypatch.setattr(_divided_update, "by_parts", by_parts)
-    return answers
-
-
 @pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize(
     ("name", "options"),
@@ -118,18 +102,15 @@ def computed_by_parts(monkeypatch) -> list[bool]:
         ("lamb", {}),
     ],
 )
-def test_mxnets_optimizers_compute_by_parts_what_they_compute_whole(
-    name, options, computed_by_parts
-):
+def test_mxnets_optimizers_compute_of_sharded_states_what_they_compute_whole(name, options):
     whole, divided = (_train(_module(shard, name, **options)) for shard in (False, True))
-    assert computed_by_parts == [True]
     _assert_equal(_parameters(divided), _parameters(whole), name != "lamb")
     for ours, theirs in zip(_states(divided), _states(whole), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
     for cell in _cells(divided):
-        assert isinstance(cell, DividedArray) == (cell.shape != (3,))
-    held = sum(c.stacked_value.nbytes for c in _cells(divided) if isinstance(c, DividedArray))
-    size = sum(np.prod(c.shape) * 4 for c in _cells(divided) if isinstance(c, DividedArray))
+        assert isinstance(cell, ShardedState) == (cell.shape != (3,))
+    held = sum(c.stacked_value.nbytes for c in _cells(divided) if isinstance(c, ShardedState))
+    size = sum(np.prod(c.shape) * 4 for c in _cells(divided) if isinstance(c, ShardedState))
     assert held <= 1.25 * size  # of all devices together; zeros make the parts equal
     (step,) = [f for f in divided.core.pmapped.program.functions if f.name == "step" and f.traces]
     assert step.traces == 1
@@ -166,33 +147,31 @@ def _by_rows() -> Any:
 
 @pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize(
-    ("transformation", "by_parts"),
+    "transformation",
     [
-        (optax.adamw(1e-2, mask=lambda params: {n: p.ndim > 1 for n, p in params.items()}), True),
-        (optax.chain(optax.clip_by_global_norm(0.1), optax.adam(1e-2)), True),
-        (optax.lamb(1e-2), True),
-        (optax.chain(optax.trace(0.9), _centred()), True),
-        (_by_rows(), False),
+        optax.adamw(1e-2, mask=lambda params: {n: p.ndim > 1 for n, p in params.items()}),
+        optax.chain(optax.clip_by_global_norm(0.1), optax.adam(1e-2)),
+        optax.lamb(1e-2),
+        optax.chain(optax.trace(0.9), _centred()),
+        _by_rows(),
     ],
     ids=["adamw", "clipped", "lamb", "centred", "by rows"],
 )
-def test_optax_computes_the_same(transformation, by_parts, computed_by_parts):
+def test_optax_computes_the_same(transformation):
     whole, divided = (_step(shard, transformation) for shard in (False, True))
-    assert computed_by_parts == [by_parts]
     _assert_equal(divided.params, whole.params, to_the_last_bit=False)
     for ours, theirs in zip(
         *map(jax.tree.leaves, (divided.opt_state, whole.opt_state)), strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
-    assert any(isinstance(cell, DividedArray) for cell in _cells(divided))
+    assert any(isinstance(cell, ShardedState) for cell in _cells(divided))
 
 
 @pytest.mark.usefixtures("fresh_programs")
-def test_a_scaled_loss_that_overflows_changes_nothing(computed_by_parts):
+def test_a_scaled_loss_that_overflows_changes_nothing():
     scale = mx.training.LossScale(2.0**127)
     options = {"loss_scale": scale, "compute_dtype": "float16"}
     whole, divided = (_step(shard, optax.adam(1e-2), **options) for shard in (False, True))
-    assert computed_by_parts == [True]
     assert float(divided.opt_state[0]) == float(whole.opt_state[0]) < 2.0**127
     # On a processor without AVX-512 one of 35 elements was seen to differ by its last bit.
     for name, parameter in whole.params.items():
@@ -205,7 +184,7 @@ def test_master_weights_of_half_precision_are_divided():
     whole, divided = (_train(_module(shard, "sgd", **options)) for shard in (False, True))
     _assert_equal(_parameters(divided), _parameters(whole))
     kinds = {
-        (c.dtype.name, isinstance(c, DividedArray)) for c in _cells(divided) if c.shape == (7, 5)
+        (c.dtype.name, isinstance(c, ShardedState)) for c in _cells(divided) if c.shape == (7, 5)
     }
     assert kinds == {("float32", True)}
 
@@ -217,8 +196,22 @@ def test_the_state_is_scattered_and_gathered():
     text = step.lower(*step.avals).as_text()
     divided = 5  # of the six parameters
     assert len(re.findall(r"stablehlo\.reduce_scatter", text)) == divided
-    assert len(re.findall(r"stablehlo\.all_gather", text)) == divided
     assert len(re.findall(r"stablehlo\.all_reduce", text)) == 1
+    compiled = step.compile(*step.avals).as_text()
+    assert len(re.findall(r" all-gather(-start)?\(", compiled)) == divided
+    assert len(re.findall(r" all-reduce(-start)?\(", compiled)) == 1
+
+
+def test_each_device_holds_its_part_of_the_states_only():
+    module = _train(_module(True, "adam"), 1)
+    held = dict.fromkeys(jax.devices()[:DEVICES], 0)
+    for cell in _cells(module):
+        parts = cell.value.addressable_shards
+        assert {part.data.size for part in parts} == {parts[0].data.size}
+        for part in parts:
+            held[part.device] += part.data.size
+    # Mean and variance; of the last parameter every device holds all three elements.
+    assert set(held.values()) == {2 * (2 * 5 + 2 + 2 + 2 + 3 * 2 + 3)}
 
 
 def test_states_can_be_read_written_saved_and_loaded(tmp_path):
@@ -261,7 +254,7 @@ def test_the_step_of_a_job_divides():
     for module in (whole, divided):
         _train(module)
     _assert_equal(_parameters(divided), _parameters(whole), to_the_last_bit=False)
-    assert sum(isinstance(cell, DividedArray) for cell in _cells(divided)) == 10
+    assert sum(isinstance(cell, ShardedState) for cell in _cells(divided)) == 10
     assert JobStep.of(divided).function.traces == 1
 
 
