@@ -18,7 +18,7 @@ The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 """
 
 from ..ndarray.comparison import random_inputs as random_inputs
-from . import importers, translators
+from . import _importers, _translators
 from ._comparison import (
     OnnxComparison as OnnxComparison,
     compare as compare,

@@ -49,5 +49,4 @@ LAYERS = {
 
 
 def by_onnx_name(table: Mapping[str, str]) -> dict[str, str]:
-    """A table read backwards: MXNet's operator by ONNX's."""
     return {theirs: ours for ours, theirs in table.items()}

@@ -38,17 +38,14 @@ class Value:
 
     @property
     def rank(self) -> int:
-        """The number of axes."""
         return len(self.shape)
 
     @property
     def is_static(self) -> bool:
-        """True if all lengths are fixed."""
         return None not in self.shape
 
     @property
     def is_float(self) -> bool:
-        """True for elements of a floating type."""
         return self.dtype in ("float16", "float32", "float64", "bfloat16")
 
 

@@ -92,18 +92,15 @@ class NodeReader:
 
     @cached_property
     def scope(self) -> NodeNames:
-        """The scope that names all symbols but the node's own."""
         return NodeNames(self.name)
 
     def __len__(self) -> int:
         return len(self.values)
 
     def name_next(self) -> None:
-        """Gives the node's name to the next symbol, where that cannot be done by an argument."""
         self.scope.name_next()
 
     def has(self, position: int) -> bool:
-        """True if the input is given."""
         return position < len(self.values) and self.values[position] is not None
 
     def __getitem__(self, position: int) -> Symbol:
@@ -115,29 +112,24 @@ class NodeReader:
         return self.refuse("an input depends on shapes that are not in the file")
 
     def symbols(self) -> list[Symbol]:
-        """All inputs as symbols."""
         return [self[i] for i in range(len(self))]
 
     def get(self, attr: str, default: Any = None) -> Any:
-        """An attribute, or the default."""
         return self.attrs.get(attr, default)
 
     def only(self, attr: str, default: Any, *others: Any) -> Any:
-        """An attribute that is the default or one of the other values."""
         value = self.get(attr, default)
         if value not in (default, *others):
             self.refuse(f"{attr}={value!r}")
         return value
 
     def constant(self, position: int) -> np.ndarray:
-        """An input that has to be a constant."""
         value = self.values[position]
         if not isinstance(value, np.ndarray):
             self.refuse(f"input {position} is no constant")
         return value
 
     def optional(self, position: int) -> np.ndarray | None:
-        """A constant input, None if it is not given."""
         return self.constant(position) if self.has(position) else None
 
     def ints(self, attr: str, position: int) -> tuple[int, ...] | None:
@@ -163,14 +155,12 @@ class NodeReader:
         return None
 
     def rank(self, position: int) -> int:
-        """The number of an input's axes."""
         shape = self.shapes[position]
         if shape is None:
             self.refuse(f"the number of axes of input {position} is not known")
         return len(shape)
 
     def sizes(self, position: int, axes: Sequence[int]) -> list[int]:
-        """The lengths of axes of an input, which have to be known."""
         shape = self.shapes[position] or ()
         lengths = [shape[a] if a < len(shape) else None for a in axes]
         if any(n is None for n in lengths):
@@ -178,7 +168,6 @@ class NodeReader:
         return [n for n in lengths if n is not None]
 
     def refuse(self, reason: str) -> NoReturn:
-        """Ends the import of this node."""
         raise NotSupportedError(reason)
 
 
@@ -217,12 +206,10 @@ def imports(
 
 
 def with_leading_axes(data: Symbol, count: int) -> Symbol:
-    """The data with ``count`` axes of length 1 before its own."""
     for _ in range(count):
         data = sym.expand_dims(data, axis=0)
     return data
 
 
 def same(data: Symbol, name: str) -> Symbol:
-    """The data under another name."""
     return sym.identity(data, name=name)

@@ -31,7 +31,6 @@ Operand = Value | str
 
 
 def name_of(operand: Operand) -> str:
-    """The name under which nodes read an operand."""
     return operand if isinstance(operand, str) else operand.name
 
 
@@ -321,7 +320,6 @@ def translates(
 
 
 def same_layer(w: NodeWriter) -> str:
-    """The translation of a layer that ONNX has with the same inputs."""
     op_type, layer = next(row for row in LAYERS.items() if row[1].operator == w.operator)
     attrs = {theirs: w[ours] for ours, (theirs, _) in layer.attrs.items()}
     return w.op(op_type, *w.inputs, **attrs)

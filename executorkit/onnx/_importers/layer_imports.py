@@ -13,7 +13,6 @@ from .shape_imports import padded
 
 
 def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
-    """Strides, dilations, and padding before and behind each spatial axis."""
     stride = tuple(r.get("strides", (1,) * rank))
     dilate = tuple(r.get("dilations", (1,) * rank))
     pads = tuple(r.get("pads", (0,) * (2 * rank)))

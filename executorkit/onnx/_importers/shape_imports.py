@@ -165,7 +165,6 @@ def _pad(r: NodeReader) -> Symbol:
 def padded(
     data: Symbol, before: Any, after: Any, value: float, name: str | None, mode: Any = "constant"
 ) -> Symbol:
-    """Data with more entries at both ends of its axes; negative numbers cut entries off."""
     if any(n < 0 for n in (*before, *after)):
         begin = tuple(max(-n, 0) for n in before)
         data = sym.slice(data, begin=begin, end=tuple(n if n < 0 else None for n in after))

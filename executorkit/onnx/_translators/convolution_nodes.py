@@ -7,22 +7,18 @@ from .._node_writer import NodeWriter, Operand, translates
 
 
 def to_channels_first(w: NodeWriter, data: Operand, rank: int) -> str:
-    """Data of ``rank`` axes, channels last, with its channels on axis 1."""
     return w.transpose(data, [0, rank - 1, *range(1, rank - 1)])
 
 
 def to_channels_last(w: NodeWriter, data: Operand, rank: int) -> str:
-    """Data of ``rank`` axes, channels on axis 1, with its channels last."""
     return w.transpose(data, [0, *range(2, rank), 1])
 
 
 def is_channels_last(layout: str | None) -> bool:
-    """True for the layouts NWC, NHWC and NDHWC."""
     return layout is not None and layout.endswith("C")
 
 
 def per_axis(values: Sequence[int], rank: int, default: int) -> list[int]:
-    """An attribute with an entry per spatial axis."""
     return list(values[:rank]) or [default] * rank
 
 

@@ -173,6 +173,5 @@ def _averages(size: int, cells: int) -> np.ndarray:
 
 
 def separable(w: NodeWriter, data: Value, matrices: list[np.ndarray]) -> str:
-    """Images with a matrix applied to their height and another one to their width."""
     rows, columns = (m.astype(data.dtype) for m in matrices)
     return w.op("MatMul", w.op("MatMul", w.array(rows), data), w.array(columns.T))

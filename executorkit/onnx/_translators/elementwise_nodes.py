@@ -59,7 +59,6 @@ def _half_away(w: NodeWriter, x: Operand) -> str:
 
 
 def cube_root(w: NodeWriter, x: Operand) -> str:
-    """The third root, which is negative for negative numbers."""
     root = w.op("Pow", w.op("Abs", x), _number(w, 1 / 3))
     return w.op("Mul", w.op("Sign", x), root)
 
