@@ -34,7 +34,7 @@ _MAX_PIXELS = 1 << 28
 
 
 def require_opencv() -> Any:
-    """The module ``cv2``.
+    """Returns the module ``cv2``.
 
     Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
     """
@@ -51,14 +51,15 @@ def require_opencv() -> Any:
 
 
 def has_opencv() -> bool:
-    """True if OpenCV is installed."""
+    """Returns True if OpenCV is installed."""
     with suppress(MissingDependencyError):
         return require_opencv() is not None
     return False
 
 
 def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
-    """A copy of an image (height, width, channels), flipped along its first or its second axis."""
+    """Returns a copy of an image (height, width, channels), flipped along its first or its second
+    axis."""
     if axis == 1 and image.size and image.dtype in (np.uint8, np.float32) and has_opencv():
         # NumPy takes fifty times as long.
         return require_opencv().flip(np.ascontiguousarray(image), 1).reshape(image.shape)
@@ -66,7 +67,8 @@ def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
 
 
 def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
-    """The image of an encoded file: uint8 of shape (height, width, 3), or (height, width, 1).
+    """Returns the image of an encoded file: uint8 of shape (height, width, 3), or (height, width,
+    1).
 
     data
         bytes, or anything with such a buffer: JPEG, PNG, BMP, TIFF and what else OpenCV reads.
@@ -99,10 +101,11 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
 def decode_stored(
     data: Any, flag: int, where: str, error: type[FileFormatError] = FileFormatError
 ) -> np.ndarray:
-    """The image of an encoded file as OpenCV's ``imdecode`` gives it for a flag: blue first.
+    """Returns the image of an encoded file as OpenCV's ``imdecode`` gives it for a flag: blue
+    first.
 
     where, error
-        begin and class of the error for what is no image, or a larger one than is decoded.
+        begin and class of the error for data that are not an image, or for too large an image.
 
     An orientation in EXIF data is applied (not for ``flag=-1``). In a truncated JPEG the missing
     part is gray (MXNet leaves it uninitialised).
@@ -118,7 +121,7 @@ def decode_stored(
         with suppress(cv2.error):
             image = imdecode(content + _JPEG_END, flag, where, error)
     if image is None:
-        problem = f"{len(content)} bytes are no image that OpenCV can read"
+        problem = f"{len(content)} bytes are not an image that OpenCV can read"
         raise error(where, problem, because=f"they begin with {content[:8]!r}")
     return image
 
@@ -128,8 +131,8 @@ def imdecode(
 ) -> np.ndarray | None:
     """``cv2.imdecode`` of an image whose header claims no more pixels than the limit.
 
-    None if it is no image, which includes a PNG with a chunk longer than the file: OpenCV reserves
-    memory for what a chunk claims.
+    None if it is not an image, or a PNG with a chunk longer than the file: OpenCV reserves the
+    memory that a chunk claims.
     """
     cv2, limit = require_opencv(), max_pixels()
     size = None
@@ -145,7 +148,7 @@ def imdecode(
 
 
 def max_pixels() -> int:
-    """The largest number of pixels that an image may have to be decoded."""
+    """Returns the largest number of pixels that an image may have to be decoded."""
     text = os.environ.get("EXECUTORKIT_MAX_PIXELS", str(_MAX_PIXELS))
     if not text.isdecimal():
         raise ArgumentValueError("EXECUTORKIT_MAX_PIXELS", f"{text!r}, expected a number")
@@ -166,7 +169,8 @@ _PLACES = (
 
 
 def stored_size(data: bytes) -> tuple[int, int] | None:
-    """The width and height that the header of an encoded image claims; None if it is unknown.
+    """Returns the width and height that the header of an encoded image claims; None if it is
+    unknown.
 
     PNG, JPEG, GIF, BMP, WebP, TIFF, JPEG 2000, Sun raster and PNM are known; OpenCV limits others
     by itself. Raises struct.error or IndexError for a header that is cut off.
@@ -242,7 +246,7 @@ def _holds_its_chunks(data: bytes) -> bool:
 
 
 def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) -> np.ndarray:
-    """An image of any number of channels, resized to (height, width, channels).
+    """Returns an image of any number of channels, resized to (height, width, channels).
 
     interp
         0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels,

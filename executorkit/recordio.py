@@ -121,7 +121,7 @@ class MXRecordIO:
         self.open()
 
     def write(self, buf: bytes | bytearray | memoryview) -> None:
-        """Appends a record. Raises TypeError if it is no bytes."""
+        """Appends a record. Raises TypeError if it is not bytes."""
         self._check_mode(writable=True)
         self._check_process()
         if not isinstance(buf, bytes | bytearray | memoryview):
@@ -134,10 +134,10 @@ class MXRecordIO:
         self._offset += sum(map(len, pieces))
 
     def read(self) -> bytes | None:
-        """The next record; None after the last.
+        """Returns the next record; None after the last.
 
         Raises :class:`FileFormatError` (a ValueError), which names the offset, if the file is
-        truncated or is no file of records.
+        truncated or is not a file of records.
         """
         self._check_mode(writable=False)
         self._check_process()
@@ -225,12 +225,12 @@ class MXIndexedRecordIO(MXRecordIO):
         self._offset = self.idx[idx]
 
     def tell(self) -> int:
-        """The offset at which the next record will be written."""
+        """Returns the offset at which the next record will be written."""
         self._check_mode(writable=True)
         return self._offset
 
     def read_idx(self, idx: Any) -> bytes | None:
-        """The record with this key; KeyError if there is none.
+        """Returns the record with this key; KeyError if there is none.
 
         A closed file is opened again. Several threads may call it at once, and forked processes.
         """
@@ -273,13 +273,13 @@ _IR_SIZE = struct.calcsize(_IR_FORMAT)
 
 
 def pack(header: Any, s: bytes) -> bytes:
-    """A record of a header and the bytes of an image.
+    """Returns a record of a header and the bytes of an image.
 
     header
-        an :class:`IRHeader` or a sequence of its four values. A label that is no number is stored
-        as float32, however many values it has, and ``flag`` is their number.
+        an :class:`IRHeader` or a sequence of its four values. Labels that are not one number are
+        stored as float32, and ``flag`` is their number.
 
-    Raises struct.error if a number is out of range, TypeError if ``s`` is no bytes.
+    Raises struct.error if a number is out of range, TypeError if ``s`` is not bytes.
 
     >>> unpack(pack(IRHeader(0, [1.0, 2.0], 7, 0), b"image"))
     (HEADER(flag=2, label=array([1., 2.], dtype=float32), id=7, id2=0), b'image')
@@ -300,7 +300,7 @@ def pack(header: Any, s: bytes) -> bytes:
 
 
 def unpack(s: Any) -> tuple[IRHeader, Any]:
-    """The header of an image's record, and its other bytes.
+    """Returns the header of an image's record, and its other bytes.
 
     Raises :class:`RecordError` (a ValueError and a struct.error) if the record is too short.
     """
@@ -321,12 +321,12 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
 
 
 def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
-    """The header of an image's record, and the image, decoded by OpenCV.
+    """Returns the header of an image's record, and the image, decoded by OpenCV.
 
     iscolor
         the flag of ``cv2.imdecode``: 1 colours (blue, green, red), 0 grey, -1 as stored.
 
-    The image is None if the bytes are no image; without bytes OpenCV raises ``cv2.error``.
+    The image is None if the bytes are not an image; without bytes OpenCV raises ``cv2.error``.
     :class:`FileFormatError` for an image of more pixels than are decoded.
     """
     header, content = unpack(s)
@@ -337,7 +337,7 @@ _JPEG, _PNG = (".JPG", ".JPEG"), (".PNG",)
 
 
 def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
-    """A record of a header and an image, which ``cv2.imencode`` encodes.
+    """Returns a record of a header and an image, which ``cv2.imencode`` encodes.
 
     img
         (height, width) or (height, width, channels), colours in the order blue, green, red.

@@ -393,7 +393,7 @@ def test_wrong_shapes_are_reported_on_stderr(capsys, network, text):
     status, out, err = run(capsys, "inspect", network[0], "--shape", text)
     assert (status, out) == (2, "")
     assert err.endswith(
-        f"error: argument --shape: {text!r} is no named shape; write it as data=1,3,224,224 "
+        f"error: argument --shape: {text!r} is not a named shape; write it as data=1,3,224,224 "
         "(0 for an unknown size)\n"
     )
 

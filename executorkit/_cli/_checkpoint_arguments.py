@@ -37,7 +37,7 @@ def named_shape(text: str) -> tuple[str, Shape]:
         shape = ()
     if not (name and equals and shape) or min(shape) < 0:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no named shape; write it as data=1,3,224,224 (0 for an unknown size)"
+            f"{text!r} is not a named shape; write it as data=1,3,224,224 (0 for an unknown size)"
         )
     return name, shape
 
@@ -53,7 +53,7 @@ class CheckpointFiles:
 def checkpoint_files(
     texts: Sequence[str], epoch: int | None, required: Collection[str] = ("symbol", "params")
 ) -> CheckpointFiles:
-    """The files that one or two arguments stand for.
+    """Returns the files that one or two arguments stand for.
 
     An argument is a file, recognised by its first bytes, or the prefix of a checkpoint. The files
     of a prefix are ``<prefix>-symbol.json`` and ``<prefix>-<epoch>.params``, of the last epoch if

@@ -12,7 +12,7 @@ from ..symbol import Symbol
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
-    """A batch callback that logs the training metric at every ``period``-th batch number.
+    """Returns a batch callback that logs the training metric at every ``period``-th batch number.
 
     ``auto_reset`` resets the metric after each line (its global value goes on).
     """
@@ -97,7 +97,7 @@ class Speedometer(CheckedKeywords):
 def module_checkpoint(
     mod: Any, prefix: Any, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """An epoch callback that writes a module's checkpoint after every ``period`` epochs.
+    """Returns an epoch callback that writes a module's checkpoint after every ``period`` epochs.
 
     mod
         a module: anything with ``save_checkpoint(prefix, epoch, save_optimizer_states)``.
@@ -120,7 +120,8 @@ def module_checkpoint(
 
 
 def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
-    """An epoch callback that writes the symbol and parameters it is given, every ``period`` epochs.
+    """Returns an epoch callback that writes the symbol and parameters it is given, every ``period``
+    epochs.
 
     prefix, period
         as in :func:`module_checkpoint`; the files are those of

@@ -19,12 +19,12 @@ def set_is_training(is_train: bool) -> bool:
 
 
 def train_section() -> Any:
-    """A scope in which calls are recorded and compute as in training."""
+    """Returns a scope in which calls are recorded and compute as in training."""
     return autograd.record(train_mode=True)
 
 
 def test_section() -> Any:
-    """A scope in which nothing is recorded, and calls compute as in inference."""
+    """Returns a scope in which nothing is recorded, and calls compute as in inference."""
     return autograd.pause(train_mode=False)
 
 
@@ -39,14 +39,14 @@ def backward(outputs: Any, out_grads: Any = None, retain_graph: bool = False) ->
 
 
 def compute_gradient(outputs: Any) -> None:
-    """The gradients of the variables that outputs were computed from."""
+    """Returns the gradients of the variables that outputs were computed from."""
     backward(outputs)
 
 
 def grad_and_loss(
     func: Callable[..., Any], argnum: int | Sequence[int] | None = None
 ) -> Callable[..., tuple[list[NDArray], Any]]:
-    """A function that returns the gradients of ``func`` by its arguments, and its result.
+    """Returns a function that returns the gradients of ``func`` by its arguments, and its result.
 
     ``argnum`` names the arguments, by position: all by default. They are NDArrays.
     """
@@ -74,7 +74,7 @@ def grad_and_loss(
 def grad(
     func: Callable[..., Any], argnum: int | Sequence[int] | None = None
 ) -> Callable[..., list[NDArray]]:
-    """A function that returns the gradients of ``func`` by its arguments; see
+    """Returns a function that returns the gradients of ``func`` by its arguments; see
     :func:`grad_and_loss`."""
     with_loss = grad_and_loss(func, argnum)
 

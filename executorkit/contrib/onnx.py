@@ -13,7 +13,7 @@ from ..symbol import Variable
 
 
 def import_to_gluon(model_file: str | os.PathLike[str], ctx: Any) -> SymbolBlock:
-    """The block of a model, with its parameters on a context, or on each of a list of them.
+    """Returns the block of a model, with its parameters on a context, or on each of a list of them.
 
     It takes the model's inputs in their order there. Raises :class:`FileAccessError`,
     :class:`FileFormatError`, and :class:`NotSupportedError` as :func:`import_model` does.

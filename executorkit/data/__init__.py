@@ -20,8 +20,8 @@ class Digits(NamedTuple):
 
 
 def load_digits() -> Digits:
-    """The 1,797 handwritten digits of the UCI repository, split into 1,437 for training and 360
-    for testing, always the same, in mixed order.
+    """Returns the 1,797 handwritten digits of the UCI repository, split into 1,437 for training and
+    360 for testing, always the same, in mixed order.
 
     Labels are floating-point numbers, as loss operators such as SoftmaxOutput take them.
     Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits,
@@ -43,7 +43,7 @@ def load_digits() -> Digits:
 
 
 def load_sonnets() -> list[str]:
-    """The 420 lines of the first 30 sonnets of William Shakespeare, in modern spelling.
+    """Returns the 420 lines of the first 30 sonnets of William Shakespeare, in modern spelling.
 
     Source: first printed in London, 1609; in the public domain.
 

@@ -22,7 +22,7 @@ def brief(obj: object, name: str | None, phrases: Iterable[str] = ()) -> str:
 
 
 def brief_arrays(arrays: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
-    """Names and shapes of arrays, of the first few if they are many.
+    """Returns names and shapes of arrays, of the first few if they are many.
 
     >>> brief_arrays([("data", (32, 3)), ("label", [32])])
     ['data (32, 3)', 'label (32,)']

@@ -89,7 +89,7 @@ class Curve:
     points: Sequence[Point]
 
     def finite(self) -> list[Point]:
-        """The finite points, thinned out evenly; the last one stays."""
+        """Returns the finite points, thinned out evenly; the last one stays."""
         points = [(x, y) for x, y in self.points if math.isfinite(x) and math.isfinite(y)]
         step = max(1, -(-len(points) // _MAX_POINTS))
         return points[::-1][::step][::-1]

@@ -76,7 +76,8 @@ class Block:
 
 
 def folded(nodes: GraphNodes, *, keep_order: bool = False) -> tuple[list[int], tuple[Block, ...]]:
-    """The numbers of the nodes in a topological order, and the blocks that divide this order.
+    """Returns the numbers of the nodes in a topological order, and the blocks that divide this
+    order.
 
     keep_order
         leaves the nodes in the order in which they are given.

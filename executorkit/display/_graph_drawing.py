@@ -174,7 +174,7 @@ class Drawing:
         return drawn_or_read(self.svg(is_readable=True))
 
     def svg(self, style: str = "", is_readable: bool = False) -> str:
-        """The SVG element, coloured by the page's style sheet or by ``style``.
+        """Returns the SVG element, coloured by the page's style sheet or by ``style``.
 
         is_readable
             puts words that are not drawn between the others: together they are the text form.
@@ -233,7 +233,7 @@ class Drawing:
         return sources
 
     def picture(self) -> str:
-        """The drawing as an SVG file, in light or dark colours as the viewer prefers."""
+        """Returns the drawing as an SVG file, in light or dark colours as the viewer prefers."""
         return self.svg(PICTURE_SHEET)
 
     def text(self) -> str:

@@ -18,7 +18,7 @@ from ._parts import View, escape, tag
 
 @singledispatch
 def view_of(obj: Any) -> View:
-    """The view of an object, by the function that is registered for its class."""
+    """Returns the view of an object, by the function that is registered for its class."""
     raise NotImplementedError(f"no view is registered for {type(obj).__name__}")
 
 

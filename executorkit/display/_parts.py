@@ -29,7 +29,7 @@ def escape(text: object) -> str:
 
 
 def tag(name: str, *content: str, **attributes: object) -> str:
-    """An HTML element.
+    """Returns an HTML element.
 
     Content is HTML already. Values of attributes are escaped, and those that are None left out; a
     trailing underscore of a name is dropped, others become hyphens.
@@ -46,7 +46,7 @@ def tag(name: str, *content: str, **attributes: object) -> str:
 
 
 def drawn_or_read(svg: str) -> str:
-    """An SVG element for a page that draws it, or strips it and shows the words in it.
+    """Returns an SVG element for a page that draws it, or strips it and shows the words in it.
 
     Untrusted notebooks strip SVG and leave its text. Words between its elements are not drawn, so
     that with them the text can be one that says the same as the drawing, line by line.
@@ -58,7 +58,7 @@ def drawn_or_read(svg: str) -> str:
 
 
 def count(number: float | None) -> str:
-    """A number with its thousands separated; '?' if it is unknown.
+    """Returns a number with its thousands separated; '?' if it is unknown.
 
     >>> count(1234567), count(None)
     ('1,234,567', '?')
@@ -67,7 +67,7 @@ def count(number: float | None) -> str:
 
 
 def many(number: int, noun: str) -> str:
-    """A number of items, with the noun in the singular or plural.
+    """Returns a number of items, with the noun in the singular or plural.
 
     >>> many(1, "compilation"), many(1200, "row")
     ('1 compilation', '1,200 rows')
@@ -76,7 +76,7 @@ def many(number: int, noun: str) -> str:
 
 
 def total(numbers: Collection[float | None]) -> str:
-    """The sum of the known numbers, marked if some are unknown.
+    """Returns the sum of the known numbers, marked if some are unknown.
 
     >>> total([1000, 234]), total([5, None]), total([None])
     ('1,234', '5 + ?', '?')
@@ -88,7 +88,7 @@ def total(numbers: Collection[float | None]) -> str:
 
 
 def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
-    """A number with three digits and a unit prefix.
+    """Returns a number with three digits and a unit prefix.
 
     >>> scaled(7.7e9, "FLOPs"), scaled(102400, "B", 1024), scaled(12, "B"), scaled(None, "B")
     ('7.7 GFLOPs', '100 KiB', '12 B', '?')
@@ -105,7 +105,7 @@ def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
 
 
 def shape(sizes: Sequence[int] | None) -> str:
-    """A shape as text; '?' for an unknown one, and for dimensions of 0, which are unknown.
+    """Returns a shape as text; '?' for an unknown one, and for dimensions of 0, which are unknown.
 
     >>> shape((32, 10)), shape((0, 5)), shape(None), shape((3,))
     ('(32, 10)', '(?, 5)', '?', '(3,)')
@@ -117,7 +117,7 @@ def shape(sizes: Sequence[int] | None) -> str:
 
 
 def value(number: float | None) -> str:
-    """A measured value with four digits.
+    """Returns a measured value with four digits.
 
     >>> value(0.123456), value(1e-9), value(None)
     ('0.1235', '1e-09', '')
@@ -126,7 +126,7 @@ def value(number: float | None) -> str:
 
 
 def clipped(name: str, length: int) -> str:
-    """A name, shortened in the middle if it is longer than ``length``.
+    """Returns a name, shortened in the middle if it is longer than ``length``.
 
     >>> clipped("stage1_unit1_conv1", 10), clipped("conv", 10)
     ('stage…conv1', 'conv')
@@ -242,7 +242,7 @@ def text_table(
     right: Collection[int] = (),
     footer: Sequence[str] | None = None,
 ) -> str:
-    """Columns as wide as their widest cell, two spaces apart, the header underlined.
+    """Returns columns as wide as their widest cell, two spaces apart, the header underlined.
 
     ``right`` are the indices of the right-aligned columns; ``footer`` is a last row below another
     rule.

@@ -79,7 +79,7 @@ StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
 
 
 def value_or_status(array: NDArray) -> jax.Array | str:
-    """The contents of an array, or the reason why they are not computed yet.
+    """Returns the contents of an array, or the reason why they are not computed yet.
 
     Nothing is computed for a view: a forward that nobody has looked at would run by itself, without
     the backward and the update that follow it, and be compiled for that.
@@ -89,7 +89,8 @@ def value_or_status(array: NDArray) -> jax.Array | str:
 
 
 def pending_status(producer: Producer | None) -> str | None:
-    """The reason why contents that a producer is to compute are not there; None without one."""
+    """Returns the reason why contents that a producer is to compute are not there; None without
+    one."""
     return None if producer is None else USED_UP if producer is CONSUMED else NOT_COMPUTED
 
 
@@ -100,7 +101,7 @@ def array_columns(array: NDArray) -> list[str]:
 def section_views(
     sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
 ) -> list[Part]:
-    """A table for each section that has arrays; above them those that are not finite."""
+    """Returns a table for each section that has arrays; above them those that are not finite."""
     lists = [[e.contents for e in s.entries if not isinstance(e.contents, str)] for s in sections]
     parts: list[Part] = []
     nonfinite: list[str] = []
@@ -148,8 +149,8 @@ def memory_summary(arrays: Sequence[Any]) -> str:
 
 
 def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
-    """The shapes of all values of a graph that is bound to arrays (arguments, then states), by
-    node and number of the output."""
+    """Returns the shapes of all values of a graph that is bound to arrays (arguments, then states),
+    by node and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]
     dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}
     inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)
@@ -165,7 +166,7 @@ def executor_view(executor: Executor) -> View:
 
 
 def executor_parts(executor: Executor) -> list[Part]:
-    """The parts of an executor's view."""
+    """Returns the parts of an executor's view."""
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     program = executor.program
     compiled = f"program: {many(program.traces, 'compilation')} in {program.compile_seconds:.2f} s"

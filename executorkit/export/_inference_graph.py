@@ -122,19 +122,20 @@ class InferenceNetwork:
         return names
 
     def sizes(self, batch: Any = None) -> dict[str, tuple[Any, ...]]:
-        """The shapes of the inputs, with ``batch`` as the size of the batch, if given."""
+        """Returns the shapes of the inputs, with ``batch`` as the size of the batch, if given."""
         if batch is None:
             return dict(self.inputs)
         return {n: _with_size(s, self.batch_axes.get(n), batch) for n, s in self.inputs.items()}
 
     def random_inputs(self, batch: int) -> dict[str, np.ndarray]:
-        """Inputs of random numbers for ``batch`` examples; those with up to two axes as indices."""
+        """Returns inputs of random numbers for ``batch`` examples; those with up to two axes as
+        indices."""
         sizes = self.sizes(batch)
         indices = {name for name, shape in sizes.items() if len(shape) < 3}
         return random_inputs(sizes, self.dtypes, indices=indices)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs by name, computed by an executor."""
+        """Returns the outputs by name, computed by an executor."""
         outputs = run_symbol(self.symbol, self.parameters, inputs)
         return dict(zip(self.output_names, outputs, strict=True))
 

@@ -78,7 +78,8 @@ def save_safetensors(
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:
-    """The arrays of a safetensors file by name, on the CPU, read by the safetensors library.
+    """Returns the arrays of a safetensors file by name, on the CPU, read by the safetensors
+    library.
 
     Raises :class:`MissingDependencyError` if the library is not installed, FileAccessError,
     FileFormatError and DTypeError.
@@ -99,7 +100,7 @@ def _open_safetensors(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 
 def require_safetensors() -> Any:
-    """The module ``safetensors``.
+    """Returns the module ``safetensors``.
 
     Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
     """
@@ -133,8 +134,8 @@ def write_npz(file: BinaryIO, arrays: Arrays) -> None:
 
 
 def load_npz(path: str | os.PathLike[str]) -> dict[str, NDArray]:
-    """The arrays of an ``.npz`` file by name, on the CPU. Raises FileAccessError, FileFormatError
-    (arrays of Python objects are never read) and DTypeError."""
+    """Returns the arrays of an ``.npz`` file by name, on the CPU. Raises FileAccessError,
+    FileFormatError (arrays of Python objects are never read) and DTypeError."""
     with _open_npz(path) as arrays:
         return {name: as_ndarray(array) for name, array in arrays.items()}
 
@@ -200,8 +201,8 @@ def open_parameters(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 
 def read_parameters(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of a ``.params``, safetensors or ``.npz`` file by name, recognised by its first
-    bytes; those of a ``.params`` file are mapped, not read."""
+    """Returns the arrays of a ``.params``, safetensors or ``.npz`` file by name, recognised by its
+    first bytes; those of a ``.params`` file are mapped, not read."""
     with open_parameters(path) as arrays:
         return dict(arrays)
 

@@ -174,8 +174,8 @@ class StableHLOModel:
         self._call = jax.jit(program.call)
 
     def __call__(self, **inputs: Any) -> dict[str, jax.Array]:
-        """The outputs by name for inputs by name: arrays of NumPy or JAX, converted to the types
-        that the program takes.
+        """Returns the outputs by name for inputs by name: arrays of NumPy or JAX, converted to the
+        types that the program takes.
 
         Raises :class:`UnknownArgumentError` for a missing or unknown input; a shape that does not
         fit is JAX's ValueError.
@@ -196,7 +196,7 @@ class StableHLOModel:
 
 
 def load(path: str | os.PathLike[str]) -> StableHLOModel:
-    """The network in a file of :func:`to_stablehlo`, to be called with its inputs by name.
+    """Returns the network in a file of :func:`to_stablehlo`, to be called with its inputs by name.
 
     Loading compiles nothing; the first call compiles for its shapes. Raises FileAccessError and
     FileFormatError.

@@ -44,8 +44,8 @@ def statistics(
     make: Callable[[Any], Any] = np.array,
     kinds: tuple[type, ...] = (np.ndarray,),
 ) -> Any:
-    """A mean or deviation: None, an array of one or three numbers, or ImageNet's for True, made by
-    ``make``. AssertionError for anything else."""
+    """Returns a mean or deviation: None, an array of one or three numbers, or ImageNet's for True,
+    made by ``make``. AssertionError for anything else."""
     if values is True:
         return make(imagenet)
     if values is not None and (not isinstance(values, kinds) or values.shape[0] not in (1, 3)):
@@ -77,7 +77,7 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     rand_gray: float = 0,
     inter_method: int = 2,
 ) -> list[aug.Augmenter]:
-    """A list of augmenters for images of ``data_shape``, (channels, height, width).
+    """Returns a list of augmenters for images of ``data_shape``, (channels, height, width).
 
     resize
         the shorter side is resized to it, unless it is 0.

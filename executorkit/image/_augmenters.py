@@ -32,7 +32,7 @@ class Described:
             self._kwargs[name] = host.tolist() if isinstance(host, np.ndarray) else host
 
     def dumps(self) -> Any:
-        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
+        """Returns the class and arguments as JSON; a list for augmenters of augmenters."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
 

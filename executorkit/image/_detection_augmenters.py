@@ -41,7 +41,7 @@ class DetBorrowAug(DetAugmenter):
 
     def __init__(self, augmenter: Augmenter) -> None:
         if not isinstance(augmenter, Augmenter):
-            problem = f"{augmenter!r} is no Augmenter"
+            problem = f"{augmenter!r} is not an Augmenter"
             raise DataArgumentError("DetBorrowAug", problem, hint="CastAug()")
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
@@ -62,7 +62,7 @@ class DetRandomSelectAug(DetAugmenter):
             aug_list = [aug_list]
         for augmenter in aug_list:
             if not isinstance(augmenter, DetAugmenter):
-                problem = f"{augmenter!r} is no DetAugmenter"
+                problem = f"{augmenter!r} is not a DetAugmenter"
                 hint = "DetBorrowAug(augmenter)"
                 raise DataArgumentError("DetRandomSelectAug", problem, hint=hint)
         self.aug_list = list(aug_list)
@@ -318,7 +318,7 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """One of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none.
+    """Returns one of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none.
 
     Each argument is a value for all of them, or a list with a value for each. AssertionError for
     lists of different lengths.
@@ -357,7 +357,8 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     max_attempts: Any = 50,
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
-    """A list of augmenters for images with objects, of ``data_shape`` (channels, height, width).
+    """Returns a list of augmenters for images with objects, of ``data_shape`` (channels, height,
+    width).
 
     resize
         the shorter side is resized to it, unless it is 0.

@@ -81,7 +81,7 @@ class ImageDetIter(ImageIter):
         header, length = int(raw[0]), int(raw[1])
         if length < 5 or (raw.size - header) % length:
             raise self._broken(
-                f"{raw.size} numbers as labels, of which {header} are a header, are no objects of "
+                f"{raw.size} numbers as labels, of which {header} are a header, are not objects of "
                 f"{length} numbers"
             )
         objects = raw[header:].reshape(-1, length)
@@ -165,7 +165,7 @@ class ImageDetIter(ImageIter):
         AssertionError if ``it`` is none or its objects have another length. ``verbose`` logs it.
         """
         if not isinstance(it, ImageDetIter) or it.label_shape[1] != self.label_shape[1]:
-            problem = f"{it!r} is no ImageDetIter with objects of {self.label_shape[1]} numbers"
+            problem = f"{it!r} is not an ImageDetIter with objects of {self.label_shape[1]} numbers"
             raise ArgumentValueError(f"{type(self).__name__}.sync_label_shape", problem)
         shapes = (self.label_shape, it.label_shape)
         largest = (max(shape[0] for shape in shapes), self.label_shape[1])
@@ -187,7 +187,8 @@ class ImageDetIter(ImageIter):
         window_name: str = "draw_next",
         id2labels: dict[int, str] | None = None,
     ) -> Iterator[np.ndarray]:
-        """The augmented images with their objects framed, blue first, as uint8 NumPy arrays.
+        """Returns the augmented images with their objects framed, blue first, as uint8 NumPy
+        arrays.
 
         color
             (red, green, blue) of the frames; random by ``numpy.random`` without it.

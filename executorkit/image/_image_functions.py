@@ -18,7 +18,7 @@ Rectangle = tuple[int, int, int, int]
 
 
 def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
-    """The interpolation, 0 to 4, that a number stands for.
+    """Returns the interpolation, 0 to 4, that a number stands for.
 
     9 is bicubic (2) if both sides grow, areas (3) if both shrink, and bilinear (1) otherwise;
     ``sizes`` are (old height, old width, new height, new width). 10 is one of 0 to 4, drawn by
@@ -50,7 +50,7 @@ def scale_down(src_size: tuple[Any, Any], size: tuple[Any, Any]) -> tuple[int, i
 
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
-    """The image resized so that its shorter side is ``size``, and the other in proportion.
+    """Returns the image resized so that its shorter side is ``size``, and the other in proportion.
 
     ``interp`` is a number of :func:`imresize`, or 9 (by size) or 10 (at random).
     """
@@ -63,7 +63,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 def fixed_crop(
     src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
 ) -> Any:
-    """The part of ``w`` by ``h`` pixels from column x0 and row y0 on.
+    """Returns the part of ``w`` by ``h`` pixels from column x0 and row y0 on.
 
     size
         (width, height) to which the part is resized; None leaves it.
@@ -84,7 +84,8 @@ def fixed_crop(
 
 
 def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
-    """A part of ``size`` (width, height) at a random place, and (x, y, width, height) of it.
+    """Returns a part of ``size`` (width, height) at a random place, and (x, y, width, height) of
+    it.
 
     If the image is smaller, the largest part of the same proportions is resized to ``size``.
     """
@@ -97,7 +98,7 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
 
 
 def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
-    """The part of ``size`` (width, height) in the middle, and (x, y, width, height) of it.
+    """Returns the part of ``size`` (width, height) in the middle, and (x, y, width, height) of it.
 
     If the image is smaller, the largest part of the same proportions is resized to ``size``.
     """
@@ -116,7 +117,7 @@ def random_size_crop(
     interp: int = 2,
     **kwargs: Any,
 ) -> tuple[Any, Rectangle]:
-    """A random part of random area and proportions, resized to ``size`` (width, height).
+    """Returns a random part of random area and proportions, resized to ``size`` (width, height).
 
     area
         range of the part's area as a part of the image's; a number is the least, with 1 the most.

@@ -168,7 +168,7 @@ class ImageIter(DataIter):
     # Samples
 
     def next_sample(self) -> tuple[Any, bytes]:
-        """The labels of the next image and its encoded file; StopIteration after the last."""
+        """Returns the labels and the encoded file of the next image; StopIteration at the end."""
         if not self._allow_read:
             raise StopIteration
         if self.seq is None:
@@ -195,7 +195,7 @@ class ImageIter(DataIter):
         return label, self.read_image(path)
 
     def read_image(self, fname: str) -> bytes:
-        """The bytes of the file ``fname`` below ``path_root``."""
+        """Returns the bytes of the file ``fname`` below ``path_root``."""
         if self.path_root is None:
             problem = f"{fname!r}: below which folder?"
             raise DataArgumentError(type(self).__name__, problem, hint="path_root")
@@ -203,7 +203,8 @@ class ImageIter(DataIter):
             return file.read()
 
     def imdecode(self, s: Any) -> NDArray:
-        """The image of an encoded file; MXNetError, with its name or number, if it is broken."""
+        """Returns the image of an encoded file; MXNetError, with its name or number, if it is
+        broken."""
         try:
             return imdecode(s)
         except Exception as error:
@@ -228,19 +229,19 @@ class ImageIter(DataIter):
             raise ShapeError(type(self).__name__, "the image has one axis or none")
 
     def augmentation_transform(self, data: Any) -> Any:
-        """The image after all augmenters."""
+        """Returns the image after all augmenters."""
         for augmenter in self.auglist:
             data = augmenter(data)
         return data
 
     def postprocess_data(self, datum: Any) -> NDArray:
-        """The image with its channels first, as it is put into the batch."""
+        """Returns the image with its channels first, as it is put into the batch."""
         return to_ndarray(host_values(datum).transpose(2, 0, 1).copy(), current_context())
 
     # Batches
 
     def next(self) -> DataBatch:
-        """The next batch: images (batch_size, 3, height, width) and labels, of float32.
+        """Returns the next batch: images (batch_size, 3, height, width) and labels, of float32.
 
         ``pad`` is the number of images at its end that were filled in from the begin of the data.
         """

@@ -95,7 +95,8 @@ def imdecode(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """The image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of uint8.
+    """Returns the image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of
+    uint8.
 
     flag
         1 for three channels, 0 for one.
@@ -105,7 +106,7 @@ def imdecode(
         becomes the image, whatever its shape and dtype were.
 
     Returns uint8 of shape (height, width, channels) on the CPU. ValueError for a ``buf`` of another
-    type, MXNetError if it is no image.
+    type, MXNetError if it is not an image.
     """
     if isinstance(buf, NDArray):
         return cvimdecode(buf, flag, to_rgb, out, name, **kwargs)
@@ -137,9 +138,9 @@ def imread(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """The image of a file; arguments and result as of :func:`imdecode`.
+    """Returns the image of a file; arguments and result as of :func:`imdecode`.
 
-    MXNetError (an OSError) if the file cannot be read, MXNetError if it is no image.
+    MXNetError (an OSError) if the file cannot be read, MXNetError if it is not an image.
     """
     try:
         with open(str(filename), "rb") as file:
@@ -164,7 +165,7 @@ def cvimresize(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An image (height, width, channels) resized to (h, w, channels), of the same dtype.
+    """Returns an image (height, width, channels) resized to (h, w, channels), of the same dtype.
 
     ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight
     pixels, 5 bilinear in fixed point; the 9 and 10 that functions built on this one take are
@@ -214,7 +215,7 @@ def copy_make_border(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An image (height, width, channels) with a border of the given widths in pixels.
+    """Returns an image (height, width, channels) with a border of the given widths in pixels.
 
     type
         OpenCV's: 0 a constant, 1 the outermost pixel, 2 reflected with the outermost pixel
@@ -262,7 +263,7 @@ def decode_channels_first(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """The image of an encoded file with its channels first, as old scripts decode it.
+    """Returns the image of an encoded file with its channels first, as old scripts decode it.
 
     str_img
         the file's bytes.

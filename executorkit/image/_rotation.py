@@ -14,7 +14,7 @@ from .host_images import host_view, to_ndarray
 def imrotate(
     src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """Images rotated by an angle, interpolated between four pixels, 0 outside.
+    """Returns images rotated by an angle, interpolated between four pixels, 0 outside.
 
     src
         float32 of shape (channels, height, width) or (N, channels, height, width).
@@ -30,7 +30,7 @@ def imrotate(
     if zoom_in and zoom_out:
         raise ArgumentValueError(where, "zoom_in and zoom_out exclude each other")
     if not isinstance(src, NDArray) or src.dtype is not np.float32:
-        raise DTypeError(where, "the images are no NDArray of float32")
+        raise DTypeError(where, "the images are not an NDArray of float32")
     if src.ndim not in (3, 4):
         raise ShapeError(where, f"the images are {src.shape}, expected three or four axes")
     if src.ndim == 3 and not isinstance(rotation_degrees, Number):

@@ -25,17 +25,17 @@ _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
 
 
 def host_view(image: NDArray) -> np.ndarray:
-    """The elements of an NDArray, to read only."""
+    """Returns the elements of an NDArray, to read only."""
     return image.host
 
 
 def to_ndarray(values: np.ndarray, context: Context) -> NDArray:
-    """An NDArray of a NumPy array that nobody else will write to."""
+    """Returns an NDArray of a NumPy array that nobody else will write to."""
     return on_host(NDArray, np.ascontiguousarray(values), context)
 
 
 def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> NDArray:
-    """The NDArray of what a function makes of an image's elements: a new array."""
+    """Returns the NDArray of what a function makes of an image's elements: a new array."""
     return to_ndarray(function(host_view(image)), image.context)
 
 

@@ -13,11 +13,11 @@ def _labels(values: Any, dtype: str, where: str) -> NDArray:
     try:
         return nd.array(np.array(values, np.dtype(dtype)), dtype=dtype)
     except (TypeError, ValueError):
-        raise DataArgumentError(where, f"{values!r} are no labels") from None
+        raise DataArgumentError(where, f"{values!r} are not labels") from None
 
 
 def listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
-    """Labels and paths by number, from a file of lines with tabs."""
+    """Returns labels and paths by number, from a file of lines with tabs."""
     listed = {}
     try:
         with open(path) as lines:
@@ -35,7 +35,7 @@ def listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
 
 
 def listed(entries: list[Any], dtype: str) -> dict[Any, tuple[NDArray, str]]:
-    """Labels and paths by '1', '2', ..., from a list of [label, ..., path]."""
+    """Returns labels and paths by '1', '2', ..., from a list of [label, ..., path]."""
     listed = {}
     for number, entry in enumerate(entries, 1):
         labels = entry[:-1] if len(entry) > 2 else entry[0]

@@ -91,8 +91,8 @@ class Diagnosis(Viewed):
         return example_shapes(self.symbol, self.parameter_shapes, self.inputs)
 
     def text(self, width: int | None = None, *, full: bool = False) -> str:
-        """The report; lines have at most ``width`` characters. ``full`` lists every layer and every
-        name."""
+        """Returns the report; lines have at most ``width`` characters. ``full`` lists every layer
+        and every name."""
         lines = [line for line in _lines(self, full) if line]
         if width is not None:
             lines = [part for line in lines for part in _wrapped(line, width)]
@@ -213,7 +213,7 @@ def _lines(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
 
 
 def version_name(number: int) -> str:
-    """A version of MXNet from the number in a symbol file.
+    """Returns a version of MXNet from the number in a symbol file.
 
     >>> version_name(10901), version_name(800)
     ('MXNet 1.9.1', 'MXNet before 0.9')
@@ -224,7 +224,8 @@ def version_name(number: int) -> str:
 
 
 def size_text(shape: Shape | None) -> str:
-    """A shape in words: ``N`` for the batch, ``?`` for another size that is free or unknown.
+    """Returns a shape in words: ``N`` for the batch, ``?`` for another size that is free or
+    unknown.
 
     >>> size_text((0, 3, 0, 0)), size_text((8, 10)), size_text(None)
     ('(N, 3, ?, ?)', '(8, 10)', '?')

@@ -31,7 +31,7 @@ _LARGEST, _ROUNDING = 2048, 1.3
 
 
 def label_names(symbol: Symbol) -> list[str]:
-    """The arguments that inference does not read: labels, which matter to gradients only."""
+    """Returns the labels: arguments that matter to gradients only."""
     return list(optional_arguments(graph_of(symbol.heads)))
 
 
@@ -64,7 +64,8 @@ def known_shapes(shapes: Mapping[str, Shape | None]) -> dict[str, Shape]:
 def deduce_inputs(
     symbol: Symbol, parameters: Shapes, shapes: Shapes | None = None
 ) -> dict[str, Shape | None]:
-    """The shapes of the arguments that are no parameters, as far as the parameters tell them.
+    """Returns the shapes of the arguments that are not parameters, as far as the parameters tell
+    them.
 
     parameters, shapes
         the shapes of the parameters, and those of inputs that are known, by name.
@@ -146,7 +147,7 @@ def _one_by_one(
 def example_shapes(
     symbol: Symbol, parameters: Shapes, inputs: Mapping[str, Shape | None]
 ) -> tuple[dict[str, Shape], ImageSize]:
-    """Shapes of the inputs for one example, to count operations for.
+    """Returns shapes of the inputs for one example, to count operations for.
 
     Returns them, and the size of images that was filled in: one that follows from the parameters,
     or a usual one. What cannot be filled in is 0.

@@ -51,7 +51,7 @@ class ParameterCheck:
 
 
 def plain_name(key: str) -> str:
-    """A variable's name from the key of an entry: ``arg:fc_weight`` is ``fc_weight``."""
+    """Returns a variable's name from the key of an entry: ``arg:fc_weight`` is ``fc_weight``."""
     return key[4:] if key.startswith(KINDS) else key
 
 

@@ -58,14 +58,14 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The position of 'N' in ``layout``: 0 without a layout, -1 if it has no 'N'."""
+        """Returns the position of 'N' in ``layout``: 0 without a layout, -1 if it has no 'N'."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
     def get_list(
         shapes: Iterable[tuple[str, Any]], types: Iterable[tuple[str, Any]] | None
     ) -> list[DataDesc]:
-        """Descriptions of (name, shape) pairs, with dtypes of (name, dtype) pairs if given."""
+        """Returns descriptions of (name, shape) pairs, with dtypes from (name, dtype) pairs."""
         if types is None:
             return [DataDesc(name, shape) for name, shape in shapes]
         dtypes = dict(types)
@@ -93,7 +93,7 @@ class DataBatch:
     provide_data, provide_label
         lists of DataDesc; None where the iterator's hold for every batch.
 
-    Raises AssertionError if data or label is no list.
+    Raises AssertionError if data or label is not a list.
     """
 
     def __init__(
@@ -158,7 +158,7 @@ class DataIter(CheckedKeywords):
         """Goes back to the first batch."""
 
     def next(self) -> DataBatch:
-        """The next batch; StopIteration after the last."""
+        """Returns the next batch; StopIteration after the last."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
@@ -168,16 +168,16 @@ class DataIter(CheckedKeywords):
         return False
 
     def getdata(self) -> Any:
-        """The data of the current batch: a list of NDArrays."""
+        """Returns the data of the current batch: a list of NDArrays."""
 
     def getlabel(self) -> Any:
-        """The labels of the current batch: a list of NDArrays."""
+        """Returns the labels of the current batch: a list of NDArrays."""
 
     def getindex(self) -> Any:
-        """The numbers of the current batch's examples, or None."""
+        """Returns the numbers of the current batch's examples, or None."""
 
     def getpad(self) -> int | None:
-        """Number of examples of the current batch that only fill it."""
+        """Returns number of examples of the current batch that only fill it."""
 
 
 def rename_descriptions(items: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:

@@ -21,7 +21,8 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 def parse_options(kind: type[Options], where: str, keywords: Mapping[str, Any]) -> Options:
-    """The dataclass ``kind`` with the keywords that are among its fields, converted to their types.
+    """Returns the dataclass ``kind`` with the keywords that are among its fields, converted to
+    their types.
 
     Raises :class:`DataArgumentError`, a TypeError and ValueError, if one cannot be converted or a
     field without default is missing.

@@ -192,7 +192,7 @@ def _with_colours(image: Image, colours: Image) -> Image:
 def warp_affine(
     image: Image, matrix: np.ndarray, size: tuple[int, int], interpolation: int, fill: int
 ) -> Image:
-    """The image under an affine transformation, (width, height) of the result given.
+    """Returns the image under an affine transformation, (width, height) of the result given.
 
     Positions are rounded to 1/32 of a pixel, as by ``warpAffine`` of the OpenCV that MXNet was
     built with: later ones compute other positions.

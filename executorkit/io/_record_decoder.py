@@ -81,7 +81,7 @@ def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
 
 
 def decode_record_image(encoded: Any, channels: int, where: str) -> np.ndarray:
-    """The pixels of an encoded image, blue first, by :func:`decode_stored`.
+    """Returns the pixels of an encoded image, blue first, by :func:`decode_stored`.
 
     Raises RecordError if it cannot be decoded, or does not have the alpha channel that is asked
     for.

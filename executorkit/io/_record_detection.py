@@ -45,7 +45,7 @@ class Objects:
 
     @classmethod
     def of(cls, label: np.ndarray, where: str) -> Objects:
-        """The objects of a label: lengths of header and rows, rest of the header, rows.
+        """Returns the objects of a label: lengths of header and rows, rest of the header, rows.
 
         Raises RecordError if it is malformed.
         """

@@ -107,7 +107,7 @@ def _planes(image: np.ndarray) -> list[np.ndarray]:
 
 
 def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The mean image in a file of one NDArray; None if there is no such file.
+    """Returns the mean image in a file of one NDArray; None if there is no such file.
 
     Raises FileFormatError if the file holds something else, or an image of another shape.
     """

@@ -10,7 +10,7 @@ from ._ndarray_iter import named_sources
 
 
 def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
-    """Names and NDArrays of an iterator's argument: an array, a list of arrays or a dict.
+    """Returns names and NDArrays of an iterator's argument: an array, a list of arrays or a dict.
 
     None is no arrays; AssertionError (DataArgumentError) for none unless ``allow_empty``.
     """

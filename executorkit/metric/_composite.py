@@ -9,7 +9,8 @@ from ._eval_metric import EvalMetric, alias, create_registered, register
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
-    """A metric from its name ('acc', 'mse', ...), a function, a configuration, or a list of these.
+    """Returns a metric from its name ('acc', 'mse', ...), a function, a configuration, or a list of
+    these.
 
     metric
         a registered name, an :class:`EvalMetric` (returned itself), a class of metrics, a function
@@ -49,7 +50,8 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The member with that number. ValueError if there is none (MXNet returns the error)."""
+        """Returns the member with that number. ValueError if there is none (MXNet returns the
+        error)."""
         try:
             return self.metrics[index]
         except IndexError:

@@ -15,7 +15,8 @@ from ..registry import get_alias_func, get_create_func, get_register_func
 def check_label_shapes(
     labels: Any, preds: Any, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
-    """Labels and predictions, after a check that their lengths (``shape``: their shapes) are equal.
+    """Returns labels and predictions, after a check that their lengths (``shape``: their shapes)
+    are equal.
 
     With ``wrap`` single NDArrays are returned as lists of one. Raises ValueError if they differ.
     """
@@ -69,7 +70,7 @@ class EvalMetric(CheckedKeywords):
         return brief(self, None, [f"{name} {value}" for name, value in self.get_name_value()])
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` creates an equal metric."""
+        """Returns a dict from which ``create(**config)`` creates an equal metric."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -98,11 +99,11 @@ class EvalMetric(CheckedKeywords):
         self.sum_metric = 0.0
 
     def get(self) -> tuple[Any, Any]:
-        """The name and the value over the batches since the last reset; NaN without any."""
+        """Returns the name and the value over the batches since the last reset; NaN without any."""
         return self.name, ratio_or_nan(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
-        """The name and the value over all batches, also those before ``reset_local``."""
+        """Returns the name and the value over all batches, also those before ``reset_local``."""
         if not self._has_global_stats:
             return self.get()
         return self.name, ratio_or_nan(self.global_sum_metric, self.global_num_inst)

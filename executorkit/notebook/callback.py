@@ -30,7 +30,7 @@ _LAST_READ: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = W
 
 
 def read_training(param: Any) -> dict[str, float]:
-    """Names and values of a training metric, which is then reset.
+    """Returns names and values of a training metric, which is then reset.
 
     A second reader at the same batch, before the next update, gets the same values.
     """
@@ -97,7 +97,7 @@ class LiveLearningCurve(Viewed):
         self._draw()
 
     def callback_args(self) -> dict[str, Any]:
-        """The arguments of ``fit`` that make it call this object."""
+        """Returns the arguments of ``fit`` that make it call this object."""
         return {"batch_end_callback": self.batch_cb, "eval_end_callback": self.eval_cb}
 
     def _record(self, param: Any, which: str) -> None:
@@ -118,7 +118,8 @@ class LiveLearningCurve(Viewed):
             sys.stdout.write(self.curves().text() + "\n")
 
     def curves(self) -> Curves:
-        """The curves of all recorded metrics, over epochs, or over the batches of the first."""
+        """Returns the curves of all recorded metrics, over epochs, or over the batches of the
+        first."""
         is_first = len(self._lengths) == 1 and not self._records["validation"]
         drawn = []
         for name, records in self._records.items():
@@ -201,7 +202,7 @@ class PandasLogger:
         return dict(self._frames)
 
     def elapsed(self) -> datetime.timedelta:
-        """The time since the logger was made."""
+        """Returns the time since the logger was made."""
         return datetime.datetime.now() - self.start_time
 
     def append_metrics(self, metrics: Mapping[str, Any], df_name: str) -> None:
@@ -226,7 +227,7 @@ class PandasLogger:
         self.last_epoch_time = now
 
     def callback_args(self) -> dict[str, Any]:
-        """The arguments of ``fit`` that make it call this logger."""
+        """Returns the arguments of ``fit`` that make it call this logger."""
         return {
             "batch_end_callback": self.train_cb,
             "eval_end_callback": self.eval_cb,
@@ -251,7 +252,7 @@ class PandasLogger:
 
 
 def args_wrapper(*args: Any) -> dict[str, Any]:
-    """The arguments of ``fit`` that make it call several of these objects.
+    """Returns the arguments of ``fit`` that make it call several of these objects.
 
     Each of ``args`` has a method ``callback_args()``; the result lists their callbacks by argument.
     """

@@ -30,7 +30,8 @@ class OnnxComparison(Comparison):
 
 
 def run_model(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
-    """The outputs of a model (a path, or a ModelProto), their names, and the library that ran it.
+    """Returns the outputs of a model (a path, or a ModelProto), their names, and the library that
+    ran it.
 
     ONNX Runtime on the CPU; the reference implementation of ``onnx`` where that is not installed,
     or lacks an operator for some type. Raises :class:`NotSupportedError` if neither can run it.
@@ -94,8 +95,8 @@ def compare(model: Any, symbol: Any, params: Mapping[str, Any], inputs: _Arrays)
 
 
 def run_symbol(symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> list[np.ndarray]:
-    """The symbol's outputs in inference, computed by an executor; what is in neither (labels) is
-    zeros."""
+    """Returns the symbol's outputs in inference, computed by an executor; what is in neither
+    (labels) is zeros."""
     arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     sizes, _, _ = symbol.infer_shape(**{n: arrays[n].shape for n in names if n in arrays})

@@ -30,7 +30,7 @@ def to_onnx(
     opset_version: int = OPSET,
     name: str = "executorkit",
 ) -> Any:
-    """The ``onnx.ModelProto`` of a symbol's inference, checked by ONNX's own checker.
+    """Returns the ``onnx.ModelProto`` of a symbol's inference, checked by ONNX's own checker.
 
     params
         parameters and auxiliary states by name (``arg:`` and ``aux:`` before it are dropped).
@@ -71,8 +71,8 @@ def to_onnx(
 
 
 def inference_inputs(symbol: Any, params: Mapping[str, Any]) -> list[str]:
-    """Names of the variables that inference reads and that are no parameters, in the symbol's
-    order: the inputs of the exported model."""
+    """Returns names of the variables that inference reads and that are not parameters, in the
+    symbol's order: the inputs of the exported model."""
     graph = graph_of(symbol.heads)
     return _live_inputs(graph, _live_steps(graph), {plain_name(n) for n in params})
 

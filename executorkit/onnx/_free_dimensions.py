@@ -76,7 +76,7 @@ def open_shapes(
     dtypes: Mapping[str, str],
     free: FreeShapes | Literal["batch"] | None,
 ) -> OpenShapes:
-    """Shapes of a graph's values, and which of its inputs' dimensions vary.
+    """Returns shapes of a graph's values, and which of its inputs' dimensions vary.
 
     shapes, fixed
         shapes of the inputs and of the parameters.

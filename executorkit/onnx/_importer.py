@@ -28,7 +28,7 @@ _MAX_CONSTANT = 1 << 28
 def import_model(
     model_file: str | os.PathLike[str],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """The symbol, parameters and auxiliary states of an ONNX model.
+    """Returns the symbol, parameters and auxiliary states of an ONNX model.
 
     The model may be of opset 7 or newer. Names of inputs, parameters and nodes are kept; a node
     without a name has that of its first output. Shapes of inputs are those given when the
@@ -101,7 +101,9 @@ class _Importer:
     def _import(self, node: Any) -> None:
         unknown = [name for name in node.input if name and name not in self.values]
         if unknown or not node.output:
-            problem = f"its input {shorten(unknown[0])!r} is no earlier output" if unknown else ""
+            problem = (
+                f"its input {shorten(unknown[0])!r} is not an earlier output" if unknown else ""
+            )
             raise ValueError(problem or "it has no outputs")
         inputs = [self.values[n] if n else None for n in node.input]
         if node.domain not in ("", "ai.onnx"):

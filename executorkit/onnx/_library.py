@@ -15,7 +15,7 @@ TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 
 
 def require_onnx() -> Any:
-    """The package ``onnx``.
+    """Returns the package ``onnx``.
 
     Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
     """

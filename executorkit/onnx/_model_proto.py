@@ -145,7 +145,7 @@ def _without_parameters(library: Any, model: Any, left_out: set[str]) -> Any:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """The ModelProto of a file, with parameters that are in files beside it.
+    """Returns the ModelProto of a file, with parameters that are in files beside it.
 
     Raises :class:`FileAccessError` if it cannot be read, :class:`FileFormatError` if it is none.
     """
@@ -160,7 +160,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         raise FileFormatError(os.fspath(path), "it holds no graph of ONNX")
     for name in _names(model.graph):
         if not isinstance(name, str):
-            raise FileFormatError(os.fspath(path), f"the name {shorten(name)} is no text in UTF-8")
+            raise FileFormatError(os.fspath(path), f"the name {shorten(name)} is not text in UTF-8")
     return model
 
 

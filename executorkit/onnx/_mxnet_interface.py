@@ -139,7 +139,7 @@ def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Names of the operators that can be exported, ``null`` (a variable) among them.
+    """Returns names of the operators that can be exported, ``null`` (a variable) among them.
 
     (MXNet answers per opset; here it is the same for all that can be written.)
     """
@@ -148,10 +148,10 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
 
 
 def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple]]]:
-    """Names and shapes of a model's inputs and outputs.
+    """Returns names and shapes of a model's inputs and outputs.
 
     ``{"input_tensor_data": [(name, shape), ...], "output_tensor_data": [...]}``; a length that
-    varies is 0. Parameters are no inputs. Raises :class:`FileAccessError`,
+    varies is 0. Parameters are not inputs. Raises :class:`FileAccessError`,
     :class:`FileFormatError`.
     """
     require_onnx()

@@ -126,14 +126,14 @@ class NodeReader:
     def constant(self, position: int) -> np.ndarray:
         value = self.values[position]
         if not isinstance(value, np.ndarray):
-            self.refuse(f"input {position} is no constant")
+            self.refuse(f"input {position} is not a constant")
         return value
 
     def optional(self, position: int) -> np.ndarray | None:
         return self.constant(position) if self.has(position) else None
 
     def ints(self, attr: str, position: int) -> tuple[int, ...] | None:
-        """Integers that older opsets have as an attribute and newer ones as an input."""
+        """Returns integers that older opsets have as an attribute and newer ones as an input."""
         value = self.attrs[attr] if attr in self.attrs else self.optional(position)
         numbers = None if value is None else tuple(int(n) for n in np.atleast_1d(value))
         if attr == "axes" and any(not -_MAX_AXES <= n < _MAX_AXES for n in numbers or ()):
@@ -141,14 +141,14 @@ class NodeReader:
         return numbers
 
     def number(self, attr: str, position: int, default: float) -> float:
-        """A number that older opsets have as an attribute and newer ones as an input."""
+        """Returns a number that older opsets have as an attribute and newer ones as an input."""
         if attr in self.attrs:
             return float(self.attrs[attr])
         value = self.optional(position)
         return default if value is None else float(value.reshape(-1)[0])
 
     def scalar(self, position: int) -> float | None:
-        """The number that a constant input of one element is; None for any other input."""
+        """Returns the number that a constant input of one element is; None for any other input."""
         value = self.values[position]
         if isinstance(value, np.ndarray) and value.size == 1:
             return float(value.reshape(-1)[0])
@@ -190,7 +190,7 @@ def imports(
         the import decides about inputs that depend on unknown shapes; otherwise what such a node
         makes depends on them, too.
     draws
-        the node draws random numbers, so it is no constant though its inputs are.
+        the node draws random numbers, so it is not a constant though its inputs are.
     """
 
     def add(function: Import) -> Import:

@@ -120,52 +120,53 @@ class NodeWriter:
     # Constants
 
     def array(self, array: Any, name: str = "constant") -> str:
-        """A constant with the contents of an array."""
+        """Returns a constant with the contents of an array."""
         return self.draft.constant(np.asarray(array), name)
 
     def ints(self, *values: int) -> str:
-        """A constant list of int64."""
+        """Returns a constant list of int64."""
         return self.array(np.array(values, np.int64), "shape")
 
     def scalar(self, value: Any, dtype: str | None = None) -> str:
-        """A constant without axes, of the dtype of the first input if none is given."""
+        """Returns a constant without axes, of the dtype of the first input if none is given."""
         return self.array(_numpy_array(value, dtype or self.data.dtype), "scalar")
 
     # Types
 
     def cast(self, operand: Operand, dtype: str) -> str:
-        """The operand in another element type."""
+        """Returns the operand in another element type."""
         if isinstance(operand, Value) and operand.dtype == dtype:
             return operand.name
         return self.op("Cast", operand, to=TYPE_NUMBERS[dtype_name(dtype)])
 
     def cast_from(self, operand: Operand, present: str, dtype: str) -> str:
-        """The operand, which is of type ``present``, as ``dtype``."""
+        """Returns the operand, which is of type ``present``, as ``dtype``."""
         return name_of(operand) if present == dtype else self.cast(name_of(operand), dtype)
 
     def indices(self, operand: Value) -> str:
-        """The operand as int64, of whatever type it is."""
+        """Returns the operand as int64, of whatever type it is."""
         return self.cast(operand, "int64")
 
     def nonzero(self, operand: Value) -> str:
-        """True where the operand is not 0."""
+        """Returns True where the operand is not 0."""
         return self.cast(operand, "bool")
 
     # Lengths of axes
 
     def lengths(self, value: Value) -> list[Length]:
-        """The lengths of a value's axes: numbers, or computed at run time."""
+        """Returns the lengths of a value's axes: numbers, or computed at run time."""
         return [self.length(value, axis) for axis in range(value.rank)]
 
     def length(self, value: Value, axis: int) -> Length:
-        """The length of one axis."""
+        """Returns the length of one axis."""
         size = value.shape[axis]
         if size is not None:
             return size
         return self.op("Gather", self.op("Shape", value), self.ints(axis % value.rank), axis=0)
 
     def output_lengths(self, k: int = 0) -> list[Length]:
-        """The lengths of an output, computed from those of the graph's inputs where they vary."""
+        """Returns the lengths of an output, computed from those of the graph's inputs where they
+        vary."""
         lengths: list[Length] = []
         for size, origin in zip(self.outputs[k].shape, self._origins(k), strict=True):
             if size is not None:
@@ -181,18 +182,18 @@ class NodeWriter:
 
     @in_x64
     def evaluate(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """The operator's outputs for arrays."""
+        """Returns the operator's outputs for arrays."""
         return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
 
     def length_list(self, lengths: Sequence[Length]) -> str:
-        """Lengths as one int64 list."""
+        """Returns lengths as one int64 list."""
         if all(isinstance(length, int) for length in lengths):
             return self.ints(*(int(length) for length in lengths))
         parts = [self.ints(n) if isinstance(n, int) else n for n in lengths]
         return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0)
 
     def product(self, lengths: Sequence[Length]) -> Length:
-        """The product of lengths."""
+        """Returns the product of lengths."""
         result: Length = math.prod(n for n in lengths if isinstance(n, int))
         for length in lengths:
             if isinstance(length, str):
@@ -200,7 +201,7 @@ class NodeWriter:
         return result
 
     def length_op(self, op_type: str, left: Length, right: Length) -> Length:
-        """An operation on two lengths: of numbers at once, otherwise at run time."""
+        """Returns an operation on two lengths: of numbers at once, otherwise at run time."""
         if isinstance(left, int) and isinstance(right, int):
             return _ON_NUMBERS[op_type](left, right)
         return self.op(op_type, *[self.ints(n) if isinstance(n, int) else n for n in (left, right)])
@@ -208,23 +209,24 @@ class NodeWriter:
     # Shapes
 
     def reshape(self, operand: Operand, lengths: Sequence[Length]) -> str:
-        """The operand in another shape; one length may be -1 or computed, which is then deduced."""
+        """Returns the operand in another shape; one length may be -1 or computed, which is then
+        deduced."""
         if len([i for i, n in enumerate(lengths) if isinstance(n, str)]) == 1 and -1 not in lengths:
             lengths = [-1 if isinstance(n, str) else n for n in lengths]
         return self.op("Reshape", operand, self.length_list(lengths))
 
     def transpose(self, operand: Operand, perm: Sequence[int]) -> str:
-        """The operand with its axes in another order."""
+        """Returns the operand with its axes in another order."""
         if list(perm) == list(range(len(perm))):
             return name_of(operand)
         return self.op("Transpose", operand, perm=list(perm))
 
     def unsqueeze(self, operand: Operand, *axes: int) -> str:
-        """The operand with axes of length 1 at these positions of the result."""
+        """Returns the operand with axes of length 1 at these positions of the result."""
         return self.op("Unsqueeze", operand, self.ints(*axes)) if axes else name_of(operand)
 
     def squeeze(self, operand: Operand, *axes: int) -> str:
-        """The operand without axes of length 1."""
+        """Returns the operand without axes of length 1."""
         return self.op("Squeeze", operand, self.ints(*axes)) if axes else name_of(operand)
 
     def slice(
@@ -235,26 +237,26 @@ class NodeWriter:
         ends: Sequence[Length],
         steps: Sequence[int] | None = None,
     ) -> str:
-        """Entries ``starts:ends:steps`` of axes."""
+        """Returns entries ``starts:ends:steps`` of axes."""
         lists = [self.length_list(starts), self.length_list(ends), self.ints(*axes)]
         if steps is not None:
             lists.append(self.ints(*steps))
         return self.op("Slice", operand, *lists)
 
     def concat(self, operands: Sequence[Operand], axis: int) -> str:
-        """The operands joined along an axis."""
+        """Returns the operands joined along an axis."""
         if len(operands) == 1:
             return name_of(operands[0])
         return self.op("Concat", *operands, axis=axis)
 
     def pad(self, operand: Operand, pads: Sequence[int], value: str = "", mode: str = "constant"):
-        """The operand with ``pads`` (all beginnings, then all ends) more entries per axis."""
+        """Returns the operand padded by ``pads``: all beginnings, then all ends."""
         if not any(pads):
             return name_of(operand)
         return self.op("Pad", operand, self.ints(*pads), value, mode=mode)
 
     def filled(self, lengths: Sequence[Length], value: Any, dtype: str) -> str:
-        """An array of equal entries, a constant if its shape is fixed and small."""
+        """Returns an array of equal entries, a constant if its shape is fixed and small."""
         entry = _numpy_array(value, dtype)
         if all(isinstance(n, int) for n in lengths):
             shape = tuple(int(n) for n in lengths)
@@ -278,7 +280,7 @@ class NodeWriter:
         return self.op("Range", self.array(np.int64(0)), stop, self.array(np.int64(1)))
 
     def split(self, operand: Operand, sizes: Sequence[int], axis: int) -> list[str]:
-        """The operand cut along an axis into parts of these lengths."""
+        """Returns the operand cut along an axis into parts of these lengths."""
         return self.split_op("Split", len(sizes), operand, self.ints(*sizes), axis=axis)
 
 

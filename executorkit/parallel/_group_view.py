@@ -27,7 +27,8 @@ _MAX_LISTED_PARAMETERS = 4
 
 
 def group_parts(core: DataParallelCore) -> list[Part]:
-    """The devices with their slices, the arrays with statistics over all devices, the graph.
+    """Returns the devices with their slices, the arrays with statistics over all devices, the
+    graph.
 
     Statistics are of all devices' arrays together: of the whole batch, for inputs and outputs.
     Pending arrays are not computed.

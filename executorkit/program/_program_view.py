@@ -7,7 +7,7 @@ from ._trace_history import History
 
 
 def program_parts(program: Program | PartitionedProgram) -> list[Part]:
-    """The parts of views of a program."""
+    """Returns the parts of views of a program."""
     if isinstance(program, PartitionedProgram):
         return [
             Fold(f"segment {k} on {segment.context}", program_parts(part))

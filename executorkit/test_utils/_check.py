@@ -65,7 +65,8 @@ def _expected(names: Sequence[str], expected: Arrays) -> dict[str, Any]:
 def simple_forward(
     sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
 ) -> Any:
-    """The outputs of a symbol for the inputs given by name: one NumPy array, or a list of them."""
+    """Returns the outputs of a symbol for the inputs given by name: one NumPy array, or a list of
+    them."""
     ctx = ctx or default_context()
     executor = sym.bind(ctx, {n: array(v, ctx) for n, v in inputs.items()})
     outputs = [o.asnumpy() for o in executor.forward(is_train=is_train)]
@@ -254,7 +255,7 @@ def check_numeric_gradient(
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """True if two graphs have the same operators and connections; names may differ."""
+    """Returns True if two graphs have the same operators and connections; names may differ."""
 
     def shape(symbol: Symbol) -> Any:
         graph = json.loads(symbol.tojson())

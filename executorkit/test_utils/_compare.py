@@ -39,13 +39,13 @@ def to_numpy(value: Any) -> np.ndarray:
 
 
 def effective_dtype(dat: Any) -> np.dtype:
-    """The element type of ``dat``, which here is also that of its precision."""
+    """Returns the element type of ``dat``, which here is also that of its precision."""
     return np.dtype(dat.dtype) if hasattr(dat, "dtype") else np.asarray(dat).dtype
 
 
 def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
-    """A number as it is; from a dict, or ``default_tol`` for None, the entry of the dtype of
-    ``dat``."""
+    """Returns a number as it is; from a dict, or ``default_tol`` for None, the entry of the dtype
+    of ``dat``."""
     if tol is not None and not isinstance(tol, Mapping):
         return tol
     table = default_tol if tol is None else {np.dtype(k): v for k, v in tol.items()}
@@ -76,7 +76,7 @@ def get_etol(etol: float | None = None) -> float:
 
 
 def same(a: Any, b: Any) -> bool:
-    """True if two arrays are equal in every entry."""
+    """Returns True if two arrays are equal in every entry."""
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
@@ -97,7 +97,8 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """True if two arrays agree within tolerances; without ``use_broadcast`` shapes must match."""
+    """Returns True if two arrays agree within tolerances; without ``use_broadcast`` shapes must
+    match."""
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         return False
@@ -233,7 +234,7 @@ def locationError(  # noqa: N802 - MXNet's name
     a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Sequence[str],
     maxError: bool = False,  # noqa: N803
 ) -> str:  # fmt: skip
-    """The text that tells of the difference of two arrays at ``index``.
+    """Returns the text that tells of the difference of two arrays at ``index``.
 
     ``maxError`` says that it is the largest.
     """
@@ -242,7 +243,8 @@ def locationError(  # noqa: N802 - MXNet's name
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """True if two NDArrays share memory; tried by a write to the first, which is then undone."""
+    """Returns True if two NDArrays share memory; tried by a write to the first, which is then
+    undone."""
     before = array1.asnumpy()
     if not same(array1, array2):
         return False

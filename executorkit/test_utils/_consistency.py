@@ -142,7 +142,7 @@ def check_speed(
     typ: str = "whole",
     **kwargs: Any,
 ) -> float:
-    """Seconds per call, averaged over N calls after one that compiles.
+    """Returns seconds per call, averaged over N calls after one that compiles.
 
     ``typ`` is "whole" (forward and backward, head gradients the outputs) or "forward".
     Inputs are ``location``, or normal numbers for the shapes given by keyword.

@@ -23,13 +23,14 @@ def gen_buckets_probs_with_ppf(
 
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
-    """True if the mean of a sample lies within three standard errors of ``mu``."""
+    """Returns True if the mean of a sample lies within three standard errors of ``mu``."""
     sample = to_numpy(generator(nsamples)).astype(np.float64)
     return bool(abs(sample.mean() - mu) < 3 * sigma / np.sqrt(nsamples))
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:
-    """True if the variance of a normal sample lies within three standard errors of sigma**2."""
+    """Returns True if the variance of a normal sample lies within three standard errors of
+    sigma**2."""
     sample = to_numpy(generator(nsamples)).astype(np.float64)
     error = np.sqrt(2.0 / (nsamples - 1)) * sigma**2
     return bool(abs(sample.var(ddof=1) - sigma**2) < 3 * error)
@@ -64,7 +65,7 @@ def verify_generator(
     success_rate: float = 0.2,
     alpha: float = 0.05,
 ) -> list[float]:
-    """The p-values of ``nrepeat`` chi-square tests; AssertionError unless a share
+    """Returns the p-values of ``nrepeat`` chi-square tests; AssertionError unless a share
     ``success_rate`` of them is above ``alpha``."""
     tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
     passed = sum(p > alpha for p, _, _ in tests)

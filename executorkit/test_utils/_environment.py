@@ -16,7 +16,7 @@ from ..errors import FileAccessError
 
 
 def default_context() -> Context:
-    """The context in which the checks run by default."""
+    """Returns the context in which the checks run by default."""
     return current_context()
 
 
@@ -26,12 +26,12 @@ def set_default_context(ctx: Context) -> None:
 
 
 def default_dtype() -> type[np.float32]:
-    """The default element type of arrays."""
+    """Returns the default element type of arrays."""
     return np.float32
 
 
 def list_gpus() -> range:
-    """Numbers of the GPUs that this process sees."""
+    """Returns numbers of the GPUs that this process sees."""
     return range(context.num_gpus())
 
 
@@ -64,7 +64,7 @@ def _set_variables(variables: Mapping[str, str | None]) -> None:
 
 
 def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator for tests of random results: up to ``n`` tries, until no AssertionError."""
+    """Returns a decorator that repeats a random test up to ``n`` times, until it passes."""
     if n <= 0:
         raise ValueError(f"n is {n}, expected at least 1")
 
@@ -104,7 +104,7 @@ def is_cd_run() -> bool:
 
 
 def is_aarch64_run() -> bool:
-    """True on 64-bit ARM processors."""
+    """Returns True on 64-bit ARM processors."""
     return platform.machine() in ("aarch64", "arm64")
 
 
@@ -119,8 +119,8 @@ def is_op_runnable() -> bool:
 
 
 def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
-    """The path of ``im2rec.py`` below the folder that the environment variable ``home_env`` names;
-    FileAccessError (an OSError) if it is not there."""
+    """Returns the path of ``im2rec.py`` below the folder that the environment variable ``home_env``
+    names; FileAccessError (an OSError) if it is not there."""
     path = os.path.join(os.environ.get(home_env, ""), "tools", "im2rec.py")
     if not os.path.isfile(path):
         problem = f"no file {path}"

@@ -29,7 +29,7 @@ def rand_shape_3d(
 
 
 def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
-    """A pair of whole numbers, x in [x_low, x_high) and y in [y_low, y_high)."""
+    """Returns a pair of whole numbers, x in [x_low, x_high) and y in [y_low, y_high)."""
     return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
 
 
@@ -63,7 +63,7 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """A standard normal NDArray of ``dtype``, by default float32.
+    """Returns a standard normal NDArray of ``dtype``, by default float32.
 
     Sparse storage (any ``stype`` but "default") is not supported, so that the arguments for sparse
     arrays have no effect.
@@ -85,7 +85,7 @@ def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
 
 
 def get_identity_mat(size: int) -> NDArray:
-    """The identity matrix (size, size), float32."""
+    """Returns the identity matrix (size, size), float32."""
     return array(np.eye(size), dtype="float32")
 
 
@@ -95,18 +95,18 @@ def get_identity_mat_batch(size: int) -> NDArray:
 
 
 def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
-    """A random orthogonal matrix (n, n)."""
+    """Returns a random orthogonal matrix (n, n)."""
     return np.linalg.qr(np.random.randn(n, n))[0]
 
 
 def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
-    """A random matrix (n, n), diagonalisable over the reals: V diag(w) V^-1."""
+    """Returns a random matrix (n, n), diagonalisable over the reals: V diag(w) V^-1."""
     basis = new_orthonormal_matrix_2d(n) + 0.25 * np.triu(np.random.rand(n, n), 1)
     return basis @ np.diag(np.random.uniform(-10, 10, size=n)) @ np.linalg.inv(basis)
 
 
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
-    """A random symmetric matrix (n, n)."""
+    """Returns a random symmetric matrix (n, n)."""
     basis = new_orthonormal_matrix_2d(n)
     matrix = basis @ np.diag(np.random.uniform(-10, 10, size=n)) @ basis.T
     return (matrix + matrix.T) / 2
@@ -130,7 +130,7 @@ def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
-    """An array of ``function`` of every entry of ``the_input``; a copy for None."""
+    """Returns an array of ``function`` of every entry of ``the_input``; a copy for None."""
     out = np.array(the_input)
     if function is not None:
         out.flat[:] = [function(v) for v in out.flat]
@@ -155,7 +155,7 @@ def np_reduce(
     keepdims: bool | int,
     numpy_reduce_func: Callable[..., Any],
 ) -> Any:
-    """A NumPy reduction along several axes, for functions that take one axis only."""
+    """Returns a NumPy reduction along several axes, for functions that take one axis only."""
     axes = range(dat.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int))
     result = dat
     for a in sorted((int(a) % dat.ndim for a in axes), reverse=True):
@@ -166,7 +166,7 @@ def np_reduce(
 
 
 def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The sum of ``a`` over the axes along which an array of ``shape`` was broadcast to it."""
+    """Returns the sum of ``a`` over the axes along which ``shape`` was broadcast to it."""
     extra = a.ndim - len(shape)
     if extra < 0 or any(d not in (1, n) for d, n in zip(shape, a.shape[extra:], strict=True)):
         raise ValueError(f"{shape} does not broadcast to {a.shape}")

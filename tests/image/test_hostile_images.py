@@ -76,7 +76,7 @@ def test_a_chunk_longer_than_the_file_reserves_no_memory(monkeypatch):
     chunk = content.find(b"IDAT")
     content[chunk - 4 : chunk] = b"\x7f\xff\xff\xff"
     monkeypatch.setattr(cv2, "imdecode", None)
-    with pytest.raises(FileFormatError, match="are no image that OpenCV can read"):
+    with pytest.raises(FileFormatError, match="are not an image that OpenCV can read"):
         mx.image.imdecode(bytes(content))
     assert mx.recordio.unpack_img(mx.recordio.pack((0, 1.0, 0, 0), bytes(content)))[1] is None
 

@@ -100,7 +100,7 @@ def test_errors_are_worded():
     with pytest.raises(FileFormatError) as caught:
         mx.image.imdecode(b"no image")
     assert str(caught.value) == (
-        "decoding an image: 8 bytes are no image that OpenCV can read\n"
+        "decoding an image: 8 bytes are not an image that OpenCV can read\n"
         "  because they begin with b'no image'"
     )
     with pytest.raises(ArgumentValueError) as caught:

@@ -310,7 +310,7 @@ def test_a_record_that_is_no_image(tmp_path):
     with pytest.raises(mx.MXNetError) as caught:
         mx.io.ImageRecordIter(**{**FOUR, "path_imgrec": str(path), "batch_size": 1})
     assert str(caught.value) == (
-        f"{path}, offset 0: 8 bytes are no image that OpenCV can read\n"
+        f"{path}, offset 0: 8 bytes are not an image that OpenCV can read\n"
         "  because they begin with b'no image'"
     )
 

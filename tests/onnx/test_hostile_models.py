@@ -66,7 +66,7 @@ def test_an_input_that_nothing_writes_is_named(tmp_path: Path) -> None:
     _model([helper.make_node("Add", ["x", "b_moving_mean"], ["y"], name="sum")], {}, path)
     assert _error_of(path) == (
         f"{path}, node 'sum' (Add): it is malformed\n"
-        "  because ValueError: its input 'b_moving_mean' is no earlier output"
+        "  because ValueError: its input 'b_moving_mean' is not an earlier output"
     )
 
 
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     model = _model([helper.make_node("Exp", ["x"], ["y"])], {}, path)
     path.write_bytes(model.SerializeToString().replace(b"\x0a\x01x", b"\x0a\x01\xd1"))
-    assert _error_of(path) == f"{path}: the name b'\\xd1' is no text in UTF-8"
+    assert _error_of(path) == f"{path}: the name b'\\xd1' is not text in UTF-8"
 
 
 def test_a_parameter_with_too_few_elements_is_named(tmp_path: Path) -> None:

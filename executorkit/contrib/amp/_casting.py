@@ -41,7 +41,7 @@ class MixedPrecision:
                     self._types[op.name] = to
 
     def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
-        """The type that an operator's inputs are cast to, :data:`WIDEST`, or None.
+        """Returns the type that an operator's inputs are cast to, :data:`WIDEST`, or None.
 
         As in MXNet, an attribute that decides counts only if it is given by keyword.
         """

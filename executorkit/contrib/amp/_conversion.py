@@ -32,8 +32,8 @@ def convert_symbol(
     data_names: list[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """A symbol that computes in mixed precision and whose outputs are float32: MXNet's graph, node
-    by node, with ``amp_cast`` and ``amp_multicast`` before listed operators.
+    """Returns a symbol that computes in mixed precision and whose outputs are float32: MXNet's
+    graph, node by node, with ``amp_cast`` and ``amp_multicast`` before listed operators.
 
     sym
         the symbol.
@@ -48,13 +48,13 @@ def convert_symbol(
     excluded_sym_names
         names of nodes that compute in float32.
     data_names
-        the inputs that are no parameters; the others get their type as an attribute.
+        the inputs that are not parameters; the others get their type as an attribute.
     cast_optional_params
         whether parameters that are only cast become ``target_dtype`` themselves; it needs
         ``data_names``.
 
     Raises AssertionError (ArgumentValueError) for other arguments, and for an operator in two of
-    the lists; MXNetError for ``data_names`` that are no inputs.
+    the lists; MXNetError for ``data_names`` that are not inputs.
     """
     where = "amp.convert_symbol"
     _check(where, "sym", isinstance(sym, Symbol), "a Symbol")
@@ -120,7 +120,7 @@ def convert_hybrid_block(
     ctx: Any = _GPU,
     cast_optional_params: bool = False,
 ) -> gluon.SymbolBlock:
-    """A ``SymbolBlock`` that computes what a block does, in mixed precision, for inference.
+    """Returns a ``SymbolBlock`` that computes what a block does, in mixed precision, for inference.
 
     block
         a HybridBlock that was hybridized and called; RuntimeError (MXNetError) if it was not,

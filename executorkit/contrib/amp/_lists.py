@@ -20,42 +20,42 @@ def dtype_name(where: str, dtype: Any) -> str:
 
 
 def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """Operators that compute in ``target_dtype``, which is 'float16' or 'bfloat16' (AssertionError
-    for others)."""
+    """Returns operators that compute in ``target_dtype``, which is 'float16' or 'bfloat16'
+    (AssertionError for others)."""
     return sorted(PRECISIONS[dtype_name("list_lp16_ops", target_dtype)].low)
 
 
 def list_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that compute in float32."""
+    """Returns operators that compute in float32."""
     return sorted(PRECISIONS[dtype_name("list_fp32_ops", target_dtype)].float32)
 
 
 def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
-    """Operators that compute in the type that their inputs have."""
+    """Returns operators that compute in the type that their inputs have."""
     return sorted(PRECISIONS[dtype_name("list_lp16_fp32_ops", target_dtype)].either)
 
 
 def list_conditional_fp32_ops(target_dtype: Any) -> list[Condition]:
-    """Operators that compute in float32 for some values of an attribute: (name, attribute, values)
-    each."""
+    """Returns operators that compute in float32 for some values of an attribute: (name, attribute,
+    values) each."""
     dtype_name("list_conditional_fp32_ops", target_dtype)
     return [(name, attribute, list(values)) for name, attribute, values in CONDITIONS]
 
 
 def list_widest_type_cast(target_dtype: Any) -> list[str]:
-    """Operators that compute in the widest type that one of their inputs has."""
+    """Returns operators that compute in the widest type that one of their inputs has."""
     return sorted(PRECISIONS[dtype_name("list_widest_type_cast", target_dtype)].widest)
 
 
 def list_loss_output_functions(target_dtype: Any) -> list[str]:
-    """Operators that are losses, and scale their gradients themselves."""
+    """Returns operators that are losses, and scale their gradients themselves."""
     dtype_name("list_loss_output_functions", target_dtype)
     return list(LOSSES)
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
-    """Operators that compute in bfloat16 with float32 parameters, and the names of their inputs,
-    "" for those of either type; None for float16."""
+    """Returns operators that compute in bfloat16 with float32 parameters, and the names of their
+    inputs, "" for those of either type; None for float16."""
     if dtype_name("list_lp16_use_fp32_params", target_dtype) == "float16":
         return None
     names = ["", "gamma", "beta", "moving_mean", "moving_var"]

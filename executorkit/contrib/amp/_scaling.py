@@ -34,7 +34,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
 
 @contextmanager
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
-    """A context with the scaled loss, or a list of them, inside ``autograd.record()``.
+    """Returns a context with the scaled loss, or a list of them, inside ``autograd.record()``.
 
         with autograd.record():
             loss = loss_function(net(data), label)

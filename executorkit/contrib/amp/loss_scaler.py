@@ -43,8 +43,8 @@ class LossScaler:
         return self._good_steps
 
     def has_overflow(self, params: Sequence[Any]) -> bool:
-        """True if a gradient of the parameters is not finite; counts the step, and decides on the
-        next scale. Gradients on all contexts are looked at, in MXNet those of the first."""
+        """Returns True if a gradient of the parameters is not finite; counts the step, and decides
+        on the next scale. Gradients on all contexts are looked at, in MXNet those of the first."""
         self.settle()
         self._loss_scale = self._next
         by_context: dict[Any, list[NDArray]] = {}

@@ -40,7 +40,7 @@ class LayerCollector(Protocol):
 def combine_histogram(
     old_hist: Histogram, arr: Any, new_min: Any, new_max: Any, new_th: Any
 ) -> Any:
-    """A histogram and further values as one, wider by whole bins if these need it.
+    """Returns a histogram and further values as one, wider by whole bins if these need it.
 
     ``arr`` holds the values, ``new_min`` and ``new_max`` their extremes, ``new_th`` the larger
     magnitude of these. The width of the bins stays.
@@ -122,7 +122,7 @@ class LayerOutputMinMaxCollector:
 def optimal_threshold(
     hist_data: Histogram, quantized_dtype: str, num_quantized_bins: int = QUANTIZED_BINS
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """The smallest and largest value, the best threshold, (1,), and its divergence, (1,).
+    """Returns the smallest and largest value, the best threshold, (1,), and its divergence, (1,).
 
     Values that are never negative are given twice the bins if ``quantized_dtype`` is "auto" or
     "uint8", since the negative half of the histogram is empty.
@@ -146,7 +146,8 @@ def optimal_thresholds(
     num_quantized_bins: int = QUANTIZED_BINS,
     logger: Any = None,
 ) -> dict[str, tuple[Any, Any]]:
-    """The ranges that lose least for histograms of layers, which it removes from ``hist_dict``."""
+    """Returns the ranges that lose least for histograms of layers, which it removes from
+    ``hist_dict``."""
     if not isinstance(hist_dict, dict):
         problem = f"{type(hist_dict).__name__}, expected a dict of histograms"
         raise ArgumentValueError("optimal_thresholds", problem)

@@ -33,7 +33,7 @@ CALIBRATIONS = ("none", "naive", "entropy")
 def quantize_params(
     qsym: Symbol, params: Mapping[str, NDArray], th_dict: Mapping[str, tuple[Any, Any]]
 ) -> Params:
-    """The arguments of a quantised symbol.
+    """Returns the arguments of a quantised symbol.
 
     ``w_quantize`` is the parameter ``w`` as int8 over its own range, whose ends are
     ``w_quantize_min`` and ``w_quantize_max``, (1,) each. Other parameters are taken as they are.
@@ -78,7 +78,7 @@ def quantize_model(
     quantize_granularity: Any = "tensor-wise",
     logger: Any = None,
 ) -> tuple[Symbol, Params, Params]:
-    """A network with 8-bit layers: the symbol, its arguments, and the auxiliary states.
+    """Returns a network with 8-bit layers: the symbol, its arguments, and the auxiliary states.
 
     sym, arg_params, aux_params
         the network of floats.
@@ -153,7 +153,8 @@ def quantize_graph(
     LayerOutputCollector: Any = None,  # noqa: N803 - MXNet's name
     logger: Any = None,
 ) -> tuple[Symbol, Params, Params, Any]:
-    """A network with 8-bit layers whose ranges are not known yet, and a collector of ranges.
+    """Returns a network with 8-bit layers whose ranges are not known yet, and a collector of
+    ranges.
 
     Arguments as of ``quantize_model``. The collector's ``collect`` is a callback for
     ``set_monitor_callback(collector.collect, monitor_all=True)`` of the floating network, None with
@@ -186,7 +187,7 @@ def calib_graph(
     quantized_dtype: Any = "int8",
     logger: Any = logging,
 ) -> tuple[Symbol, Params, Params]:
-    """A quantised network with the ranges of a filled collector of ``quantize_graph``.
+    """Returns a quantised network with the ranges of a filled collector of ``quantize_graph``.
 
     ``arg_params`` are the floating arguments. Entropy calibration empties the collector.
     """

@@ -28,7 +28,8 @@ def quantize_symbol(
     quantize_mode: Literal["smart", "full"] = "smart",
     quantize_granularity: Literal["tensor-wise", "channel-wise"] = "tensor-wise",
 ) -> tuple[Symbol, list[str]]:
-    """A symbol with 8-bit layers, and the names of the outputs whose ranges are to be measured.
+    """Returns a symbol with 8-bit layers, and the names of the outputs whose ranges are to be
+    measured.
 
     ``excluded_symbols`` and ``excluded_operators`` name the nodes and the operators that stay
     floating, ``offline_params`` the variables whose quantised values will be parameters (``w`` as
@@ -55,7 +56,7 @@ def quantize_symbol(
 
 
 def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None) -> Symbol:
-    """A copy of a quantised symbol with ranges: ``{"conv0_output": (-1.5, 2.0)}``.
+    """Returns a copy of a quantised symbol with ranges: ``{"conv0_output": (-1.5, 2.0)}``.
 
     The names are those that ``quantize_symbol`` returned. Nodes that take a calibrated range
     get it as ``min_calib_range`` and ``max_calib_range``; nodes without one stay.

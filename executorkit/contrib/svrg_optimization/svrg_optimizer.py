@@ -31,7 +31,7 @@ class _SVRGOptimizer(Optimizer):
 
     def __init__(self, default_optimizer: str | Optimizer, **kwargs: Any) -> None:
         if not isinstance(default_optimizer, str | Optimizer):
-            raise ArgumentValueError("_SVRGOptimizer", f"{default_optimizer!r} is no optimizer")
+            raise ArgumentValueError("_SVRGOptimizer", f"{default_optimizer!r} is not an optimizer")
         base = {k: v for k, v in kwargs.items() if k in Optimizer.__init__.__annotations__}
         super().__init__(**base)
         if isinstance(default_optimizer, str):

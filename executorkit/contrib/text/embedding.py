@@ -85,7 +85,7 @@ class _TokenEmbedding(Vocabulary):
     def get_vecs_by_tokens(
         self, tokens: str | list[str], lower_case_backup: bool = False
     ) -> NDArray:
-        """The vector of a token, or those of a list (tokens, elements).
+        """Returns the vector of a token, or those of a list (tokens, elements).
 
         lower_case_backup
             whether a token without an index is looked up in small letters.
@@ -108,7 +108,7 @@ class _TokenEmbedding(Vocabulary):
             raise ArgumentValueError(where, "there are no vectors yet")
         names = tokens if isinstance(tokens, list) else [tokens]
         if not isinstance(new_vectors, NDArray):
-            raise ArgumentValueError(where, "new_vectors is no NDArray")
+            raise ArgumentValueError(where, "new_vectors is not an NDArray")
         shape = new_vectors.shape if new_vectors.ndim == 2 else (1, *new_vectors.shape)
         expected = (len(names), self.vec_len)
         if shape != expected:
@@ -125,7 +125,7 @@ class _TokenEmbedding(Vocabulary):
 
 def _check_vocabulary(vocabulary: Any) -> None:
     if not isinstance(vocabulary, Vocabulary):
-        raise ArgumentValueError("embedding", f"{vocabulary!r} is no Vocabulary")
+        raise ArgumentValueError("embedding", f"{vocabulary!r} is not a Vocabulary")
 
 
 def _read_vectors(
@@ -139,7 +139,7 @@ def _read_vectors(
             where = f"{path}: line {number}"
             token, *texts = line.rstrip().split(elem_delim)
             if not texts:
-                raise ArgumentValueError(where, "it is no token and its numbers")
+                raise ArgumentValueError(where, "it is not a token and its numbers")
             numbers = [float(text) for text in texts]
             if token == unknown_token and unknown is None:
                 unknown = numbers
@@ -161,7 +161,8 @@ create = get_create_func(_TokenEmbedding, "token embedding")
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Names of files by the name of an embedding, or those of one; KeyError for an unknown one.
+    """Returns names of files by the name of an embedding, or those of one; KeyError for an unknown
+    one.
 
     fastText's files, one per language, are not listed.
     """
@@ -258,6 +259,6 @@ class CompositeEmbedding(_TokenEmbedding):
         parts = token_embeddings if isinstance(token_embeddings, list) else [token_embeddings]
         for part in parts:
             if not isinstance(part, _TokenEmbedding):
-                raise ArgumentValueError("CompositeEmbedding", f"{part!r} is no token embedding")
+                raise ArgumentValueError("CompositeEmbedding", f"{part!r} is not a token embedding")
         super().__init__()
         self._set_idx_to_vec_by_embeddings(parts, vocabulary)

@@ -137,7 +137,7 @@ def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
 def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
     whole = [round(f) for f in factors]
     if any(abs(f - n) > 1e-6 or n < 1 for f, n in zip(factors, whole, strict=True)):
-        r.refuse("nearest pixels for a factor that is no whole number")
+        r.refuse("nearest pixels for a factor that is not a whole number")
     older = r.op_type == "Upsample" or r.opset < 11
     rounding = "floor" if older else r.get("nearest_mode", "round_prefer_floor")
     repeats = place in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round_prefer")
