@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1344, "_files": 454, "_support": 714, "arrays": 1071, "autograd": 4004, "callback": 200,
-    "calls": 1434, "contrib": 2265, "data": 54, "debugging": 671, "display": 2068, "executor": 3365,
-    "executorkit": 3768, "export": 765, "gluon": 12777, "image": 2181, "initializer": 689,
-    "inspection": 708, "io": 3086, "jaxpr_interpreter": 2834, "jaxprs": 521, "kvstore": 836,
-    "lowering": 4787, "metric": 1366, "model": 1098, "module": 3205, "ndarray": 3064,
-    "notebook": 320, "onnx": 4621, "ops": 17095, "optimizer": 3461, "parallel": 4495,
+    "_cli": 1340, "_files": 454, "_support": 714, "arrays": 1071, "autograd": 4004, "callback": 201,
+    "calls": 1434, "contrib": 2250, "data": 54, "debugging": 671, "display": 2041, "executor": 3363,
+    "executorkit": 3762, "export": 761, "gluon": 12777, "image": 2179, "initializer": 689,
+    "inspection": 703, "io": 3029, "jaxpr_interpreter": 2834, "jaxprs": 521, "kvstore": 836,
+    "lowering": 4787, "metric": 1361, "model": 1098, "module": 3205, "ndarray": 3065,
+    "notebook": 321, "onnx": 4559, "ops": 17095, "optimizer": 3461, "parallel": 4443,
     "processes": 1054, "profiler": 907, "program": 6965, "rnn": 1309, "symbol": 3024,
-    "test_utils": 1475, "training": 1021, "visualization": 479,
+    "test_utils": 1479, "training": 1021, "visualization": 479,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 105_555
+TOTAL_LINES = 105_321
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

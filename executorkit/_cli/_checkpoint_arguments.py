@@ -53,13 +53,9 @@ class CheckpointFiles:
 def checkpoint_files(
     texts: Sequence[str], epoch: int | None, required: Collection[str] = ("symbol", "params")
 ) -> CheckpointFiles:
-    """Returns the files that one or two arguments stand for.
-
-    An argument is a file, recognised by its first bytes, or the prefix of a checkpoint. The files
-    of a prefix are ``<prefix>-symbol.json`` and ``<prefix>-<epoch>.params``, of the last epoch if
-    none is given; files that are named come first. Of ``required`` files, one that is not named is
-    looked for beside the other.
-    """
+    """Returns the files that one or two arguments stand for: files, recognised by their first
+    bytes, or the prefix of a checkpoint (of the last epoch if none is given). ``required`` files
+    that are not named are looked for beside the other."""
     symbol: str | None = None
     params: str | None = None
     prefixes: list[str] = []

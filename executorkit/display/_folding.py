@@ -1,10 +1,7 @@
-"""Folding of graphs: blocks of nodes that repeat, found in the graph itself and not by names.
+"""Folding of graphs: repeated blocks of nodes, found in the graph and not by names.
 
-:func:`folded` puts the nodes of a graph into an order in which what belongs together stands
-together, and divides them into a tree of blocks. Repetitions are found in the sequence of nodes:
-two nodes are alike if their kinds are, and the distances to the near ones that they read. A run of
-equal stretches becomes one item, whatever their number, then runs of such items are looked for, and
-so on: the units of a residual network become stages, and its stages a run in turn.
+Nodes are alike if their kinds are, and the distances to the near nodes that they read. A run of
+equal stretches becomes one item, then runs of such items are searched, and so on.
 """
 
 from __future__ import annotations
@@ -205,13 +202,7 @@ def _sources_below(
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A node, or a run of equal stretches of items.
-
-    key
-        equal for items that are alike.
-    repetitions
-        the items of each stretch of a run; empty for a node.
-    """
+    """A node, or a run of equal stretches (``repetitions``); items of equal ``key`` are alike."""
 
     key: int
     start: int

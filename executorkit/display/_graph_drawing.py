@@ -1,9 +1,4 @@
-"""Drawings of graphs: boxes in layers and arrows as SVG, and blocks that unfold between them.
-
-:func:`layout` places the boxes of one drawing in layers from top to bottom, :class:`Drawing` draws
-boxes and arrows, :class:`BlockFold` is a block that unfolds in its place, and :class:`Flow` shows
-drawings and blocks one below the other.
-"""
+"""Drawings of graphs as SVG: boxes in layers, arrows, and blocks that unfold between them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,10 +30,8 @@ class GraphLayout:
 def layout(
     count: int, edges: Sequence[Edge], box: tuple[float, float], gap: tuple[float, float]
 ) -> GraphLayout:
-    """Places boxes 0 to ``count - 1`` of one size; edges go from lower numbers to higher ones.
-
-    An edge that passes layers by is led between their boxes.
-    """
+    """Places boxes 0 to ``count - 1`` in layers; edges lead from lower to higher numbers, between
+    the boxes of layers that they pass."""
     layers = _layers(count, edges)
     spans = [layers[b] - layers[a] - 1 for a, b in edges]
     bend = sum(spans) <= _MAX_BENDS

@@ -1,12 +1,5 @@
-"""Views of objects in notebooks: the function that makes an object's view, and its display.
-
-The view of a class is a function registered for it, in the package that owns the class::
-
-    @view_of.register
-    def _(curve: TrainingCurve) -> View: ...
-
-so that no class imports its own view.
-"""
+"""Views of objects in notebooks: functions registered with ``view_of``, in the package of the
+class."""
 
 import sys
 from collections.abc import Collection

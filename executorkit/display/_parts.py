@@ -1,9 +1,7 @@
 """The parts of views: lines, tables and folds, each with an HTML form and a text form.
 
-Text is made from data, never the other way round. HTML is static and everything that comes from a
-user's graph is escaped in :func:`escape`. Colours are variables of one style sheet, light and dark:
-a page is dark if its theme says so by the classes and attributes that JupyterLab, VS Code and
-Sphinx themes set; where a page says nothing, the system's preference counts.
+HTML is static, and texts are escaped. Colours follow the classes and attributes of JupyterLab, VS
+Code and Sphinx themes, else the system's preference.
 """
 
 import html
@@ -46,11 +44,8 @@ def tag(name: str, *content: str, **attributes: object) -> str:
 
 
 def drawn_or_read(svg: str) -> str:
-    """Returns an SVG element for a page that draws it, or strips it and shows the words in it.
-
-    Untrusted notebooks strip SVG and leave its text. Words between its elements are not drawn, so
-    that with them the text can be one that says the same as the drawing, line by line.
-    """
+    """Returns an SVG element whose text stands in for it in untrusted notebooks, which strip SVG:
+    words between its elements are not drawn."""
     return tag("pre", svg, class_="v")
 
 

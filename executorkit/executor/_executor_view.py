@@ -1,7 +1,4 @@
-"""The view of an executor: its arrays with statistics, its program, its graph.
-
-Sections, tables of arrays with their statistics, are also those of the views of groups and steps.
-"""
+"""The view of an executor: its arrays with statistics, its program, its graph."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -81,8 +78,8 @@ StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
 def value_or_status(array: NDArray) -> jax.Array | str:
     """Returns the contents of an array, or the reason why they are not computed yet.
 
-    Nothing is computed for a view: a forward that nobody has looked at would run by itself, without
-    the backward and the update that follow it, and be compiled for that.
+    Nothing is computed for a view: an unread forward would be compiled and run by itself, without
+    the backward and the update that follow it.
     """
     status = pending_status(array.pending)
     return array.value if status is None else status

@@ -1,8 +1,5 @@
-"""Parameters in files of other libraries: safetensors and NumPy's ``.npz``, both ways.
-
-Names stay as they are in ``.params`` files, ``arg:`` and ``aux:`` before them. Arrays are written
-one after the other from where they are: a file of any size needs no second copy in memory.
-"""
+"""Parameters in safetensors and NumPy's ``.npz`` files, under their names in ``.params`` files.
+Arrays are written one by one, without a second copy in memory."""
 
 from __future__ import annotations
 
@@ -100,10 +97,7 @@ def _open_safetensors(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 
 def require_safetensors() -> Any:
-    """Returns the module ``safetensors``.
-
-    Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
-    """
+    """Returns the module ``safetensors``, or raises :class:`MissingDependencyError`."""
     try:
         import safetensors
     except ImportError:

@@ -1,8 +1,7 @@
-"""Augmenters: callables that change an image (height, width, channels), most of them at random.
+"""Augmenters of images (height, width, channels).
 
-Random numbers are drawn from Python's ``random`` (``LightingAug``: from ``numpy.random``), in
-MXNet's order, so that equal seeds give equal images. Augmenters of colour want float32 images, and
-change them in place where their docstring says so.
+Random numbers come from Python's ``random`` (``LightingAug``: ``numpy.random``) in MXNet's order.
+Augmenters of colour take float32 images; docstrings say which of them work in place.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""Augmenters of images with objects: callables that change an image and its labels.
+"""Augmenters of images and the boxes of their objects.
 
-Labels are a NumPy array with a row per object: (class, left, top, right, bottom, ...), positions as
-parts of the image's width and height. Random numbers are drawn from Python's ``random`` in MXNet's
-order.
+Labels are rows (class, left, top, right, bottom, ...), in fractions of the image's size. Random
+numbers come from Python's ``random`` in MXNet's order.
 """
 
 import logging

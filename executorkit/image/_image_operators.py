@@ -1,9 +1,4 @@
-"""MXNet's operators of images: ``_cvimread``, ``_cvimdecode``, ``_cvimresize``,
-``_cvcopyMakeBorder`` in ``mx.nd._internal``, and ``mx.nd.imdecode``.
-
-They take and give arrays of shape (height, width, channels). All but ``copy_make_border`` need
-OpenCV. Importing ``executorkit.image`` puts them into MXNet's namespaces.
-"""
+"""Operators of images in ``mx.nd._internal``, and ``mx.nd.imdecode``; most of them need OpenCV."""
 
 from collections.abc import Callable
 from typing import Any

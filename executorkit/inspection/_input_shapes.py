@@ -167,15 +167,8 @@ def example_shapes(
 
 @dataclass(frozen=True, slots=True)
 class ImageSize:
-    """The height and width of square images.
-
-    size
-        one that fits; None if none does.
-    determined
-        True if the parameters do not fit other sizes: a fully connected layer follows.
-    conflict
-        the parameter that no size fits, if ``size`` is None.
-    """
+    """Height and width of square images: ``size``, or the parameter ``conflict`` that no size fits.
+    ``determined`` if the parameters fit no other size."""
 
     size: int | None
     determined: bool = False

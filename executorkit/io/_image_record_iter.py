@@ -29,11 +29,8 @@ def select_options(where: str, kinds: Iterable[Any], keywords: dict[str, Any]) -
 
 
 class RecordImageIter(MXDataIter):
-    """Base class of iterators over records of images: their order, batches, and threads.
-
-    Batches are decoded ahead by threads and put on the device that is current at construction,
-    which waits for the first batch, so that it raises the errors of a file's begin.
-    """
+    """Base class of iterators over records of images, decoded ahead by threads. The first batch is
+    awaited by the constructor, which raises its errors."""
 
     #: An incomplete last batch without ``round_batch`` counts its filling in ``batch.pad``.
     _counts_filling = True

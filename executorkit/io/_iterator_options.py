@@ -1,8 +1,4 @@
-"""Options of iterators over files, given as keywords: their types, defaults, and conversion.
-
-As in MXNet, a value may be given as text: ``batch_size="4"``, ``shuffle="True"``,
-``data_shape="(3, 32, 32)"``.
-"""
+"""Keyword options of iterators over files; as in MXNet, values may be texts: ``shuffle="True"``."""
 
 import ast
 import dataclasses
@@ -21,12 +17,8 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
 def parse_options(kind: type[Options], where: str, keywords: Mapping[str, Any]) -> Options:
-    """Returns the dataclass ``kind`` with the keywords that are among its fields, converted to
-    their types.
-
-    Raises :class:`DataArgumentError`, a TypeError and ValueError, if one cannot be converted or a
-    field without default is missing.
-    """
+    """Returns the dataclass ``kind`` of the keywords among its fields, converted to their types.
+    Raises :class:`DataArgumentError` for a missing or unconvertible one."""
     hints = _hints(kind)
     values = {}
     for field in dataclasses.fields(typing.cast(Any, kind)):

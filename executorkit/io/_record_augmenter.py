@@ -1,8 +1,5 @@
-"""The default augmenter of records of images: geometry, then colours.
-
-Images are arrays (height, width) or (height, width, channels) of uint8, colours in the order blue,
-green, red. Random draws come from a generator per image.
-"""
+"""The default augmenter of records: images are uint8, colours blue, green, red; every image has its
+own random generator."""
 
 import math
 from collections.abc import Callable
@@ -192,11 +189,8 @@ def _with_colours(image: Image, colours: Image) -> Image:
 def warp_affine(
     image: Image, matrix: np.ndarray, size: tuple[int, int], interpolation: int, fill: int
 ) -> Image:
-    """Returns the image under an affine transformation, (width, height) of the result given.
-
-    Positions are rounded to 1/32 of a pixel, as by ``warpAffine`` of the OpenCV that MXNet was
-    built with: later ones compute other positions.
-    """
+    """Returns the image under an affine transformation, in a size (width, height). Positions are
+    rounded to 1/32 of a pixel, as in MXNet's OpenCV; later versions do otherwise."""
     cv2 = require_opencv()
     (a, b, tx), (c, d, ty) = matrix.astype(np.float64).tolist()
     determinant = a * d - b * c

@@ -81,11 +81,8 @@ def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
 
 
 def decode_record_image(encoded: Any, channels: int, where: str) -> np.ndarray:
-    """Returns the pixels of an encoded image, blue first, by :func:`decode_stored`.
-
-    Raises RecordError if it cannot be decoded, or does not have the alpha channel that is asked
-    for.
-    """
+    """Returns the pixels of an encoded image, blue first. Raises RecordError if it cannot be
+    decoded, or has no alpha channel for ``channels=4``."""
     image = decode_stored(encoded, _FLAGS[channels], where, RecordError)
     if channels == 4 and image.shape[2:] != (4,):
         number = image.shape[2] if image.ndim == 3 else 1
@@ -112,12 +109,8 @@ def augmenter_names(where: str, sequence: str, known: Sequence[str]) -> list[str
 
 
 class ImageList:
-    """The labels in a list of images, by the images' numbers.
-
-    A line is a number, labels and a path, with tabulators between. ``width`` is the number of
-    labels of an image, or None for all that a line has. Raises OSError if the file cannot be read,
-    ValueError if it is malformed.
-    """
+    """Labels by the images' numbers, from a file of lines: number, labels and path, separated by
+    tabs. ``width`` is the number of labels of an image; None takes all."""
 
     def __init__(self, path: str, width: int | None) -> None:
         self.path = os.fspath(path)

@@ -45,10 +45,7 @@ class Objects:
 
     @classmethod
     def of(cls, label: np.ndarray, where: str) -> Objects:
-        """Returns the objects of a label: lengths of header and rows, rest of the header, rows.
-
-        Raises RecordError if it is malformed.
-        """
+        """Returns the objects of a label. Raises RecordError if it is malformed."""
         if len(label) >= 2 + _OBJECT:
             header, width = int(label[0]), int(label[1])
             if 2 <= header <= len(label) and width >= _OBJECT:

@@ -24,11 +24,8 @@ _ALIGNMENT = 64
 
 
 class HostBuffers:
-    """Arrays of one shape and dtype, in memory that the system has cleared before, if possible.
-
-    The memory of an array is used for another one when the array and everything that shares its
-    memory, such as a device array made without a copy, have been deleted.
-    """
+    """Arrays of one shape and dtype; the memory of an array is used again once nothing refers to
+    it."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self._shape, self._dtype = shape, np.dtype(dtype)
@@ -77,13 +74,8 @@ class HostBatch:
 
 
 class RecordPipeline:
-    """Decodes the batches that plans describe, some ahead, and converts each when it is complete.
-
-    decoder
-        decodes one example.
-    finish
-        called with each complete HostBatch, in a thread; its value is what :meth:`next` returns.
-    """
+    """Decodes the batches of plans ahead in threads; ``finish`` is called with each HostBatch, and
+    :meth:`next` returns its value."""
 
     def __init__(
         self,

@@ -17,12 +17,8 @@ from ._record_options import DetectionOptions, NormalizeOptions, StatisticsOptio
 
 @dataclass(frozen=True)
 class Normalization:
-    """``((pixel - mean) * contrast + illumination) * factor``, by channel in the order red, green,
-    blue, alpha; ``mean`` has shape (channels, 1, 1) or that of an image.
-
-    Without any of these, values are the pixels. As int8 they are the pixels less the rounded mean,
-    clipped; as uint8 the pixels.
-    """
+    """``((pixel - mean) * contrast + illumination) * factor`` by channel: red, green, blue, alpha.
+    int8 values are the pixels less the rounded mean, clipped; uint8 values are the pixels."""
 
     mean: np.ndarray | None = None
     factor: np.ndarray | None = None
@@ -107,10 +103,8 @@ def _planes(image: np.ndarray) -> list[np.ndarray]:
 
 
 def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Returns the mean image in a file of one NDArray; None if there is no such file.
-
-    Raises FileFormatError if the file holds something else, or an image of another shape.
-    """
+    """Returns the mean image in a file, None without a file. Raises FileFormatError for other
+    contents or another shape."""
     if not os.path.exists(path):
         return None
     arrays = load(path)

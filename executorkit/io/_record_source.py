@@ -1,7 +1,4 @@
-"""The records of one or more files in the order in which an epoch reads them.
-
-Partition, chunks and random orders are MXNet's: the same seed gives the same order.
-"""
+"""The records of files in the order of an epoch; the same seed gives MXNet's order."""
 
 import bisect
 import math
@@ -21,13 +18,8 @@ _RECORD_SEED, _PART_SEED = 111, 666
 
 
 class RecordFiles:
-    """The records of files, as if the files stood one after the other.
-
-    path
-        a file, a folder (all of its files, by name), or several of both with ';' between.
-
-    Raises OSError if a file cannot be read, ValueError if there is nothing in it.
-    """
+    """The records of files, a folder of files, or several of them separated by ';'. Raises OSError
+    if a file cannot be read, ValueError if there is nothing in it."""
 
     def __init__(self, path: str) -> None:
         self._files = [records.RecordFile(p) for entry in path.split(";") for p in _files(entry)]
@@ -173,11 +165,8 @@ def _chunks(files: RecordFiles, begin: int, end: int) -> Iterator[list[int]]:
 
 
 def shuffle_in_place(values: list[Any], generator: np.random.RandomState) -> None:
-    """Shuffles a list as C++'s ``std::shuffle`` with a Mersenne twister does.
-
-    Element i is exchanged with one of the elements up to i, whose index is a 32-bit draw divided by
-    the interval's length; draws in the incomplete last interval are repeated.
-    """
+    """Shuffles a list as C++'s ``std::shuffle`` with a Mersenne twister does: element i is
+    exchanged with one of the elements up to i."""
     limits = np.arange(2, len(values) + 1, dtype=np.uint64)
     intervals = np.uint64(2**32 - 1) // limits
     draws = generator.randint(0, 2**32, max(len(values) - 1, 0), np.uint32).astype(np.uint64)

@@ -1,8 +1,4 @@
-"""Iterators over other iterators.
-
-ResizeIter changes the length of an epoch; PrefetchingIter runs several iterators side by side, one
-batch ahead.
-"""
+"""ResizeIter changes the length of an epoch; PrefetchingIter runs iterators one batch ahead."""
 
 import weakref
 from collections.abc import Mapping, Sequence

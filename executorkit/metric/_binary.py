@@ -27,11 +27,8 @@ _COUNTS = 5
 
 
 class _Binary(DeviceMetric):
-    """A score of the counts: per update and averaged ('macro'), or of all counts ('micro').
-
-    The counts of an update become a row of a table on its device. Scores are computed on the host,
-    one row after the other, when the metric is read or a table is full.
-    """
+    """A score of counts: averaged over updates ('macro'), or of all counts ('micro'). Counts stay
+    on the device; scores are computed on the host when the metric is read or a table is full."""
 
     _label_requirement = "labels are of two classes, 0 and 1"
     _score: Callable[..., float]

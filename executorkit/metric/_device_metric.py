@@ -1,13 +1,8 @@
 """Metrics that accumulate on devices: each keeps a tally on every device that has predictions.
 
-An update runs one small program for each pair, ``tally = step(tally, label, pred)``, on the device
-of the prediction, to which labels are copied. Tallies are float64 vectors, one per device. Reading
-the metric fetches them all at once and merges them on the host.
-
-Pairs whose predictions are on a CPU and small are measured by NumPy, which takes less than the call
-of a program: the latest one waits for the next update, which waits for no predictions. Of larger
-ones a metric has programs compiled for a few shapes only; those of further shapes are measured by
-NumPy if they are not large, as are arrays of NumPy.
+An update runs a small program per pair, ``tally = step(tally, label, pred)``, on the prediction's
+device; reading the metric fetches all tallies at once. Small predictions on a CPU are measured by
+NumPy, when they are there; larger ones by programs for a few shapes, else by NumPy, too.
 """
 
 from __future__ import annotations

@@ -22,12 +22,10 @@ def claim_name(name: str, taken: set[str]) -> str:
 class Value:
     """A value that nodes read or write.
 
-    shape
-        the lengths of its axes; None for a length that may differ from run to run.
-    sizes
-        lengths at the shapes with which the graph was given.
+    shape, sizes
+        its lengths, None for those that may vary; and the lengths given at export.
     array
-        the contents of a parameter or another constant, else None.
+        the contents of a constant, else None.
     """
 
     name: str
@@ -62,13 +60,8 @@ class OnnxNode:
 
 @dataclass(slots=True)
 class GraphDraft:
-    """The nodes and constants that have been written so far.
-
-    opset
-        the version of ONNX's operators that the nodes are of.
-    constants
-        arrays by name: parameters that nodes read, and what translations add.
-    """
+    """The nodes and constants (``constants``, by name) written so far, for a version ``opset`` of
+    ONNX's operators."""
 
     opset: int
     nodes: list[OnnxNode] = field(default_factory=list)

@@ -1,8 +1,5 @@
-"""Free dimensions: lengths of inputs that may differ from run to run, such as the batch size.
-
-Shapes are inferred once as they were given, and once per free dimension with that one doubled. A
-length of the graph that differs between two of these runs is left open in ONNX.
-"""
+"""Free dimensions: shapes are inferred again with each doubled, and lengths that change are left
+open."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,11 +19,8 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class FreeDimension:
-    """A length that may vary, and all axes of inputs that have it.
-
-    size, probe
-        the length as it was given, and the one with which shapes were inferred once more.
-    """
+    """A length that may vary, the axes of inputs that have it, and the ``probe`` with which shapes
+    were inferred again."""
 
     name: str
     size: int
@@ -78,12 +72,9 @@ def open_shapes(
 ) -> OpenShapes:
     """Returns shapes of a graph's values, and which of its inputs' dimensions vary.
 
-    shapes, fixed
-        shapes of the inputs and of the parameters.
-    free
-        the dimensions that vary; ``"batch"`` for the first axis of the first input and all axes
-        that have to be as long. Unnamed ones that cannot vary, because parameters or other
-        inputs contradict, stay fixed; :class:`ShapeError` for a named one.
+    ``free`` holds the dimensions that vary; ``"batch"`` is the first axis of the first input and
+    all axes that have to be as long. Unnamed dimensions that other inputs contradict stay fixed;
+    :class:`ShapeError` for a named one.
     """
     inferred = infer(graph, {**fixed, **shapes}, dtypes)
     inputs = {name: _known(graph, inferred, name) for name in shapes}

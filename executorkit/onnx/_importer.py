@@ -1,9 +1,5 @@
-"""From an ONNX model to a symbol and its parameters: nodes in order, what is not served at once.
-
-Nodes that read constants alone are computed while the model is read, by the reference
-implementation of ``onnx``; the shapes that ONNX's inference knows stand in for nodes that compute
-with shapes.
-"""
+"""From an ONNX model to a symbol and its parameters. Nodes of constants are computed at once, by
+the reference implementation of ``onnx``; all refusals are reported together."""
 
 import math
 import os

@@ -71,11 +71,8 @@ def _described(helper: Any, value: Value, dims: Sequence[int | str | None]) -> A
 
 
 def check(library: Any, model: Any) -> None:
-    """Checks a model with ONNX's own checker and inference of shapes.
-
-    A model that is too large for one file is checked when it is in files (:func:`save_model`).
-    Raises :class:`UnknownOperatorError`, for an operator that ONNX has not for some type.
-    """
+    """Checks a model with ONNX's checker and shape inference; one too large for a file is checked
+    by :func:`save_model`. Raises :class:`UnknownOperatorError`."""
     if _parameter_bytes(model) >= _ONE_FILE:
         return
     try:

@@ -1,4 +1,4 @@
-"""Reading of one ONNX node: what imports of operators are written with, and their registry.
+"""Reading of one ONNX node: what imports are written with, and their registry.
 
 @imports("Relu")
 def _relu(r):
@@ -26,13 +26,8 @@ _MAX_AXES = 32
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that depends on the shapes that inputs will have.
-
-    shape_of
-        the symbol of which it is the whole shape, if it is that.
-    lengths
-        the entries of a list of lengths, None for those that are not known.
-    """
+    """A value that depends on unknown shapes: the whole shape of the symbol ``shape_of``, or a list
+    of ``lengths``, None where unknown."""
 
     shape_of: Symbol | None = None
     lengths: tuple[int | None, ...] | None = None
@@ -67,14 +62,10 @@ class NodeNames(NameManager):
 class NodeReader:
     """A node of a model: ``reader[0]`` is its first input as a symbol.
 
-    name
-        the name for its symbol.
     values, names
         its inputs, None for those left out, and their names.
     shapes, output_shape
-        what inference knows about the inputs' and the first output's shapes.
-    opset
-        the version of ONNX's operators.
+        the shapes of inputs and first output, as far as inference knows them.
     variable
         ``variable(name, array)`` is a parameter of the symbol with these contents.
     """
@@ -186,11 +177,8 @@ def imports(
 ) -> Callable[[Import], Import]:
     """Registers the import of operators of ONNX.
 
-    takes_unknown
-        the import decides about inputs that depend on unknown shapes; otherwise what such a node
-        makes depends on them, too.
-    draws
-        the node draws random numbers, so it is not a constant though its inputs are.
+    ``takes_unknown``: the import decides about inputs that depend on unknown shapes. ``draws``: the
+    node draws random numbers, so it is never computed as a constant.
     """
 
     def add(function: Import) -> Import:

@@ -15,11 +15,8 @@ from .loss_scaler import LossScaler
 
 
 class MixedPrecision:
-    """The rule that :func:`init` installs: casts of inputs, by operator.
-
-    loss_scaler
-        that of the first trainer. Operators that are losses multiply their gradients by its scale.
-    """
+    """The rule that :func:`init` installs: casts of inputs, by operator. Losses multiply their
+    gradients by the scale of ``loss_scaler``."""
 
     def __init__(
         self,

@@ -204,11 +204,8 @@ def _canonical(names: Iterable[str]) -> set[str]:
 
 
 class _Converter:
-    """Copies a graph with casts.
-
-    An entry of the graph has a version as it is, and may have, or get, one that is surely float32
-    and one that is surely of the low type. Variables have neither: they may be of any type.
-    """
+    """Copies a graph with casts. An entry has a version of its own type, and on demand a float32
+    and a low-precision version; variables have only the first."""
 
     def __init__(self, dtype: str, lists: _Lists, excluded: Collection[str]) -> None:
         self._dtype = dtype

@@ -177,13 +177,8 @@ def collect_layers(
     ctx: Context,
     max_examples: int | None = None,
 ) -> int:
-    """Runs batches through a network and gives the layers ``names`` to a collector.
-
-    ``params`` are the arguments and auxiliary states, ``batches`` is a DataIter. Stops after
-    ``max_examples`` examples, all of the data by default. Returns the number of examples. Only the
-    layers that are asked for and what these need are computed. MissingParameterError names an
-    input that nothing gives.
-    """
+    """Runs up to ``max_examples`` examples and gives the layers ``names`` to a collector; returns
+    the number of examples. MissingParameterError names an input without a value."""
     if not isinstance(batches, DataIter):
         raise DataArgumentError("calib_data", f"{type(batches).__name__}, expected a DataIter")
     data: Any = batches  # DataIter's subclasses have the properties that are read here

@@ -140,16 +140,14 @@ def _calibrated_name(node: Node) -> str:
 
 @dataclass(slots=True)
 class _Rewriter:
-    """Copies a graph node by node, with the chosen ones in their 8-bit form.
+    """Copies a graph node by node, with the chosen nodes in 8 bits.
 
     copies
-        the node that stands for a node; for a chosen one, that of 8 bits.
-    floating
-        the dequantising node behind a chosen one, where any was needed.
-    quantizing
-        the quantising node, or the three variables, behind an entry of the old graph.
+        the new node (8 bits for a chosen one) by old node.
+    floating, quantizing
+        the dequantising node of a chosen node; the quantising node (or variables) of an entry.
     measured
-        the old entry of whose values a new node takes the range.
+        the old entry whose range a new node takes.
     """
 
     chosen: Mapping[Node, QuantizedForm]

@@ -177,14 +177,8 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
 class _PretrainedEmbedding(_TokenEmbedding):
     """Vectors from the file ``<embedding_root>/<name of the class>/<pretrained_file_name>``.
 
-    pretrained_file_name
-        the file, ``default_file_name`` unless given.
-    init_unknown_vec
-        a function of ``shape=`` that makes the unknown token's vector.
-    vocabulary
-        the tokens to be kept; None for all.
-
-    KeyError (UnknownNameError) for a name that is none of ``pretrained_file_names``, OSError
+    ``init_unknown_vec`` makes the unknown token's vector from ``shape=``; ``vocabulary`` holds the
+    tokens to keep, None for all. KeyError (UnknownNameError) for an unknown file name, OSError
     (FileAccessError) for a missing file.
     """
 

@@ -1,8 +1,7 @@
-"""Boxes: anchors, decoding, and suppression of those that overlap better ones.
+"""Boxes: anchors, decoding, suppression.
 
-ONNX's NonMaxSuppression lists the boxes that stay; MXNet returns every row, best score first, with
--1 in place of what was dropped. So boxes are sorted first, and the list becomes a mask. Boxes of
-different classes are moved apart, so that only those of one class overlap.
+ONNX's NonMaxSuppression lists the boxes that stay, MXNet returns every row, best score first, -1
+for dropped ones: boxes are sorted first, and boxes of different classes moved apart.
 """
 
 import numpy as np

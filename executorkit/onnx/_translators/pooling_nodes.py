@@ -1,9 +1,5 @@
-"""Pooling: windows that count what MXNet counts, also where the last one reaches over the edge.
-
-The number of windows is MXNet's, and ONNX gets as much padding at the end as the last one needs, so
-that the rounding rules of ONNX's own ``ceil_mode``, which have changed, do not matter. Where the
-size of images varies, ``ceil_mode`` has to do.
-"""
+"""Pooling with MXNet's number of windows: ONNX gets the padding that the last window needs, since
+its ``ceil_mode`` has changed. Images of varying size use ``ceil_mode``."""
 
 import math
 from dataclasses import dataclass
