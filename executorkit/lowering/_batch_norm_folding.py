@@ -55,7 +55,6 @@ def _normalizes(node: Node) -> bool:
 
 
 def _scales_filters(layer: Node, normalization: Node) -> bool:
-    """True if a layer has a weight that can be scaled, and is normalised along its filters."""
     if layer.params is None or normalization.params is None or _scale_shape(layer) is None:
         return False
     channels = _channel_axis(layer.params)
@@ -89,7 +88,6 @@ def _scale_shape(layer: Node) -> tuple[int, ...] | None:
 
 
 def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
-    """The layer that computes a normalisation of its result too, under the layer's name."""
     (layer, _), gamma, beta, mean, var = inputs
     p, q = normalization.params, layer.params
     assert p is not None
@@ -152,5 +150,4 @@ def _folded_graph(graph: Graph) -> Graph:
 
 
 def _is_wide(dtype: Any) -> bool:
-    """True for types in which folding keeps the precision of the results."""
     return not jnp.issubdtype(dtype, jnp.floating) or jnp.finfo(dtype).bits >= 32

@@ -179,7 +179,6 @@ def signature_of(graph: Graph) -> Signature:
 
 
 def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
-    """The values that a step's outputs depend on."""
     return step.inputs if step.op.unlabeled is None else step.inputs[:1]
 
 

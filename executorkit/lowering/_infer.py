@@ -175,7 +175,6 @@ def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[in
 
 
 def _initial_shapes(graph: Graph, given_shapes: Mapping[str, Shape]) -> list[Shape | None]:
-    """The shapes of all values that are given or declared."""
     values: list[Shape | None] = [None] * graph.n_values
     for node, i in graph.variables:
         values[i] = given_shapes.get(node.name)
@@ -196,7 +195,6 @@ def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
 
 
 def _initial_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
-    """The dtype names of all values that are given or declared."""
     values: list[str | None] = [None] * graph.n_values
     for node, i in graph.variables:
         values[i] = dtypes.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
@@ -216,7 +214,6 @@ def _settle(
     given_facts: Mapping[str, Any],
     bound: bool,
 ) -> list[Any]:
-    """Visits the steps forward and backward by turns until a whole pass changes nothing."""
     todo = list(graph.steps)
     is_forward = True
     # Repeated layers, such as the steps of a recurrent network, are visited once.
@@ -276,11 +273,9 @@ class _TypeVisitor:
     its inputs and outputs."""
 
     def context(self, step: GraphStep) -> Hashable:
-        """The facts of another kind that the result depends on, besides inputs and outputs."""
         return None
 
     def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
-        """The facts, and whether they are complete."""
         facts = _facts(TypeFacts, step, values)
         step.op.infer_type(facts, step.params)
         return facts, None not in facts.values()
@@ -389,14 +384,12 @@ def _partial_output_shapes(
 
 
 def _filled(op: OpDef, p: Params, shapes: tuple[Shape, ...], size: int) -> tuple[Shape, ...]:
-    """The shapes with ``size`` for unknown dimensions."""
     return tuple(tuple(d or size for d in s) for s in shapes)
 
 
 def _filled_in_turn(
     op: OpDef, p: Params, shapes: tuple[Shape, ...], size: int
 ) -> tuple[Shape, ...]:
-    """The same, except where a dimension follows from those of the inputs before."""
     names = op.inputs(p)
     facts = ShapeFacts(op.name, dict(zip(names, shapes, strict=True)))
     for name in names:

@@ -178,7 +178,6 @@ class StepRunner:
         states: Mapping[int, Any],
         observe: Observer | None,
     ) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
-        """All results of a step, and the rewrite that they were computed by."""
         resolved = self.resolved.get(step.index)
         params = resolved or step.params
         rewrite = values.layout_rewrite(step, params) if self.channels_last else None

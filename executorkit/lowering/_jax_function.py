@@ -128,7 +128,6 @@ class JaxFunction:
         return f"<JaxFunction {self.__name__}({', '.join(self.arguments)})>"
 
     def _run(self, absent: frozenset[str]) -> tuple[Graph, Callable[..., Any]]:
-        """The graph without these arguments, and the function that evaluates it."""
         if absent in self._runs:
             return self._runs[absent]
         graph = without_labels(self._graph, absent) if absent else self._graph
@@ -183,7 +182,6 @@ class JaxFunction:
             yield f"    {name:<{width}}  {text}{note}"
 
     def _known_shapes(self, shapes: Mapping[str, Sequence[int]]) -> tuple[Sequence[Any], ...]:
-        """Shapes of arguments, auxiliary states and outputs."""
         names = (*self.arguments, *self.auxiliary_states)
         for name in shapes:
             if name not in names:

@@ -57,8 +57,6 @@ def lower(
 
 
 def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> RerollPlan | None:
-    """The plan of a graph's loops for arguments and states of these shapes."""
-
     def shape_of(number: int) -> Shape:
         for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
             if number in numbers:

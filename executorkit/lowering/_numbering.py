@@ -80,7 +80,6 @@ def _number(heads: Sequence[Entry]) -> Graph:
 
 
 def _with_bodies(node: Node, params: Params) -> Params:
-    """A step's attributes; those of loops and branches hold their subgraphs as functions."""
     if not node.subgraphs:
         return params
     return Params({**params, BODIES: tuple(LoweredBody(graph_of(b)) for b in node.subgraphs)})

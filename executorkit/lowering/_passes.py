@@ -145,7 +145,6 @@ def with_merged_heads(heads: Heads) -> Heads:
 
 
 def _with_copies(heads: Heads) -> Heads:
-    """The heads with copies in place of those that occurred before."""
     copy = lookup("_copy")
     assert copy is not None
     copies: Counter[Entry] = Counter()

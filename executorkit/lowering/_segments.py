@@ -163,7 +163,6 @@ def checkpoint_segments(graph: Graph, results: tuple[int, ...]) -> tuple[Checkpo
 
 
 def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
-    """For every boundary between two steps, the number of earlier values that later steps use."""
     change = [0] * (len(graph.steps) + 2)
     for at, step in enumerate(graph.steps):
         for i in step.outputs:

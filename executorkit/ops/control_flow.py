@@ -24,7 +24,6 @@ def _outputs(p: Params) -> tuple[str, ...]:
 
 
 def _register(name: str, bodies: int, infer_shape: Any, infer_type: Any, *traits: str) -> Any:
-    """The decorator of an operator with ``bodies``, which ``num_args`` counts too."""
     return register(
         name,
         inputs=lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies)),
@@ -45,7 +44,6 @@ def _node_key(key: Any, iteration: Any) -> Any:
 
 
 def _foreach_body_order(p: Params) -> list[str]:
-    """The node's inputs in the order of the variables of foreach's body."""
     locations = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
     return [f"arg{i}" for _, i in sorted(zip(locations, range(len(locations)), strict=True))]
 

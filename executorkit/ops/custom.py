@@ -200,7 +200,6 @@ def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
     defers_errors = collects_checks()
 
     def run(direction: str, compute: Callable[[], None]) -> np.int32:
-        """Calls user code; the number of its exception, or 0."""
         try:
             compute()
         except Exception as error:

@@ -115,7 +115,6 @@ class NetworkPicture(Viewed):
         return os.path.join(directory or "", name)
 
     def _repr_svg_(self) -> str:
-        """The drawing as SVG."""
         return self.drawing.picture()
 
     def __str__(self) -> str:
@@ -128,7 +127,6 @@ def _(picture: NetworkPicture) -> View:
 
 
 def _quoted(text: str) -> str:
-    """An identifier of DOT: bare if it is a name or a number, else in quotes."""
     if _HTML.fullmatch(text):
         return text
     if _PLAIN.fullmatch(text) and text.lower() not in _KEYWORDS:
@@ -143,7 +141,6 @@ def _port(name: str) -> str:
 
 
 def _attributes(attributes: Mapping[str, str]) -> str:
-    """DOT's list of attributes: the label, then the others by name."""
     others = {name: value for name, value in attributes.items() if name != "label"}
     pairs = [("label", attributes["label"]), *sorted(others.items())]
     return " ".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)

@@ -112,7 +112,6 @@ def plot_network(
 
 
 def _graphviz() -> Any:
-    """The package ``graphviz``, if it is installed and Graphviz's program ``dot`` too."""
     if shutil.which("dot") is None:
         return None
     try:
@@ -150,7 +149,6 @@ def _node(node: Node, style: Mapping[str, str]) -> StyledNode:
 def _edge_label(
     source: Node, shapes: Mapping[str, tuple[int, ...]] | None, types: Mapping[str, Any] | None
 ) -> str:
-    """The shape and type of a node's first output."""
     name = source.output_names[0]
     words = "" if shapes is None else size_text(shapes.get(name, ())[1:])
     return words if types is None else f"{words}({np.dtype(types[name]).name})"

@@ -83,7 +83,6 @@ def print_summary(
 
 
 def _row(fields: Sequence[Any], ends: Sequence[int]) -> str:
-    """The fields in their columns; fields that are too long are cut."""
     line = ""
     for i, field in enumerate(fields):
         line = f"{line}{field}"[: ends[i]]

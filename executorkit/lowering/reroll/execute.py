@@ -70,7 +70,6 @@ class _PlanExecution:
             self._run(step)
 
     def _split(self, step: GraphStep) -> bool:
-        """Keeps the parts of a split as one stack, where they are read as a stack."""
         outputs = step.outputs
         if SPLIT not in step.op.traits or self.plan.stacked_values.isdisjoint(outputs):
             return False
@@ -84,7 +83,6 @@ class _PlanExecution:
         return True
 
     def _concatenate(self, step: GraphStep) -> bool:
-        """Concatenates or stacks whole blocks, where the inputs are neighbouring rows."""
         is_new_axis = STACK in step.op.traits
         if not (is_new_axis or CONCAT in step.op.traits):
             return False
@@ -106,7 +104,7 @@ class _PlanExecution:
         self.store.update((first + n, array) for n, array in states.items())
 
     def _result_numbers(self, step: GraphStep) -> list[tuple[int, int]]:
-        """(number, index among the results) of every value that a step computes or updates."""
+        # (number, index among the results) of every value that a step computes or updates.
         outputs = [(number, k) for k, number in enumerate(step.outputs)]
         return outputs + [(self.graph.n_values + w.state, w.result) for w in step.aux_writes]
 
@@ -115,7 +113,6 @@ class _PlanExecution:
             self.step(step)
 
     def _keys(self, steps: Sequence[GraphStep]) -> Any:
-        """The keys of all repetitions of a step, or None if it draws nothing in this mode."""
         first = steps[0]
         if not first.op.uses_rng(first.params, self.runner.train):
             return None
@@ -123,14 +120,12 @@ class _PlanExecution:
         return jax.vmap(partial(node_keys, require_key(first, self.runner.key)))(numbers)
 
     def _put_rows(self, steps: Sequence[GraphStep], result: int, array: Any) -> None:
-        """Stores one result of all repetitions, given as the rows of an array."""
         numbers = [number for s in steps for number, k in self._result_numbers(s) if k == result]
         self.store.put_stack(numbers, StackedArrays(array, len(steps)))
 
     # -- all repetitions at once ---------------------------------------------------------------
 
     def vectorized(self, item: VectorizedOp) -> None:
-        """Applies an operator to all repetitions at once."""
         steps, operands = item.steps, item.operands
         if not all(self.store.are_uniform(operand.values) for operand in operands):
             self._unrolled([steps])
@@ -157,7 +152,6 @@ class _PlanExecution:
     # -- iteration by iteration ----------------------------------------------------------------
 
     def loop(self, loop: RerolledLoop) -> None:
-        """Runs a recurrence."""
         operands = [operand for row in loop.operands for operand in row]
         stacked = {x.values: None for x in operands if x.is_stacked}
         if not all(self.store.are_uniform(values) for values in stacked):
@@ -198,7 +192,6 @@ class _PlanExecution:
 
 
 def _preserves_carry(body: Callable[..., Any], init: Any, xs: Any) -> bool:
-    """True if an iteration returns a carry of the shapes and dtypes that it takes."""
     row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
     carry, _ = jax.eval_shape(body, init, row)
     equal = jax.tree.map(lambda a, b: (a.shape, a.dtype) == (b.shape, b.dtype), carry, init)

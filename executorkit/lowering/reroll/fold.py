@@ -80,7 +80,6 @@ class GraphFolding:
         del self.packs[start:]
 
     def _vertex(self, step: int) -> int:
-        """The number of the step's pack, or a number of its own after those of all packs."""
         return self.pack_index[step][0] if step in self.pack_index else len(self.packs) + step
 
     def successors(self) -> dict[int, set[int]]:
@@ -137,7 +136,6 @@ class GraphFolding:
 
 
 def _write_orders(graph: Graph) -> list[tuple[int, int]]:
-    """Pairs of steps that write one auxiliary state and must stay in order."""
     last_writer: dict[int, int] = {}
     pairs = []
     for s, step in enumerate(graph.steps):
@@ -222,7 +220,6 @@ def _operand(
 def _with_outputs(
     use_def: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]
 ) -> RerolledLoop:
-    """A loop, with the values that are read outside of it."""
     members = {step.index for pack in packs for step in pack}
     carried = {operand.producer for row in operands for operand in row if operand.distance == 1}
     outputs, final_only = [], []

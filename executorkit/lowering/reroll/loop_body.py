@@ -57,7 +57,6 @@ class LoopBodyTracer:
         self.scan_body = ScanBody(self._iterate, products, sorted(non_product_constants))
 
     def _product(self, step: GraphStep, row: Sequence[PackedOperand]) -> ScanProduct:
-        """An operator that is linear in an operand shared by all iterations."""
         shared = {i: operand.values[0] for i, operand in enumerate(row) if operand.is_invariant}
 
         def apply(constants: Constants, varying: Mapping[int, Any]) -> Any:
@@ -77,7 +76,6 @@ class LoopBodyTracer:
         xs: Any,
         perturb: Callable[[int, Any], Any],
     ) -> tuple[list[list[Any]], list[Any]]:
-        """``(carry, ys)`` of one iteration; see :class:`ScanBody`."""
         varying, keys = xs
         results: list[tuple[Any, ...]] = []
         carried = {key: values[0] for key, values in zip(self.carries, carry, strict=True)}

@@ -103,7 +103,6 @@ def fuse_loops(folding: GraphFolding) -> bool:
 def _fused(
     folding: GraphFolding, one: list[int], other: list[int]
 ) -> tuple[list[int], RerolledLoop] | None:
-    """The loop of two loops' packs and those between, or None."""
     successors = folding.successors()
     predecessors: dict[int, set[int]] = {v: set() for v in successors}
     for vertex, readers in successors.items():

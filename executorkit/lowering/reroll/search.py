@@ -71,7 +71,6 @@ class UseDef:
         return True
 
     def _variables_of(self, value: int) -> set[int] | None:
-        """The variables that a value is computed from; None if that takes many steps."""
         variables, pending, steps = set(), [value], 0
         while pending:
             value = pending.pop()
@@ -102,8 +101,8 @@ class UseDef:
         return labels
 
     def _may_repeat(self, step: GraphStep) -> bool:
-        """Loops and branches, Python operators, those that check values, whose shape others decide,
-        or that share an auxiliary state stay by themselves."""
+        # Loops and branches, Python operators, those that check values, whose shape others decide,
+        # or that share an auxiliary state stay by themselves.
         op = step.op
         return not (
             CALLS_PYTHON in op.traits
@@ -163,8 +162,6 @@ _Path = list[tuple[int, int | None]]
 
 
 def _paths_back(use_def: UseDef, start: int) -> tuple[list[_Path], int]:
-    """Paths from a step back to the nearest steps with its label, and the number of steps
-    visited."""
     label = use_def.labels[start]
     reached_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
     queue = deque([start])
@@ -188,7 +185,6 @@ def _paths_back(use_def: UseDef, start: int) -> tuple[list[_Path], int]:
 
 
 def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], bool]) -> Pack:
-    """The steps passed on following a path back from ``last`` again and again, first one first."""
     chain = [last]
     while True:
         at = chain[-1]
@@ -233,8 +229,8 @@ def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) ->
 
 
 def _consumer_packs(use_def: UseDef, pack: Pack) -> Iterator[Pack]:
-    """Packs of steps that read a pack's results at the same input. Where several steps of a
-    repetition do, the first ones of all repetitions form a pack, then the second ones, ..."""
+    # Packs of steps that read a pack's results at the same input. Where several steps of a
+    # repetition do, the first ones of all repetitions form a pack, then the second ones, ...
     first, *others = (use_def.steps[s].first_output for s in pack)
     for k in range(use_def.steps[pack[0]].n_outputs):
         first_readers = use_def.readers(first + k)
@@ -248,7 +244,6 @@ def _consumer_packs(use_def: UseDef, pack: Pack) -> Iterator[Pack]:
 
 
 def _input_packs(use_def: UseDef, pack: Pack) -> Iterator[Pack]:
-    """Packs of steps that compute a pack's inputs with the same output of equal steps."""
     for values in zip(*(use_def.steps[s].inputs for s in pack), strict=True):
         producers = [p for value in values if (p := use_def.producer[value]) is not None]
         if len(producers) < len(values) or use_def.labels[producers[0]] is None:

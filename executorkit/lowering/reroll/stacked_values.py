@@ -129,8 +129,8 @@ class StackedValueStore(ValueStore):
         return lax.concatenate(blocks, axis) if len(blocks) > 1 else blocks[0]
 
     def _runs(self, numbers: Sequence[int]) -> Iterator[tuple[StackedArrays | None, int, int, int]]:
-        """Cuts a list of values into (stack, first row, count, stride); (None, value, 1, 1) for a
-        value outside all stacks."""
+        # Cuts a list of values into (stack, first row, count, stride); (None, value, 1, 1) for a
+        # value outside all stacks.
         stack, first, count, stride = None, 0, 0, 1
         for number in numbers:
             next_stack, row = self._rows.get(number, (None, 0))

@@ -49,7 +49,7 @@ def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
 def _with_turned_weight(
     operation: Operation, permutation: Sequence[int], **params: Any
 ) -> list[Operation]:
-    """The transposition of an operation's weight, and the operation with other parameters."""
+    # The transposition of an operation's weight, and the operation with other parameters.
     data, weight = operation.inputs
     turned = FlatValue(tuple(weight.shape[i] for i in permutation), weight.dtype)
     transposition = Operation(
@@ -65,7 +65,6 @@ def _with_turned_weight(
 
 
 def _pack_convolution(operation: Operation) -> list[Operation]:
-    """A convolution channels last whose kernel is (kernel..., inputs, filters)."""
     numbers = operation.params["dimension_numbers"]
     rank = len(numbers.rhs_spec)
     if numbers.out_spec[1] != rank - 1:
@@ -80,7 +79,6 @@ def _pack_convolution(operation: Operation) -> list[Operation]:
 
 
 def _pack_product(operation: Operation) -> list[Operation]:
-    """A product whose second factor has its contracted axis before the free ones."""
     (left, right), batch = operation.params["dimension_numbers"]
     weight = operation.inputs[1]
     if batch[1] or len(weight.shape) != 2 or tuple(right) != (1,):

@@ -91,8 +91,6 @@ def split(program: FlatProgram, staying: Sequence[bool]) -> Stages:
 def _crossing(
     read: set[FlatValue], first: Sequence[Operation]
 ) -> tuple[set[FlatValue], set[Operation]]:
-    """The values that are prepared for a second stage that reads ``read``, and the operations of
-    the first stage that it computes itself."""
     producer = {v: op for op in first for v in op.outputs}
     crossing: set[FlatValue] = set()
     repeated: set[Operation] = set()
@@ -109,7 +107,7 @@ def _crossing(
 
 
 def _is_free(operation: Operation) -> bool:
-    """True if an operation is better repeated in the second stage than prepared."""
+    # True if an operation is better repeated in the second stage than prepared.
     if operation.name in _FREE or _keeps_order(operation):
         return True
     result = sum(v.n_bytes for v in operation.outputs)
@@ -130,7 +128,6 @@ def _keeps_order(operation: Operation) -> bool:
 
 
 def _structure(program: FlatProgram) -> Hashable:
-    """The operations as a value; None where they hold arrays or keys."""
     numbers = {value: i for i, value in enumerate(program.inputs)}
     steps = []
     if any(v.constant is not None and _is_key(v) for v in program.used_inputs):
@@ -156,7 +153,6 @@ def _is_key(value: FlatValue) -> bool:
 
 
 def _name_of(value: FlatValue, numbers: Mapping[FlatValue, int]) -> Hashable:
-    """The number of a value, or its contents if they are constant."""
     if value.constant is None:
         return numbers[value]
     array = np.asarray(value.constant)

@@ -112,8 +112,6 @@ def elements_of_shape(shape: Shape | None) -> int | None:
 def _work(
     op: OpDef, params: Params, shapes: Sequence[Shape | None], dtypes: tuple[str, ...]
 ) -> OperationCount | None:
-    """The work of one operator, from the cache if it was counted before. None where shapes are
-    missing."""
     if not all(is_fully_known(shape) for shape in shapes) or op.open_shape(params) is not None:
         return None
     key = (op, params.key, tuple(shapes), dtypes)
@@ -124,7 +122,6 @@ def _work(
 
 @in_x64
 def _traced_work(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> OperationCount:
-    """The work of one operator traced by itself; nothing is lowered or compiled."""
     arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
     key = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
     try:

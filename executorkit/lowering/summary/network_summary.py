@@ -185,7 +185,6 @@ class Summary(Viewed, Sequence[Layer]):
         return Table(header, rows, _RIGHT, footer).text()
 
     def _block_cells(self, block: Block, by_layer: bool) -> list[str]:
-        """The line of a block; ``by_layer`` calls it after its first layer."""
         layers = self._layers[block.start : block.stop]
         label = layers[0].name if by_layer else block.label
         shapes = ", ".join(map(shape, layers[-1].output_shapes))
@@ -199,7 +198,6 @@ class Summary(Viewed, Sequence[Layer]):
 
 
 def _fitted(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
-    """Rows whose first three columns are shortened until all columns fit into a width."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
     while excess > 0 and max(widths[:3]) > _MIN_COLUMN:
@@ -248,7 +246,6 @@ def _notes(summary: Summary) -> Iterator[str]:
 
 
 def _blocks(graph: Graph, rows: Sequence[Layer]) -> tuple[Block, ...]:
-    """The layers divided by what repeats in the graph."""
     number = {step.node: i for i, step in enumerate(graph.steps)}
     reads = [
         sorted({number[child] for child, _ in step.node.inputs if child in number})
@@ -277,7 +274,6 @@ class _Layers:
         return "".join(part.html() for part in parts)
 
     def _parts(self, tree: Sequence[Block], footer: Sequence[str] | None = None) -> Iterator[Part]:
-        """Tables of single layers, and folds of blocks between them; a last table of the sums."""
         single: list[list[str]] = []
         for block in tree:
             if not block.parts:
@@ -291,7 +287,6 @@ class _Layers:
             yield Table(self.summary.columns, single, _RIGHT, footer)
 
     def _fold(self, block: Block) -> Fold:
-        """A block under its sums; of equal ones the first, with the names of the others."""
         parameters, flops, size = _sums(self.summary[block.start : block.stop])
         sums = f"{parameters} {self.summary.columns[3]}, {flops} FLOPs, {size}"
         if not block.is_repeated:
@@ -337,7 +332,6 @@ def _bytes(sizes: Shape | None, dtype: str) -> float | None:
 
 
 def _output_bytes(layer: Layer) -> float | None:
-    """Bytes of a layer's visible outputs; None if any is unknown."""
     pairs = zip(layer.output_shapes, layer.output_dtypes, strict=True)
     sizes = [_bytes(shape, dtype) for shape, dtype in pairs]
     return None if None in sizes else _sum(sizes)

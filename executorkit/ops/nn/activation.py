@@ -77,8 +77,8 @@ def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def _prelu(x: Array, gamma: Array, axis: int = 1) -> Array:
-    """Slopes for the batch and the channels (``axis``): gamma's axes are matched from its last on,
-    with the channels first."""
+    # Slopes for the batch and the channels (``axis``): gamma's axes are matched from its last on,
+    # with the channels first.
     lengths = [1] * x.ndim
     unmatched = list(gamma.shape)
     for at in (axis, 0) if x.ndim > 1 else (0,):

@@ -17,7 +17,7 @@ from ..tracing import is_known
 
 
 def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
-    """The ``count`` parts of a projection, each (batch, heads, length, size)."""
+    # The ``count`` parts of a projection, each (batch, heads, length, size).
     if x.ndim != 3 or heads < 1 or x.shape[2] % (heads * count):
         raise ShapeError(
             f"{name!r} is {x.shape}, expected (length, batch, a multiple of {count} * {heads})",
@@ -29,13 +29,13 @@ def _parts(x: Array, name: str, heads: int, count: int) -> list[Array]:
 
 
 def _scores(query: Array, key: Array) -> Array:
-    """query key^T / sqrt(size), (batch * heads, query length, key length)."""
+    # query key^T / sqrt(size), (batch * heads, query length, key length).
     scores = jnp.einsum("bhqd,bhkd->bhqk", query / math.sqrt(query.shape[-1]), key)
     return scores.reshape(-1, *scores.shape[2:])
 
 
 def _weighted(attention: Array, value: Array) -> Array:
-    """attention value, with the heads side by side again: (query length, batch, heads * size)."""
+    # attention value, with the heads side by side again: (query length, batch, heads * size).
     batch, heads, length, size = value.shape
     if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
         problem = f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})"

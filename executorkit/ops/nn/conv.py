@@ -194,7 +194,7 @@ def fold_into_channels(x: Array, axes: Shape) -> Array:
 
 
 def _single_position_conv(data: Array, weight: Array, groups: int) -> Array:
-    """A convolution without spatial axes: (N, C) and (F, C / groups) give (N, F)."""
+    # A convolution without spatial axes: (N, C) and (F, C / groups) give (N, F).
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
     data = data.reshape(data.shape[0], groups, -1)
@@ -384,7 +384,7 @@ def deconvolution(
 
 
 def _single_position_conv_transpose(data: Array, weight: Array, groups: int) -> Array:
-    """A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F)."""
+    # A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F).
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))
     data = data.reshape(data.shape[0], groups, -1)

@@ -23,7 +23,7 @@ _LOG_ZERO = -1e30
 
 
 def _skipping(extended: Array) -> Array:
-    """(N, 2 L + 1) booleans: True if a path may leave out the blank before the position."""
+    # (N, 2 L + 1) booleans: True if a path may leave out the blank before the position.
     before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
     position = jnp.arange(extended.shape[1], dtype=jnp.int32)
     return (position % 2 == 1) & (extended != before) & (position > 1)
@@ -71,7 +71,7 @@ def _align(log_p, label, label_length, data_length, blank: int):
 
 
 def _occupancy(alpha, score, skip, ends, data_length):
-    """Log probability of being at a position at a time and finishing: alpha times beta."""
+    # Log probability of being at a position at a time and finishing: alpha times beta.
     steps = score.shape[0]
 
     def step(beta: Array, xs: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -95,7 +95,7 @@ def _shifted_back(x: Array, by: int) -> Array:
 
 
 def _too_short(label: Array, label_length: Array, data_length: Array) -> Array:
-    """True if a label, with a blank between equal neighbours, exceeds its time steps."""
+    # True if a label, with a blank between equal neighbours, exceeds its time steps.
     position = jnp.arange(1, label.shape[1], dtype=jnp.int32)
     repeats = (label[:, 1:] == label[:, :-1]) & (position < label_length[:, None])
     return label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
@@ -115,7 +115,6 @@ def _gradient(log_p, label, label_length, data_length, blank: int):
 
 
 def _packed(label: Array, keep: Array) -> Array:
-    """The labels where ``keep`` is True, moved to the front of each row."""
     return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
 

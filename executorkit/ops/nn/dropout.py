@@ -26,7 +26,6 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
 
 
 def _keep_mask(key: Array, keep: float, shape: Shape) -> Array:
-    """Booleans that are True with probability ``keep``, from 32 random bits each for any dtype."""
     return jax.random.bits(key, shape, "uint32") < np.uint32(min(round(keep * 2**32), 2**32 - 1))
 
 

@@ -199,7 +199,6 @@ def identity_attach_kl_sparse_reg(
 
 
 def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
-    """States that the label has one of the candidate shapes; the first if it fits none of them."""
     for shape in candidates:
         try:
             merge_shapes(s["label"], shape)

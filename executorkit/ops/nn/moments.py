@@ -77,7 +77,7 @@ def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tupl
 
 
 def _standardize_jvp(axes: Axes, eps: float, residuals: Any, tangents: Any) -> tuple[Any, ...]:
-    """The same as backward: the map from x's tangent to the result's is symmetric."""
+    # The same as backward: the map from x's tangent to the result's is symmetric.
     x, mean, scale = residuals
     (t,), y = tangents, (x - mean) * scale
     projection = jnp.mean(t, axes, keepdims=True) + y * jnp.mean(t * y, axes, keepdims=True)
@@ -157,7 +157,6 @@ def _batch_normalize_tangent(
 
 
 def _affine_tangents(y: Array, d_gamma: Any, d_beta: Any) -> list[Array]:
-    """The parts of the tangent of ``gamma y + beta`` that gamma and beta have."""
     terms = [] if d_gamma is None else [d_gamma * y]
     return terms if d_beta is None else [*terms, jnp.broadcast_to(d_beta, y.shape)]
 
@@ -202,7 +201,6 @@ def _moving_normalize_bwd(
 def _moving_normalize_tangent(
     axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
 ) -> Array | None:
-    """The derivative of what is computed, for constant statistics."""
     x, gamma, mean, var = residuals
     scale, (dx, d_gamma, d_beta, *_) = lax.rsqrt(var + eps), tangents
     terms = _affine_tangents((x - mean) * scale, d_gamma, d_beta)

@@ -151,7 +151,6 @@ _MAX_WRITTEN_OUT = 32
 
 
 def _sum_of_neighbours(x: Array, half: int) -> Array:
-    """The sum of every entry and ``half`` neighbours on both sides of it, along axis 1."""
     padding = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
     count = 2 * half + 1
     if count > _MAX_WRITTEN_OUT:

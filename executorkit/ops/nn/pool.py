@@ -37,7 +37,6 @@ def global_maximum(data: Array, axes: Shape) -> Array:
 
 
 def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> Shape:
-    """Number of windows on each axis."""
     if convention == "same":
         return tuple(-(-n // s) for n, s in zip(sizes, stride, strict=True))
     up = convention == "full"
@@ -92,7 +91,6 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 
 def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
-    """Padding of each axis: at the start as asked, at the end as the last window needs."""
     return [
         (x, max(0, (o - 1) * s + k - n - x))
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)

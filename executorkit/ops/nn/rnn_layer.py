@@ -100,8 +100,6 @@ def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[Array],
 
 
 def _affine(weight: int, bias: int | None = None) -> ScanProduct:
-    """``x W^T + b``, of constants by number."""
-
     def apply(constants: Constants, x: Array) -> Array:
         if ~weight in constants:
             out = x @ constants[~weight]

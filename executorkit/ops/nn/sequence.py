@@ -37,7 +37,6 @@ def _infer_same_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _infer_type(t: TypeFacts, p: Params) -> None:
-    """Lengths may be of any type; if it is unknown, it is data's."""
     t.same("data", "out0")
     if t["sequence_length"] is None:
         t.set("sequence_length", t["data"])

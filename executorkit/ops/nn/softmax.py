@@ -42,7 +42,6 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
 
 
 def _wide(data: Array) -> Array:
-    """``data`` in float32 if it has a narrower type, or integers."""
     return at_least_float32(data) if is_floating(data) else data.astype("float32")
 
 
@@ -51,7 +50,6 @@ def _divided_by_temperature(data: Array, temperature: float | None) -> Array:
 
 
 def _spread(per_row: Array, x: Array, axis: int) -> Array:
-    """One number per row, for each of its elements."""
     return lax.broadcast_in_dim(per_row, x.shape, [a for a in range(x.ndim) if a != axis])
 
 

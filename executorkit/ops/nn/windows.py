@@ -135,9 +135,8 @@ def _spread(
 
 
 def _add_to_windows(g: Array, shape: Shape, windows: WindowGrid) -> Array:
-    """The transpose of sums over windows of data of this shape: each position's sum of the entries
-    of the windows that contain it."""
-
+    # The transpose of sums over windows of data of this shape: each position's sum of the entries
+    # of the windows that contain it.
     def term(parts: Sequence[Array], element: np.ndarray) -> Array:
         if (element >= 0).all():
             return jnp.broadcast_to(parts[0], jnp.broadcast_shapes(parts[0].shape, element.shape))
@@ -204,7 +203,7 @@ def reduce_windows(
 
 
 def _places_of_maxima(x: Array, windows: WindowGrid) -> Array:
-    """For each window the number of its first maximum among its positions; -1 if that is NaN."""
+    # For each window the number of its first maximum among its positions; -1 if that is NaN.
     best, *others = windows.slices(x)
     place = jnp.zeros(best.shape, "int32")
     for number, part in enumerate(others, 1):
@@ -215,7 +214,6 @@ def _places_of_maxima(x: Array, windows: WindowGrid) -> Array:
 
 
 def _at_places(t: Array, place: Array, windows: WindowGrid) -> Array:
-    """The entry of ``t`` at a place of each window."""
     total = jnp.zeros(place.shape, t.dtype)
     for number, part in enumerate(windows.slices(t)):
         total += jnp.where(place == np.int32(number), part, 0)
@@ -223,7 +221,6 @@ def _at_places(t: Array, place: Array, windows: WindowGrid) -> Array:
 
 
 def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
-    """The sum of the entries of ``t`` at all maxima of each window."""
     total = jnp.zeros_like(out)
     for part, tangent in zip(windows.slices(x), windows.slices(t), strict=True):
         total += jnp.where(part == out, tangent, 0)

@@ -12,7 +12,6 @@ from .update_common import REQUIRED, RESCALE, Attrs, UpdateRule, register_many, 
 
 
 def _lamb_direction(p: Params, weight: Array, grad: Array, mean: Array, var: Array):
-    """LAMB's step before it is scaled, and the new moving averages."""
     mean, var = moving_averages(p, rescale_and_clip(p, grad), mean, var)
     unbiased = mean, var
     if p.bias_correction:
@@ -21,7 +20,6 @@ def _lamb_direction(p: Params, weight: Array, grad: Array, mean: Array, var: Arr
 
 
 def _layerwise_step(weight: Array, g: Array, r1: Array, r2: Array, p: Params) -> Array:
-    """The weight after a step along g, in proportion to the norms r1 of weight and r2 of g."""
     r1, r2 = r1.reshape(()).astype(weight.dtype), r2.reshape(()).astype(weight.dtype)
     if p.lower_bound >= 0:
         r1 = jnp.maximum(r1, p.lower_bound)

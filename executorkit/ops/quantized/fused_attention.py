@@ -17,8 +17,6 @@ from . import int8_arithmetic as int8
 
 
 def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
-    """Input names: the arrays and, where they are quantised, the two ends of each one's range."""
-
     def names(p: Params) -> tuple[str, ...]:
         short = ("qkv", "attention")[: len(arrays)]
         ends = tuple(f"{end}_{x}" for x in short for end in ("min", "max"))

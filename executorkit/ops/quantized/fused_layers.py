@@ -120,7 +120,6 @@ class QuantizedProduct:
         return total * _per_filter(unit / self.data.scale / scale, total.ndim, axis)
 
     def _bias_steps(self, weight_scale: Array) -> Array:
-        """The bias in steps of the sums of products: whole numbers."""
         assert self.bias is not None
         if not isinstance(self.bias, QuantizedArray):
             return jnp.round(self.bias * (weight_scale * self.data.scale))
@@ -183,7 +182,6 @@ class QuantizedInterpreter:
 
 
 def _is_dense(p: Params) -> bool:
-    """True for an affine map, False for a convolution."""
     return "channel_wise_quantize" in p
 
 
@@ -210,7 +208,6 @@ def _has_ranges(p: Params) -> bool:
 
 
 def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
-    """Outputs and auxiliary states of a fused node."""
     (body,) = p.bodies
     count = len(body.input_names)
     arrays, ends = data[:count], iter(data[count:])
@@ -249,7 +246,6 @@ def _run_fused(data: tuple[Array, ...], p: Params) -> tuple[Array, ...]:
 
 
 def _split_inputs(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:
-    """The node's inputs to the subgraph, and its inputs that are ends of ranges."""
     arrays = [name for name in names if not name.startswith("out")]
     count = len(p.bodies[0].input_names)
     return arrays[:count], arrays[count:]

@@ -45,7 +45,6 @@ def quantize(
 
 
 def _quantized_over(data: Array, magnitude: Array, dtype: str) -> Array:
-    """Floating numbers in steps of which the type's largest value stands for ``magnitude``."""
     return int8.round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 
 def _if_attr(name: str, *values: Any) -> Callable[[Any], bool]:
-    """True for a node whose attribute ``name`` is one of the values."""
     return lambda node: node.params is not None and node.params[name] in values
 
 

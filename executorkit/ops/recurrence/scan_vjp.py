@@ -97,7 +97,6 @@ class LinearizedScan:
     # -- forward -------------------------------------------------------------------------------
 
     def _iteration(self, *flat: Any) -> Any:
-        """One iteration: carry, y, the inputs of its products, and the leaves of its derivative."""
         constants = dict(zip(self.numbers, flat, strict=False))
         inputs = flat[len(self.numbers) :]
         product_shapes = jax.eval_shape(self._product_results, constants, inputs)
@@ -140,7 +139,6 @@ class LinearizedScan:
         return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._x_tree, x)
 
     def _with_floating(self, inputs: Sequence[Any], floating: Sequence[Any]) -> list[Any]:
-        """``inputs`` with those of floating type replaced by ``floating``."""
         new = iter(floating)
         return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
@@ -256,7 +254,6 @@ def _constant_gradients(
 
 
 def _is_stored(primitive: Any, *_: Any, **__: Any) -> bool:
-    """The checkpoint policy: True for primitives whose results are stored."""
     return primitive.name not in _CHEAP
 
 
@@ -301,10 +298,8 @@ def _unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
 
 
 def _aval_of(x: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of an array."""
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
 def _row_aval(x: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of a row of a stack."""
     return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)

@@ -191,7 +191,6 @@ def _choice(values: tuple[Any, ...]) -> Callable[[str], Any]:
 
 
 def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
-    """Parser of an annotation's texts, and a description of the texts that it accepts."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         if "dtype" in args[1:]:

@@ -147,7 +147,6 @@ def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
 
 
 def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
-    """The message for an absent attribute: the reason or a similar name, if there is one."""
     reason = None if name.startswith("_") else unsupported_reason(full_name)
     if reason is None:
         return absent_attribute(module, name, names)

@@ -362,7 +362,6 @@ def named(fn: F, name: str, doc: str) -> F:
 
 
 def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
-    """The fields of an :class:`OpDef` that a function's parameters and their markers give."""
     hints = typing.get_type_hints(fn, include_extras=True)
     arrays: list[str] = []
     aux: list[str] = []

@@ -40,8 +40,8 @@ def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], A
 
 
 def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
-    """The result of partly known shapes: an unknown size against a larger one than 1 is that one
-    or 1, so the result has the larger one."""
+    # The result of partly known shapes: an unknown size against a larger one than 1 is that one or
+    # 1, so the result has the larger one.
     lhs, rhs = s["lhs"], s["rhs"]
     if lhs is None or rhs is None or (0 not in lhs and 0 not in rhs):
         return

@@ -62,7 +62,6 @@ def eye(
 
 
 def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> Array:
-    """0, 1, ..., count - 1, each ``repeat`` times."""
     index: Any = lax.iota(jnp.int32, count * repeat)
     return (index // repeat).astype(dtype)
 
@@ -72,7 +71,7 @@ def _open_range(p: Params) -> Shape | None:
 
 
 def _closed_range(p: Params, shape: Shape) -> Params:
-    """The attributes of a range of this length; its last steps are rounded away from a whole."""
+    # The attributes of a range of this length; its last steps are rounded away from a whole.
     count = math.ceil(shape[0] / p.repeat)
     return Params({**p, "stop": p.start + p.step * (count - 0.5), "infer_range": False})
 

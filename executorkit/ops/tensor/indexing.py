@@ -58,7 +58,6 @@ def _check_in_range(
     size: int,
     error: type[MXNetError] = MXNetError,
 ) -> None:
-    """Checks that all indices are from ``lowest`` to ``size`` - 1, before they are truncated."""
     if not indices.size:
         return
     flat = lax.stop_gradient(indices).ravel()

@@ -35,8 +35,8 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _share_the_rest(s: ShapeFacts, names: list[str], at: int, limit: int | None = None) -> None:
-    """Gives inputs of unknown size, at most ``limit``, equal shares of what the known ones leave of
-    the output."""
+    # Gives inputs of unknown size, at most ``limit``, equal shares of what the known ones leave of
+    # the output.
     unknown = [n for n in names if s[n] is not None and s[n][at] == 0]
     out = s["out0"]
     if unknown and len(unknown) <= (limit or len(unknown)) and out is not None and out[at]:
@@ -47,7 +47,6 @@ def _share_the_rest(s: ShapeFacts, names: list[str], at: int, limit: int | None 
 
 
 def _infer_parameters_shape(s: ShapeFacts, p: Params) -> None:
-    """As for ``concat``; the weights of both directions, whose sizes are equal, may be unknown."""
     _infer_concat_shape(s, p)
     names = [n for n in s if n != "out0"]
     if all(s[n] is not None for n in names):

@@ -129,8 +129,8 @@ def _cholesky_backward(out: Array, head: Array) -> tuple[Array]:
 
 
 def _cholesky_tangent(out: Array, tangents: tuple[Array]) -> Array:
-    """L phi(L^-1 T L^-T), T being the symmetric part of the tangent, and phi the lower triangle
-    with half of the diagonal."""
+    # L phi(L^-1 T L^-T), T being the symmetric part of the tangent, and phi the lower triangle with
+    # half of the diagonal.
     inner = _solve(out, 0.5 * (tangents[0] + _transpose(tangents[0])), left_side=True, lower=True)
     inner = jnp.tril(_solve(out, inner, left_side=False, lower=True, transpose_a=True))
     return out @ (inner - 0.5 * jnp.eye(out.shape[-1], dtype=out.dtype) * inner)
@@ -261,7 +261,6 @@ def inverse(A: Array):
 
 
 def _batch_shape(A: Array) -> tuple[int, ...]:
-    """The shape of one number for each matrix: a single matrix gives (1,)."""
     return A.shape[:-2] or (1,)
 
 

@@ -23,7 +23,6 @@ StorageType = Tuning[Literal["csr", "default", "row_sparse"] | None]
 
 
 def _infer_dot_shape(s: ShapeFacts, p: Params) -> None:
-    """The axes summed over are of one size."""
     lhs, rhs = s["lhs"], s["rhs"]
     if lhs and rhs:
         i = 0 if p.transpose_a else len(lhs) - 1
@@ -79,8 +78,8 @@ def _sum_of_products(a: Array, b: Array) -> Array:
 
 
 def _infer_matmul_shape(s: ShapeFacts, transpose: tuple[bool, bool], row: int = -2) -> None:
-    """States that out0 is the product of the first two inputs, stacks of matrices whose rows are
-    axis ``row`` and whose columns are the last axis."""
+    # States that out0 is the product of the first two inputs, stacks of matrices whose rows are
+    # axis ``row`` and whose columns are the last axis.
     a, b, *_ = s
     boxes = [s[n] for n in (a, b, "out0") if s[n] is not None]
     if not boxes or len({len(box) for box in boxes}) > 1:
@@ -115,7 +114,7 @@ def _infer_matmul_shape(s: ShapeFacts, transpose: tuple[bool, bool], row: int = 
 
 
 def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool, row: int = -2) -> Array:
-    """Products of stacks of matrices; their rows are axis ``row``, their columns the last axis."""
+    # Products of stacks of matrices; their rows are axis ``row``, their columns the last axis.
     if a.ndim != b.ndim or a.ndim < 2:
         raise ShapeError(f"inputs are {a.shape} and {b.shape}, expected stacks of matrices alike")
     rows, columns = normal_axis(row, a.ndim), a.ndim - 1

@@ -17,7 +17,7 @@ from ..tracing import at_least
 
 
 def _sortable_bits(key: Array) -> Array:
-    """32-bit integers in the order of numbers of up to 32 bits; NaN is the largest."""
+    # 32-bit integers in the order of numbers of up to 32 bits; NaN is the largest.
     if not jnp.issubdtype(key.dtype, jnp.floating):
         return key.astype(jnp.int32)
     single = key.astype(jnp.float32)
@@ -48,8 +48,8 @@ def order(data: Array, axis: int, ascending: bool = True) -> Array:
 
 
 def _located(reduction: Callable[[Array, tuple[int, ...]], Array], data: Array, axis: int) -> Array:
-    """Index (int32) of the first entry that equals the maximum or minimum of data along an axis; of
-    the first NaN, if there is one."""
+    # Index (int32) of the first entry that equals the maximum or minimum of data along an axis; of
+    # the first NaN, if there is one.
     axis = normal_axis(axis, data.ndim)
     if not at_least(data.shape[axis], 1, otherwise=True):
         raise ShapeError(f"axis {axis} of {data.shape} has no entry")

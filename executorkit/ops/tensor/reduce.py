@@ -31,7 +31,7 @@ Reduction = Callable[[Array, tuple[int, ...]], Array]
 
 
 def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
-    """The axes to reduce, counted from the front; None or () means all."""
+    # The axes to reduce, counted from the front; None or () means all.
     if not axis:
         return tuple(range(ndim))
     axes = normal_axes(axis, ndim, "axis")
@@ -89,8 +89,6 @@ def _prod(x: Array, axes: tuple[int, ...]) -> Array:
 
 
 def _with_tangent(fn: Reduction, rule: Callable[..., Array]) -> Reduction:
-    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes."""
-
     def run(x: Array, axes: tuple[int, ...]) -> Array:
         return with_jvp(
             lambda y: fn(y, axes),

@@ -127,7 +127,6 @@ class _LinearMap(NamedTuple):
     floating: tuple[int, ...]
 
     def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Tangents of the floating results, for those of the active leaves."""
         values, primals = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.active, tangents, strict=True))
         if self.rules.tangent is None:
@@ -145,7 +144,6 @@ class _LinearMap(NamedTuple):
         return [_filled(results[i], self.out_avals[i]) for i in self.floating]
 
     def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """Cotangents of the active leaves, for those of the floating results."""
         values, _ = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.floating, cotangents, strict=True))
         heads = [
@@ -160,8 +158,8 @@ class _LinearMap(NamedTuple):
         return [_filled(leaves[i], self.argument_avals[i]) for i in self.active]
 
     def _grouped(self, leaves: Sequence[Any], sparse: bool = False) -> list[Any]:
-        """Leaves as arguments; ``sparse`` lets None stand for an argument without any, and fills
-        up the others with zeros."""
+        # Leaves as arguments; ``sparse`` lets None stand for an argument without any, and fills up
+        # the others with zeros.
         grouped, first = [], 0
         for structure in self.arguments:
             last = first + structure.num_leaves
@@ -178,7 +176,6 @@ class _LinearMap(NamedTuple):
 
 
 def _filled(x: Any, aval: jax.ShapeDtypeStruct) -> Any:
-    """An array in the dtype of ``aval``; zeros for None."""
     return jnp.zeros(aval.shape, aval.dtype) if x is None else x.astype(aval.dtype)
 
 
@@ -189,7 +186,6 @@ def _aval(x: Any) -> jax.ShapeDtypeStruct:
 def _tangents(
     rules: _Rules, primals: tuple[Any, ...], tangents: tuple[Any, ...], out: Any, residuals: Any
 ) -> Any:
-    """The tangents of all results of a call."""
     kept, structure = jax.tree.flatten((residuals, None if rules.tangent else primals))
     flat_out, out_structure = jax.tree.flatten(out)
     leaves = jax.tree.leaves(tangents, is_leaf=lambda x: isinstance(x, SymbolicZero))
@@ -271,12 +267,10 @@ class _Batched(NamedTuple):
     residual_axes: tuple[int | None, ...]
 
     def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """As of the linear map."""
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.tangents, axes)(list(residuals), list(tangents))
 
     def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """As of the linear map."""
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.cotangents, axes)(list(residuals), list(cotangents))
 

@@ -32,7 +32,6 @@ def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
 
 
 def _read_spec(dims: Sequence[int], spec: Sequence[int]) -> tuple[list[int], int | None]:
-    """The sizes that ``spec`` names, 1 for the one to deduce, and the index of that one."""
     out: list[int] = []
     infer = None
     source = 0
@@ -75,7 +74,6 @@ def _read_spec(dims: Sequence[int], spec: Sequence[int]) -> tuple[list[int], int
 
 
 def _split_dim(dim: int, parts: Sequence[int]) -> tuple[int, int]:
-    """``dim`` as a product of two factors, one of which may be -1 (deduced)."""
     if len(parts) != 2 or any(p < 1 and p != -1 for p in parts) or tuple(parts) == (-1, -1):
         raise AttributeValueError(f"-4 in shape is followed by {tuple(parts)}, expected two sizes")
     first, second = parts
@@ -235,7 +233,7 @@ def squeeze(data: Array, *, axis: Shape | None = None):
 
 
 def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:
-    """Deduces the shape of data from the output, whose axis i is axis ``axes[i]`` of data."""
+    # Deduces the shape of data from the output, whose axis i is axis ``axes[i]`` of data.
     out = s["out0"]
     if out is not None and len(out) == len(axes):
         data_shape = [0] * len(axes)

@@ -21,7 +21,6 @@ from ..tracing import at_least
 
 
 def _slices(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tuple[slice, ...]:
-    """Python slices for the attributes of ``slice``."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
         raise AttributeValueError(f"begin={begin}, end={end}, step={step} are of different lengths")
     if 0 in step:

@@ -74,7 +74,7 @@ def pooled_regions(data: Array, image: Array, down: Array, across: Array) -> Arr
     count, channels, height, width = data.shape
 
     def pool(pixels: Array, y: Array, x: Array) -> Array:
-        """One region of an image (H, W, C): (P, Q, C)."""
+        # One region of an image (H, W, C): (P, Q, C).
         # One large product for the rows, P small ones for the columns: on CPUs four times as fast.
         lines = (y @ pixels.reshape(height, -1)).reshape(len(y), width, -1)
         each = jnp.broadcast_to(x, (len(y), *x.shape))

@@ -32,8 +32,6 @@ def to_center(box: Array) -> Array:
 
 
 def _overlap(a: Sides, b: Sides) -> Array:
-    """:func:`iou` of boxes given as four arrays each."""
-
     def area(x1: Array, y1: Array, x2: Array, y2: Array) -> Array:
         return jnp.maximum(x2 - x1, 0) * jnp.maximum(y2 - y1, 0)
 

@@ -16,7 +16,6 @@ Layout = Literal["NCW", "NCHW", "NCDHW"]
 
 
 def _output_size(size: Shape, p: Params) -> Shape:
-    """Height and width of the result."""
     window = zip(size, p.kernel, *conv_window(p), strict=True)
     return tuple((n + 2 * pad - d * (k - 1) - 1) // s + 1 for n, k, s, d, pad in window)
 
@@ -40,7 +39,7 @@ def _infer_deformable_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _sampling_positions(offset: Array, window: tuple[Shape, ...], groups: int):
-    """Sampling positions y, x of every kernel tap in the image, (N, G, K, H', W') each."""
+    # Sampling positions y, x of every kernel tap in the image, (N, G, K, H', W') each.
     (rows, columns), stride, dilate, pad = window
     count, _, height, width = offset.shape
     moved = offset.reshape(count, groups, rows * columns, 2, height, width)
@@ -56,8 +55,8 @@ def _sampling_positions(offset: Array, window: tuple[Shape, ...], groups: int):
 
 
 def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, groups: int):
-    """Gathers the pixels of every tap, (N, G, K, H', W', 4) indices and weights, and multiplies
-    them with the convolution's weight (F, C / num_group, kh, kw)."""
+    # Gathers the pixels of every tap, (N, G, K, H', W', 4) indices and weights, and multiplies them
+    # with the convolution's weight (F, C / num_group, kh, kw).
     count, channels, height, width = data.shape
     _, _, taps, *out_size, _ = index.shape
     rows = data.reshape(count, groups, channels // groups, height * width)

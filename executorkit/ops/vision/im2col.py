@@ -29,7 +29,6 @@ class _PatchGrid(NamedTuple):
     pad: Shape
 
     def patch_counts(self, sizes: Shape) -> Shape:
-        """Number of patches along each axis of images of these sizes."""
         axes = zip(sizes, *self, strict=True)
         counts = tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in axes)
         for axis, (count, k, d) in enumerate(zip(counts, self.kernel, self.dilate, strict=True), 2):
@@ -39,7 +38,7 @@ class _PatchGrid(NamedTuple):
 
 
 def _gather_patches(images: Array, grid: _PatchGrid) -> Array:
-    """Patches (N, C, *kernel, *counts) of images (N, C, *sizes)."""
+    # Patches (N, C, *kernel, *counts) of images (N, C, *sizes).
     rank, counts = len(grid.kernel), grid.patch_counts(images.shape[2:])
     widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
     block = [*split]
@@ -69,13 +68,12 @@ def _gather_patches(images: Array, grid: _PatchGrid) -> Array:
 
 
 def _add_patches(patches: Array, sizes: Shape, grid: _PatchGrid) -> Array:
-    """Images (N, C, *sizes) from patches (N, C, *kernel, *counts): the transpose of gathering."""
+    # Images (N, C, *sizes) from patches (N, C, *kernel, *counts): the transpose of gathering.
     if math.prod(grid.kernel) > _MAX_UNROLLED_TAPS:
         images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
         return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
 
     def place_patches(offset: Shape) -> Array:
-        """The patches of one kernel tap, at their positions in the image."""
         patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
         axes = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
         for o, count, n, s, d, p in axes:

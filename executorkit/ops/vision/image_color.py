@@ -92,7 +92,6 @@ def _plus_per_channel(x: Any, part: Any) -> Any:
 
 
 def _hue(x: Any, alpha: Any) -> Any:
-    """Rotates the hue by ``alpha`` of the full circle and preserves lightness and chroma."""
     if x.shape[-1] != 3:
         return x
     if isinstance(x, np.ndarray):
@@ -174,7 +173,6 @@ for _stem, _row in _CHANGES.items():
 
 
 def _jitter_steps(widths: tuple[float, ...], keys: Sequence[Any]) -> list[Callable[[Array], Array]]:
-    """The changes of the four properties, by factors that are drawn."""
     steps = []
     for (stem, (change, *_)), width, key in zip(_CHANGES.items(), widths, keys, strict=True):
         middle = 0.0 if stem == "hue" else 1.0

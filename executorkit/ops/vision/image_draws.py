@@ -59,8 +59,8 @@ def _bits(key: Words, number: int) -> int:
 
 
 def _uniform(key: Words, number: int, low: Any, high: Any) -> np.float32:
-    """The draw with a number among several. Programs multiply and add in one instruction, as
-    float64 does that here."""
+    # The draw with a number among several. Programs multiply and add in one instruction, as float64
+    # does that here.
     low, high = np.float32(low), np.float32(high)
     unit = (_bits(key, number) >> 9) * 2.0**-23
     return max(low, np.float32(unit * float(high - low) + float(low)))

@@ -98,7 +98,6 @@ def normalize(
 
 @lru_cache(maxsize=64)
 def _per_channel(name: str, values: Floats, channels: int, dtype: np.dtype) -> np.ndarray:
-    """A number for each channel of (channels, height, width)."""
     numbers = values[:1] * channels if len({*values}) == 1 else values
     if len(numbers) != channels:
         raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
@@ -146,7 +145,7 @@ def _cubic(t: np.ndarray) -> np.ndarray:
 
 
 def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Old pixels that contribute to each new pixel of an axis, and their weights: (out, taps)."""
+    # Old pixels that contribute to each new pixel of an axis, and their weights: (out, taps).
     scale = size / out
     position = np.arange(out)
     if interp == 0:
@@ -175,7 +174,6 @@ def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, n
 
 
 def _weighted_sum(x: Array, axis: int, where: np.ndarray, weights: np.ndarray) -> Array:
-    """Weighted sums of the pixels at ``where``: few terms, whatever the size of the image."""
     shape = [1] * x.ndim
     shape[axis] = -1
     total = None
@@ -187,7 +185,6 @@ def _weighted_sum(x: Array, axis: int, where: np.ndarray, weights: np.ndarray) -
 
 
 def _resize_by_taps(x: Array, height: int, width: int, interp: int) -> Array:
-    """Interpolation between a fixed number of neighbours; uint8 in fixed point."""
     sides = (x.shape[-2], width, interp, True), (x.shape[-3], height, interp, False)
     taps = [_taps(*side) for side in sides]
     if interp == 0 or x.dtype != jnp.uint8:
@@ -221,7 +218,6 @@ def _resize_by_taps(x: Array, height: int, width: int, interp: int) -> Array:
 
 
 def _resize_by_area(x: Array, height: int, width: int) -> Array:
-    """Averages over the areas that new pixels cover."""
     out = x.astype("float32") if x.dtype == jnp.uint8 else x
     quarter = (2 * height, 2 * width) == x.shape[-3:-1]
     for letters, axis, n in (("...hwc,Hh->...Hwc", -3, height), ("...hwc,Ww->...hWc", -2, width)):

@@ -145,7 +145,6 @@ def _targets(
     label: Array,
     scores: Array,
 ) -> tuple[Array, ...]:
-    """The results of :func:`multibox_target`; anchor (A, 4)."""
     count = anchor.shape[0]
     x, y, w, h = jnp.moveaxis(to_center(anchor), -1, 0)
 

@@ -111,7 +111,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
     start = (image[:, None, None] * groups**2 + row[:, None] * groups + column) * size
 
     def weighted(value: Array, at: Array, inside: Array, factors: Sequence[Array]) -> Array:
-        """``value`` (B, P, Q, D) at the pixels that are inside, times their factors."""
+        # ``value`` (B, P, Q, D) at the pixels that are inside, times their factors.
         if factors:
             y = jnp.take_along_axis(factors[0], at // width, axis=2)
             x = jnp.take_along_axis(jnp.swapaxes(factors[1], 1, 2), at % width, axis=1)

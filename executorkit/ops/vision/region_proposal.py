@@ -25,7 +25,7 @@ def _infer_proposal_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _anchors(stride: int, ratios: Floats, scales: Floats) -> np.ndarray:
-    """The anchors of the first position, (A, 4): for each ratio (height by width) each scale."""
+    # The anchors of the first position, (A, 4): for each ratio (height by width) each scale.
     middle, area = (stride - 1) / 2, stride * stride
     boxes = []
     for ratio in ratios:
@@ -38,12 +38,11 @@ def _anchors(stride: int, ratios: Floats, scales: Floats) -> np.ndarray:
 
 
 def _box_sizes(box: Array) -> Array:
-    """Width and height of boxes whose far corners are inside."""
     return box[..., 2:] - box[..., :2] + 1
 
 
 def _apply_offsets(anchor: Array, offset: Array, directly: bool) -> Array:
-    """Anchors moved by the predicted offsets: corner by corner, or in center form."""
+    # Anchors moved by the predicted offsets: corner by corner, or in center form.
     if directly:
         return anchor + offset
     size = _box_sizes(anchor)
@@ -53,7 +52,7 @@ def _apply_offsets(anchor: Array, offset: Array, directly: bool) -> Array:
 
 
 def _best_boxes(scores, offsets, info, p: Params) -> tuple[Array, Array]:
-    """The boxes (pre, 4) of one image that suppression compares, and scores (pre,), sorted."""
+    # The boxes (pre, 4) of one image that suppression compares, and scores (pre,), sorted.
     channels, rows, columns = scores.shape
     count, kind, stride = channels // 2, scores.dtype, p.feature_stride
     base = jnp.asarray(_anchors(stride, p.ratios, p.scales), kind)
@@ -80,7 +79,7 @@ def _best_boxes(scores, offsets, info, p: Params) -> tuple[Array, Array]:
 
 
 def _kept_boxes(box, score, keep, p: Params) -> tuple[Array, Array]:
-    """Boxes (post, 4) and scores (post, 1) of one image after suppression."""
+    # Boxes (post, 4) and scores (post, 1) of one image after suppression.
     before = len(score)
     after = min(p.rpn_post_nms_top_n, before)
     rank = jnp.cumsum(keep, dtype=jnp.int32) - 1

@@ -24,7 +24,6 @@ def _up_sampling_inputs(p: Params) -> tuple[str, ...]:
 
 
 def _require_images(s: ShapeFacts, *names: str) -> None:
-    """States that the named inputs, where their shapes are known at all, have four axes."""
     for name in names:
         if s[name] is not None:
             s.set(name, (0, 0, 0, 0), because="images are (N, C, height, width)")
@@ -53,7 +52,7 @@ def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _repeat_pixels(x: Array, height: int, width: int, first: int = 2) -> Array:
-    """x repeated to ``height`` and ``width`` along its axes ``first`` and ``first + 1``."""
+    # x repeated to ``height`` and ``width`` along its axes ``first`` and ``first + 1``.
     *before, h, w = x.shape[: first + 2]
     after = x.shape[first + 2 :]
     expanded = lax.expand_dims(x, (first + 1, first + 3))
@@ -62,7 +61,6 @@ def _repeat_pixels(x: Array, height: int, width: int, first: int = 2) -> Array:
 
 
 def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Channels-last form of enlarging a single input by repetition."""
     if p.sample_type == "bilinear" or len(shapes) > 1:
         return None
 
@@ -114,7 +112,6 @@ def up_sampling(
 
 
 def _output_size(size: int, mode: str, requested: int, scale: float | None, like: int) -> int:
-    """The new size of one axis in a mode of BilinearResize2D."""
     if mode == "size":
         return requested if scale is None else int(size * scale)
     if mode == "odd_scale":
@@ -129,7 +126,7 @@ def _output_size(size: int, mode: str, requested: int, scale: float | None, like
 
 
 def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each output pixel of one axis: the pixel below it, and the weight of the next one."""
+    # For each output pixel of one axis: the pixel below it, and the weight of the next one.
     position = np.arange(out, dtype=np.float32)
     if align_corners:
         position = position * np.float32((size - 1) / (out - 1) if out > 1 else 0)
@@ -141,7 +138,6 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
 
 
 def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> Array:
-    """The (out, size) matrix that interpolates one axis, made in the program from two vectors."""
     low, part = _interpolation(size, out, align_corners)
     high = np.minimum(low + 1, size - 1)
     pixel = lax.broadcasted_iota("int32", (out, size), 1)
@@ -151,14 +147,13 @@ def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dt
 
 
 def _apply_along_axis(x: Array, axis: int, matrix: Array) -> Array:
-    """Applies a matrix to one of the two last axes of images, in full precision."""
     letters = "nchw,Hh->ncHw" if axis == 2 else "nchw,Ww->nchW"
     return jnp.einsum(letters, x, matrix, precision="highest")
 
 
 def _resize_axis_order(data: Array, new: Sequence[int]) -> tuple[int, int]:
-    """The axes of height and width, in the order in which to change them: rows are one large
-    product, so they come first where they shrink, and last where they grow."""
+    # The axes of height and width, in the order in which to change them: rows are one large
+    # product, so they come first where they shrink, and last where they grow.
     return (3, 2) if new[1] < data.shape[3] else (2, 3)
 
 
@@ -210,7 +205,7 @@ def bilinear_resize_2d(
 
 
 def _averaging_matrix(size: int, out: int, dtype: np.dtype) -> Array:
-    """The (out, size) matrix of averages from floor(i size / out) to ceil((i + 1) size / out)."""
+    # The (out, size) matrix of averages from floor(i size / out) to ceil((i + 1) size / out).
     i = np.arange(out)
     start, stop = i * size // out, -(-(i + 1) * size // out)
     pixel = lax.broadcasted_iota("int32", (out, size), 1)

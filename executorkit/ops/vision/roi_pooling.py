@@ -60,7 +60,7 @@ def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: 
     lowest = np.asarray(np.finfo(np.float32).min).astype(data.dtype)
 
     def pool(images: Array, image: Array, bins: Bins, find: bool):
-        """Values of some regions and, if asked, where in their images they are, (B, P, Q, C)."""
+        # Values of some regions and, if asked, where in their images they are, (B, P, Q, C).
         start = image[:, None, None] * pixels
 
         def visit(state, at, inside):
@@ -120,19 +120,18 @@ def _infer_roi_shape(numbers: int):
 
 
 def _sample_counts(size: Array, bins: int, ratio: int) -> Array:
-    """Number of samples per bin along one axis, for each region."""
     if ratio > 0:
         return jnp.full(size.shape, ratio, jnp.int32)
     return jnp.ceil(size / bins).astype(jnp.int32)
 
 
 def _is_outside(at: Array, size: int) -> Array:
-    """Mask of the positions that read 0; others next to the image read its border."""
+    # Mask of the positions that read 0; others next to the image read its border.
     return (at < -1) | (at > size)
 
 
 def _bin_weights(start: Array, extent: Array, bins: int, size: int, ratio: int) -> Array:
-    """Weight of every row (or column) in the mean of the samples of each bin: (R, bins, size)."""
+    # Weight of every row (or column) in the mean of the samples of each bin: (R, bins, size).
     bin_size = (extent / bins)[:, None]
     count = _sample_counts(extent, bins, ratio)[:, None]
     first = start[:, None] + jnp.arange(bins, dtype=start.dtype) * bin_size
@@ -215,19 +214,18 @@ def rroi_align(
     rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
 
     def size(rois: Array) -> tuple[Array, ...]:
-        """Width and height of each region, and the samples per bin down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
         counts = (_sample_counts(*x, sampling_ratio) for x in ((down, bins_y), (across, bins_x)))
         return across, down, *counts
 
     def spot(number: Array, extent: Array, bins: int, sample: Array, of: Array):
-        """Positions along one axis of the region, from its middle: (R, bins)."""
+        # Positions along one axis of the region, from its middle: (R, bins).
         bin_size = (extent / bins)[:, None]
         within = (sample.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
     def sample_bins(sample: Array, rows: Array, rois: Array) -> Array:
-        """One sample of each bin: (R, P Q, C)."""
+        # One sample of each bin: (R, P Q, C).
         across, down, samples_y, samples_x = size(rois)
         x, y = (rois[:, i, None, None] * spatial_scale for i in (1, 2))
         angle = rois[:, 5, None, None] * (jnp.pi / 180)
@@ -278,7 +276,6 @@ def _infer_psroi_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _psroi_extent(rois: Array, spatial_scale: float) -> tuple[Array, ...]:
-    """First column and row of each region, its width and height, on the scale of data."""
     x1, y1, x2, y2 = (round_away(rois[:, i]).astype(rois.dtype) for i in range(1, 5))
     x1, y1 = x1 * spatial_scale, y1 * spatial_scale
     x2, y2 = (x2 + 1) * spatial_scale, (y2 + 1) * spatial_scale
@@ -378,7 +375,7 @@ def deformable_psroi_pooling(
     sample = jnp.arange(sample_per_part, dtype=data.dtype)
 
     def spots(start: Array, size: Array) -> Array:
-        """Positions of samples along one axis before any move: (R, P, S)."""
+        # Positions of samples along one axis before any move: (R, P, S).
         first = start[:, None] + number.astype(data.dtype) * size[:, None]
         return first[..., None] + sample * (size / sample_per_part)[:, None, None]
 

@@ -19,7 +19,7 @@ def _normalized_coordinates(size: int, dtype: jnp.dtype) -> Array:
 
 
 def _affine_grid(theta: Array, target: Shape) -> Array:
-    """Source coordinates x, y (N, 2, H, W) of affine maps (N, 6)."""
+    # Source coordinates x, y (N, 2, H, W) of affine maps (N, 6).
     height, width = target
     if min(target) < 1:
         raise AttributeValueError(f"target_shape={target}, expected the sides of the result")
@@ -60,7 +60,7 @@ def grid_generator(
 
 
 def _sample_bilinear(data: Array, grid: Array) -> Array:
-    """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
+    # Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside.
     count, channels, height, width = data.shape
     x = (grid[:, 0] + 1) * ((width - 1) / 2)
     index, weight = bilinear((grid[:, 1] + 1) * ((height - 1) / 2), x, height, width)

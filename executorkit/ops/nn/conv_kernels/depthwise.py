@@ -66,7 +66,6 @@ def _sum_of_products(
     out: Shape,
     channels: int,
 ) -> Array:
-    """:data:`shifted_products_p`, written out. ``channels`` is their axis."""
     letters = "DHW"[3 - len(window) :]
     layout = f"NC{letters}" if channels == 1 else f"N{letters}C"
     dims = ConvDims(strides, (0,) * len(window), dilation, 1, layout)

@@ -87,8 +87,6 @@ def _xla_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Arr
 def _per_group(
     function: Callable[..., Array], axes: tuple[int, int], joined: int, dims: ConvDims
 ) -> Callable[..., Array]:
-    """``function`` of two arrays, split along ``axes``, with the results concatenated along the
-    axis ``joined``."""
     one_group = dims._replace(groups=1)
 
     def grouped(a: Array, b: Array, *shape: Shape) -> Array:

@@ -68,8 +68,8 @@ def im2col_weight_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[.
 
 
 def _rows_per_iteration(rows: int, positions: int, filters: int, patch: int) -> int:
-    """Number of output rows per iteration, of ``rows`` rows with ``positions`` output positions
-    each, for each of which a patch of ``patch`` elements is copied."""
+    # Number of output rows per iteration, of ``rows`` rows with ``positions`` output positions
+    # each, for each of which a patch of ``patch`` elements is copied.
     if rows * positions <= min(_POSITIONS_PER_FILTER * filters, _MAX_ELEMENTS // patch):
         return rows
     most = max(1, min(_POSITIONS, _ELEMENTS // patch) // positions)

@@ -238,7 +238,7 @@ def _best_rows(result: Shape, weight: Shape, choice: Winograd, weight_cost: floa
 
 
 def _saved(rows: int, result: Shape, weight: Shape, prepared: bool, weight_cost: float) -> float:
-    """Estimated multiplications that F(rows, 3) saves, less the cost of its transformations."""
+    # Estimated multiplications that F(rows, 3) saves, less the cost of its transformations.
     images, height, width = result
     filters, _, kernel_width, channels = weight
     blocks, products = math.ceil(height / rows), rows + 2
@@ -254,8 +254,6 @@ def _saved(rows: int, result: Shape, weight: Shape, prepared: bool, weight_cost:
 
 
 def _written_out(*arrays: Array, matrix: tuple[tuple[float, ...], ...]) -> list[Array]:
-    """:data:`weighted_sums_p`, written out."""
-
     def term(factor: float, array: Array) -> Array:
         return array if factor == 1 else lax.mul(array, np.asarray(factor, array.dtype))
 
@@ -281,12 +279,11 @@ def combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
 
 
 def _transformed_weight(kernel: Array, rows: int) -> list[Array]:
-    """G g: (1, kernel width, ...) for each product, from the kernel (3, kernel width, ...)."""
+    # G g: (1, kernel width, ...) for each product, from the kernel (3, kernel width, ...).
     return combine(transforms(rows).kernel, list(kernel[:, None]))
 
 
 def _filter_rows(data: Array, weights: list[Array], layout: str, pads: Shape, rows: int) -> Array:
-    """The convolution of data with transformed weights of this layout."""
     matrices = transforms(rows)
     n, height, width, channels = data.shape
     above, left = pads
@@ -320,7 +317,7 @@ def _convolve_rows(data: Array, weight: Array, pads: Shape, rows: int, direct: b
 
 
 def _input_grad_rows(g: Array, weight: Array, shape: Shape, pads: Shape, rows: int) -> Array:
-    """A convolution too: with the kernel turned around, its filters as channels."""
+    # A convolution too: with the kernel turned around, its filters as channels.
     kernel = lax.rev(jnp.transpose(weight, (1, 2, 0, 3)), (0, 1))
     weights = lax.optimization_barrier(_transformed_weight(kernel, rows))
     return _filter_rows(g, weights, "HWIO", pads, rows)
