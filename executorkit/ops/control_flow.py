@@ -76,12 +76,12 @@ def foreach(
     key: Key,
     train: Train,
 ):
-    """A body applied to every slice along the first axis of its data, with states carried over.
+    """Applies a body to every slice along the first axis of its data, carrying states.
 
-    The arrays are the data to be sliced, (T, ...) each, then the first states, then what the body
-    reads besides; ``in_data_locs``, ``in_state_locs`` and ``remain_locs`` say which variable of
-    the body each of them is. Returns the first ``num_out_data`` outputs of the body, stacked to
-    (T, ...), then the last states. Auxiliary states inside the body stay as they are.
+    The arrays are the data to be sliced, (T, ...) each, then the first states, then other arrays
+    that the body reads; ``in_data_locs``, ``in_state_locs`` and ``remain_locs`` give their
+    positions among the body's variables. Returns the first ``num_out_data`` outputs of the body,
+    stacked to (T, ...), then the last states. Auxiliary states inside the body do not change.
     """
     (body,) = bodies
     n_data, n_states = len(in_data_locs), len(in_state_locs)
@@ -132,16 +132,17 @@ def while_loop(
     key: Key,
     train: Train,
 ):
-    """A body applied to loop variables while a condition on them holds, up to a maximum count.
+    """Applies a body to loop variables while a condition on them holds, at most ``max_iterations``
+    times.
 
-    ``cond_input_locs`` and ``func_input_locs`` say which array each variable of the condition and
-    of the body is, ``func_var_locs`` which of the body's variables are the loop variables. Returns
-    the first ``num_out_data`` outputs of the body, stacked to (``max_iterations``, ...), then the
-    last loop variables. Rows of iterations not run are zeros (undefined in MXNet). Auxiliary
-    states inside the body stay as they are.
+    ``cond_input_locs`` and ``func_input_locs`` give the array of each variable of the condition and
+    of the body, ``func_var_locs`` the loop variables among the body's variables. Returns the first
+    ``num_out_data`` outputs of the body, stacked to (``max_iterations``, ...), then the last loop
+    variables. Rows of iterations not run are zeros (undefined in MXNet). Auxiliary states inside
+    the body do not change.
 
-    Without a gradient it is a loop that ends as soon as the condition fails; the gradient is that
-    of ``max_iterations`` iterations, of which those past the end do nothing.
+    Without a gradient the loop ends as soon as the condition fails; with one, ``max_iterations``
+    iterations run, of which the surplus ones do nothing.
     """
     condition, body = bodies
     variable_inputs = [func_input_locs[i] for i in func_var_locs]
@@ -232,11 +233,11 @@ def cond(
     key: Key,
     train: Train,
 ):
-    """One of two bodies, chosen by a condition; only the chosen one runs.
+    """Runs one of two bodies, chosen by a condition.
 
-    The condition's output is of one element, and holds if that is not 0. ``cond_input_locs``,
-    ``then_input_locs`` and ``else_input_locs`` say which array each variable of the three bodies
-    is. Both branches give ``num_outputs`` arrays, of equal shapes and dtypes, and so does this.
+    The condition's output has one element; nonzero is true. ``cond_input_locs``,
+    ``then_input_locs`` and ``else_input_locs`` give the array of each variable of the three bodies.
+    Both branches return ``num_outputs`` arrays of equal shapes and dtypes, which are the outputs.
     """
     condition, *branches = bodies
 

@@ -1,8 +1,7 @@
-"""Custom: an operator written in Python, called back from the compiled program.
+"""Custom: an operator written in Python, called back from the compiled program with NumPy arrays.
 
-This module is the operator as graphs and programs see it; user code gets NumPy arrays. The classes
-that users derive from, and the NDArrays that they see, are in ``executorkit.operator``, which
-registers a :data:`CustomOpFactory` here.
+``executorkit.operator`` has the classes that users derive from, and registers a
+:data:`CustomOpFactory` here.
 """
 
 from __future__ import annotations
@@ -34,35 +33,30 @@ _INT32 = jax.ShapeDtypeStruct((), np.dtype("int32"))
 
 
 class CustomKernel(Protocol):
-    """The two computations of one custom operator, with whatever state they share."""
+    """The two computations of one custom operator, with the state that they share."""
 
-    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
-        """Writes into ``outputs`` and ``states``."""
+    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None: ...
 
     def backward(
         self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
-    ) -> None:
-        """Writes into ``grads``."""
+    ) -> None: ...
 
 
 class CustomOpInfo(Protocol):
-    """Names, shapes and types of a custom operator with given attributes, for the graph."""
+    """Names, shapes and dtype names of a custom operator with given attributes, in the order
+    inputs, outputs, states."""
 
     arguments: tuple[str, ...]
     outputs: tuple[str, ...]
     states: tuple[str, ...]
     needs_head_gradient: bool
 
-    def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        """Shapes of inputs, outputs and states."""
-        ...
+    def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]: ...
 
-    def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """Dtype names of inputs, outputs and states."""
-        ...
+    def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]: ...
 
     def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
-        """The operator itself, for inputs and states of these shapes and dtypes."""
+        """Returns the operator itself, for inputs and states of these shapes and dtypes."""
         ...
 
 
@@ -73,7 +67,7 @@ _op_factories: dict[str, CustomOpFactory] = {}
 
 
 def register_factory(op_type: str, factory: CustomOpFactory) -> bool:
-    """Registers ``op_type``; True if it replaces another of this name."""
+    """Registers ``op_type``; returns True if it replaces another of this name."""
     replaced = op_type in _op_factories
     _op_factories[op_type] = factory
     return replaced
@@ -85,8 +79,7 @@ def _cached_op_info(factory: CustomOpFactory, attrs: tuple[tuple[str, str], ...]
 
 
 def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
-    """The description of a node with these attributes; :class:`UnknownOperatorError` if its
-    ``op_type`` is not registered."""
+    """Returns the description of a node with these attributes."""
     factory = _op_factories.get(p["op_type"])
     if factory is None:
         problem = f"op_type={p['op_type']!r} is not registered"
@@ -172,15 +165,15 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     traits={CALLS_PYTHON, NAMED_DATA},
 )
 def custom(*data: Array, op_type: str, train: Train = False, **attrs: str):
-    """The operator that ``mx.operator.register(op_type)`` registered, run by Python.
+    """Runs the operator that ``mx.operator.register(op_type)`` registered, in Python.
 
     data: the arguments that its ``list_arguments`` names, then the auxiliary states; shapes and
-    dtypes are what its ``infer_shape`` and ``infer_type`` say. All attributes but ``op_type``
-    reach its constructor as texts. Every run of the program calls its ``forward`` once, on the
-    host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
-    (MXNet retains it). Integer inputs have no gradient.
+    dtypes are as its ``infer_shape`` and ``infer_type`` say. All attributes but ``op_type`` reach
+    its constructor as strings. Every run of the program calls its ``forward`` once, on the host,
+    and ``backward`` once per gradient; changes that ``backward`` makes to auxiliary states are lost
+    (MXNet retains them). Integer inputs have no gradient.
 
-    An exception in ``forward`` or ``backward`` is logged, and raised where a result is read: as the
+    An exception in ``forward`` or ``backward`` is logged, and raised where a result is read, as the
     cause of an MXNetError. The results are zeros.
     """
     info = op_info({"op_type": op_type, **attrs})

@@ -1,7 +1,6 @@
-"""Names of operators by the precision in which mixed precision computes them, as MXNet lists them.
+"""Names of operators by the precision that mixed precision computes them in, as in MXNet's lists.
 
-Names of operators that are not here (sparse ones, those of plugins) are listed too, so that lists
-of scripts that extend these are accepted.
+Names of unsupported operators (sparse ones, plugins) are listed too: scripts extend these lists.
 """
 
 from __future__ import annotations
@@ -20,17 +19,8 @@ LOSSES = (
 
 
 class Precisions(NamedTuple):
-    """Names of operators for one type of half precision.
-
-    low
-        compute in it.
-    float32
-        compute in float32.
-    either
-        compute in the type of their inputs.
-    widest
-        compute in the widest type of their inputs.
-    """
+    """Names of operators for one half precision type: computed in it (``low``), in ``float32``, in
+    the type of their inputs (``either``), or in the widest type of their inputs."""
 
     low: frozenset[str]
     float32: frozenset[str]

@@ -23,13 +23,11 @@ T = TypeVar("T")
 
 
 def is_known(*sizes: Any) -> bool:
-    """True if every size is a number."""
     return all(isinstance(size, (int, np.integer)) for size in sizes)
 
 
 def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
-    """``size >= minimum``; ``otherwise`` where that is not the same for all values of a symbolic
-    size."""
+    """Returns ``size >= minimum``, or ``otherwise`` if a symbolic size leaves that open."""
     try:
         return bool(size >= minimum)
     except jax.errors.InconclusiveDimensionOperation:
@@ -37,25 +35,25 @@ def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
 
 
 def varying_axes(arrays: Iterable[Any]) -> frozenset[Any]:
-    """The axes of the surrounding ``shard_map`` along which any of the arrays differs."""
+    """Returns the axes of the surrounding ``shard_map`` along which any of the arrays varies."""
     return frozenset().union(*(jax.typeof(x).manual_axis_type.varying for x in arrays))
 
 
 def varying_over(axes: frozenset[Any], x: Array) -> Array:
-    """``x``, taken to differ along these axes: the carry of a loop has to be of the type that the
-    loop computes. In the transpose, the cotangents of all devices are added up."""
+    """Casts ``x`` to varying over these axes, as the carry of a loop must have the type that the
+    loop computes. The transpose adds up the cotangents of all devices."""
     missing = tuple(axes - varying_axes([x]))
     return lax.pcast(x, missing, to="varying") if missing else x
 
 
 def varying_as(x: Array, *arrays: Array) -> Array:
-    """``x``, taken to differ along all axes along which one of the arrays does."""
+    """Casts ``x`` to varying over all axes over which one of the arrays varies."""
     return varying_over(varying_axes(arrays), x)
 
 
 def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Any:
-    """An example of an array that differs along all axes along which one of these does: its shape
-    and dtype, and in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
+    """Returns an example of an array that varies over all axes over which one of these does: its
+    shape and dtype, and in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
     axes = varying_axes(arrays)
     if not axes:
         return jax.ShapeDtypeStruct(shape, dtype)
@@ -67,8 +65,8 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 
 @contextmanager
 def this_process_only() -> Iterator[None]:
-    """Traces in this context run in this process alone: where its default devices are CPUs, forms
-    for other devices are not traced, which can be half of the time that a trace takes."""
+    """Marks traces that run in this process alone. Where its default devices are CPUs, forms for
+    other devices are not traced, which can be half of a trace's time."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
     try:
         yield
@@ -77,23 +75,23 @@ def this_process_only() -> Iterator[None]:
 
 
 def traced_for_cpus() -> bool:
-    """True in a trace that only runs in this process, whose default devices are CPUs."""
+    """Returns True in a trace that only runs in this process, whose default devices are CPUs."""
     return _cpus_only.get()
 
 
 def without_derivatives() -> AbstractContextManager[None]:
-    """Nobody differentiates what is traced in this context: functions with derivatives of their own
-    are traced without these, which takes a third of the time of a network's trace."""
+    """Marks traces that are not differentiated. Functions are traced without their custom
+    derivatives, which takes a third of the time of a network's trace."""
     return differentiable(False)
 
 
 def with_derivatives() -> AbstractContextManager[None]:
-    """Functions that are traced in this context are differentiated, whatever surrounds it."""
+    """Marks traces that are differentiated, inside :func:`without_derivatives` too."""
     return differentiable(True)
 
 
 def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable[P, T]:
-    """``with_rules``, and ``plain`` where nobody differentiates."""
+    """Returns ``with_rules``, or ``plain`` in a trace that is not differentiated."""
 
     @wraps(plain)
     def function(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -103,7 +101,7 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
 
 
 def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
-    """``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
+    """Runs ``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
     if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

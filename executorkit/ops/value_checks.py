@@ -1,12 +1,10 @@
 """Checks of values inside a program: a failed one becomes an error where a result is read.
 
 MXNet refuses some values while it computes (an index out of range, a matrix that is not positive
-definite) and raises the error where a result is read. A compiled program cannot raise, so that an
-operator states with :func:`check_values` what must hold, and the function that holds the operator
-is compiled as :func:`collect_checks` makes it: with the outcome of all checks as a further result.
-
-Where nobody collects (in a program mapped over devices, or in a function that a user jits), a check
-has no effect, and the operator computes something.
+definite). A compiled program cannot raise, so an operator states with :func:`check_values` the
+condition, and :func:`collect_checks` adds the outcome of all checks to the results of the
+function. Elsewhere (in a program mapped over devices, or in a function that a user jits) a check
+has no effect.
 """
 
 import threading
@@ -21,7 +19,7 @@ from ..errors import MXNetError, explain
 
 
 class _Collecting(threading.local):
-    """A flag of each thread: true while it traces a function whose checks are collected."""
+    """The thread's flag: True while it traces a function whose checks are collected."""
 
     now = False
 
@@ -37,7 +35,7 @@ _lock = threading.RLock()
 
 
 def collects_checks() -> bool:
-    """True if checks of the operator that is traced now have an effect."""
+    """Returns True if checks of the operator that is traced now have an effect."""
     return _collecting.now
 
 
@@ -46,9 +44,9 @@ def check_values(
 ) -> None:
     """States that ``valid``, one boolean, must be true when the program runs.
 
-    Otherwise reading a result raises ``error`` with the words of ``where`` and ``problem``, in
-    which ``numbers`` (integer scalars, known when the program runs) fill the fields in braces. A
-    number called ``exception`` is that of :func:`keep_exception`: the exception becomes the error's
+    Otherwise reading a result raises ``error`` with the text of ``where`` and ``problem``;
+    ``numbers`` (integer scalars, known when the program runs) fill the fields in braces. A number
+    called ``exception`` comes from :func:`keep_exception`: that exception becomes the error's
     cause.
     """
     if _collecting.now:
@@ -59,7 +57,7 @@ def check_values(
 
 
 def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` with a pair as result: what it returns, and the outcome of its checks.
+    """Returns ``function`` with a pair as result: its own result, and the outcome of its checks.
 
     The outcome has no arrays if nothing was checked; :func:`failed_check` reads it.
     """
@@ -77,7 +75,7 @@ def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def failed_check(outcome: checkify.Error) -> MXNetError | None:
-    """The error of the first check that failed, or None; waits for the program."""
+    """Returns the error of the first check that failed, or None; waits for the program."""
     failure: Any = outcome.get_exception()
     if failure is None:
         return None
@@ -91,7 +89,7 @@ def failed_check(outcome: checkify.Error) -> MXNetError | None:
 
 
 def keep_exception(exception: Exception) -> int:
-    """A number, above 0, by which :func:`failed_check` finds the exception again."""
+    """Returns a number above 0 by which :func:`failed_check` finds the exception again."""
     with _lock:
         number = max(_exceptions, default=0) + 1
         while len(_exceptions) >= _MAX_EXCEPTIONS:

@@ -43,10 +43,10 @@ _ACTIVATIONS = {
 def activation(
     data: Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
-    """An activation function of every element x of data, in data's shape and (floating) dtype.
+    r"""Applies an activation function to every element x of data; shape and (floating) dtype stay.
 
     relu: max(x, 0), with gradient 0 at 0; sigmoid: 1 / (1 + exp(-x)); softrelu: log(1 + exp(x));
-    softsign: x / (1 + \\|x\\|); tanh. NaN stays NaN.
+    softsign: x / (1 + \|x\|); tanh. NaN stays NaN.
     """
     return _ACTIVATIONS[act_type](data)
 
@@ -138,16 +138,15 @@ def leaky_relu(
     key: Key,
     train: Train = False,
 ):
-    """A rectifier with a slope below 0, of every element x of data.
+    """Applies a rectifier with a slope below 0 to every element x of data.
 
-    data of any shape and floating dtype; the result has them too. For x > 0 all but gelu and selu
-    give x; for x <= 0, where the gradient at 0 belongs,
+    data of any shape and floating dtype; so is the result. For x > 0 all but gelu and selu give x;
+    for x <= 0, which includes the gradient at 0,
 
     * leaky: slope x
     * prelu: gamma x, with gamma (C,), one slope per channel of axis 1, or (1,), or (N, C), (N, 1),
       (1, C), (N,), one slope per entry of the batch too. (If data comes from another operator,
-      MXNet's gradient of gamma is that of a result it has overwritten, gamma times the derivative;
-      here it is the derivative.)
+      MXNet's gradient of gamma is wrong: gamma times the derivative; here it is the derivative.)
     * elu: slope (exp(x) - 1)
     * selu: scale alpha (exp(x) - 1), and scale x above, scale 1.0507, alpha 1.6733. Its gradient
       below 0 is scale (alpha + out), as in MXNet, which is not the derivative

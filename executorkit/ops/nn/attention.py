@@ -1,7 +1,7 @@
-"""Multi-head attention on interleaved projections: the layout that BERT's checkpoints have.
+"""Multi-head attention on interleaved projections: the layout of BERT's checkpoints.
 
 Projections (length, batch, heads * parts * size) hold, head by head, the query, key and value (or
-key and value) of one head side by side, so that one matrix product computes them all.
+key and value) of one head side by side.
 """
 
 import math
@@ -46,7 +46,7 @@ def _weighted(attention: Array, value: Array) -> Array:
 
 @register("_contrib_interleaved_matmul_selfatt_qk", traits={MATMUL})
 def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int):
-    """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
+    """Computes attention scores of every position with every other: q k^T / sqrt(size) per head.
 
     queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
     by side. Returns (batch * heads, length, length).
@@ -57,9 +57,9 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: Array, *, heads: int):
 
 @register("_contrib_interleaved_matmul_selfatt_valatt", traits={MATMUL})
 def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Array, *, heads: int):
-    """Sums of the values weighted by attention, head by head.
+    """Sums the values weighted by attention, head by head.
 
-    queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
+    queries_keys_values (length, batch, heads * 3 * size), of which only values are used; attention
     (batch * heads, length, length). Returns (length, batch, heads * size).
     """
     _, _, value = _parts(queries_keys_values, "queries_keys_values", heads, 3)
@@ -68,7 +68,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values: Array, attention: Arr
 
 @register("_contrib_interleaved_matmul_encdec_qk", traits={MATMUL})
 def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: int):
-    """Attention scores of each query with every key: q k^T / sqrt(size), head by head.
+    """Computes attention scores of each query with every key: q k^T / sqrt(size) per head.
 
     queries (query length, batch, heads * size); keys_values (key length, batch, heads * 2 * size):
     for each head, key and value side by side. Returns (batch * heads, query length, key length).
@@ -85,9 +85,9 @@ def interleaved_matmul_encdec_qk(queries: Array, keys_values: Array, *, heads: i
 
 @register("_contrib_interleaved_matmul_encdec_valatt", traits={MATMUL})
 def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, heads: int):
-    """Sums of the values weighted by attention, head by head.
+    """Sums the values weighted by attention, head by head.
 
-    keys_values (key length, batch, heads * 2 * size), of which the values are used; attention
+    keys_values (key length, batch, heads * 2 * size), of which only values are used; attention
     (batch * heads, query length, key length). Returns (query length, batch, heads * size).
     """
     _, value = _parts(keys_values, "keys_values", heads, 2)
@@ -96,9 +96,9 @@ def interleaved_matmul_encdec_valatt(keys_values: Array, attention: Array, *, he
 
 @register("_contrib_div_sqrt_dim", infer_shape=same_shapes)
 def div_sqrt_dim(data: Array):
-    """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
+    """Divides data by sqrt(size of its last axis), for any shape and dtype, which stay.
 
-    Integers are divided by the root without its fraction, and truncated.
+    Integers are divided by the truncated root, and truncated.
     """
     size = data.shape[-1]
     root = math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, "float32"))

@@ -48,10 +48,6 @@ def _batch_norm(
     moving_var: Array, *, eps: float, momentum: float, fix_gamma: bool,
     use_global_stats: bool, train: bool, axis: int = 1, over: str | None = None,
 ) -> tuple[Array, Array, Array, Array, Array]:  # fmt: skip
-    """Output, mean, variance, new moving mean and variance.
-
-    The batch is that of all devices of the mapped axis ``over``, if one is given.
-    """
     axis %= data.ndim
     axes = tuple(i for i in range(data.ndim) if i != axis)
     shape = [1] * data.ndim
@@ -96,13 +92,12 @@ def batch_norm(
     max_calib_range: Tuning[float | None] = None,
     train: Train = False,
 ):
-    """Batch normalisation per channel of ``axis`` (Ioffe and Szegedy, arXiv:1502.03167).
+    """Normalises each channel of ``axis`` over the batch (Ioffe and Szegedy, arXiv:1502.03167).
 
     ``out = gamma (data - mean) / sqrt(var + eps) + beta``
 
     data (N, C, ...) or any shape with C entries on ``axis``; gamma, beta and the auxiliary states
-    moving_mean, moving_var (C,). They keep float32 where data is float16; the result has data's
-    shape and dtype.
+    moving_mean, moving_var (C,), float32 if data is float16. The result has data's shape and dtype.
 
     | is_train | use_global_stats | mean, var used    | moving statistics | gradient of data       |
     | -------- | ---------------- | ----------------- | ----------------- | ---------------------- |
@@ -111,15 +106,15 @@ def batch_norm(
     | False    | False            | moving statistics | kept              | as in the first row    |
     | False    | True             | moving statistics | kept              | mean, var are constant |
 
-    The third gradient is MXNet's, not the derivative: the formula for batch statistics, with
-    the moving ones in it. ``use_global_stats=True`` gives the derivative.
+    The third gradient is MXNet's, not the derivative: the formula for batch statistics, applied to
+    the moving ones. ``use_global_stats=True`` gives the derivative.
 
-    In each of these four rows, ``fix_gamma=True`` (the default!) means that gamma counts as 1, is
-    overwritten with 1 and gets zero gradient; ``fix_gamma=False`` uses and trains it.
+    In each row, ``fix_gamma=True`` (the default!) means that gamma counts as 1, is overwritten with
+    1 and gets zero gradient; ``fix_gamma=False`` uses and trains it.
 
     The update is ``moving = momentum moving + (1 - momentum) batch``, with the biased variance; the
     executor applies it in backward. ``output_mean_var`` shows two more outputs: mean and, unlike
-    its name, 1 / sqrt(var + eps); head gradients given for these are ignored.
+    its name, 1 / sqrt(var + eps); their head gradients are ignored.
     """
     out, mean, var, new_mean, new_var = _batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
@@ -143,11 +138,11 @@ def batch_norm_v1(
     output_mean_var: bool = False,
     train: Train = False,
 ):
-    """The batch normalisation of MXNet before 1.0: :func:`batch_norm` along axis 1.
+    """Applies the batch normalisation of MXNet before 1.0: :func:`batch_norm` along axis 1.
 
     data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). ``output_mean_var`` shows mean and
     the variance itself. After an inference forward without ``use_global_stats``, MXNet's gradient
-    of data has one small term more than :func:`batch_norm`'s; here the two are the same.
+    of data has one small term more than :func:`batch_norm`'s; here the two are equal.
     """
     return _batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
@@ -172,17 +167,16 @@ def sync_batch_norm(
     key: str,
     train: Train = False,
 ):
-    """Batch normalisation with the statistics of the whole batch of a group of devices.
+    """Applies batch normalisation with the statistics of the whole batch of a group of devices.
 
-    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). With ``ndev`` above 1, and on the
-    devices of a group that runs as one program, mean and variance in training, and the sums that
-    the gradient of data needs, are those of all devices' slices: results, gradients (gamma's and
-    beta's added up over the devices, as those of all parameters) and moving statistics are those
-    of :func:`batch_norm_v1` on one device with the whole batch. ``ndev`` itself is not looked at
-    any further, nor ``key``, by which MXNet's devices find each other. With ``ndev=1``, on a lone
-    device, and where slices run as separate programs (of unequal lengths, or several on one
-    device) it is :func:`batch_norm_v1` with this device's own slice. Zhang et al., Context Encoding
-    for Semantic Segmentation, 2018.
+    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). With ``ndev`` above 1, on a group
+    of devices that runs as one program, statistics and the sums in the gradient of data run over
+    all devices: results, gradients (gamma's and beta's added up over the devices, as for all
+    parameters) and moving statistics equal :func:`batch_norm_v1` of the whole batch on one device.
+    ``ndev`` is not used otherwise, nor is ``key``, by which MXNet's devices find each other. With
+    ``ndev=1``, on a single device, and where slices run as separate programs (of unequal lengths,
+    or several on one device) it is :func:`batch_norm_v1` of this device's slice. Zhang et al.,
+    Context Encoding for Semantic Segmentation, 2018.
     """
     return _batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
@@ -194,7 +188,7 @@ def sync_batch_norm(
 @register("_contrib_BatchNormWithReLU", **_RULES, layout_rule=layout_per_channel)
 @same_signature(batch_norm)
 def batch_norm_with_relu(**arguments: Any):
-    """max(0, x) of :func:`batch_norm`, as one operator.
+    """Computes max(0, x) of :func:`batch_norm`, as one operator.
 
     data (N, C, ...), gamma, beta, moving_mean, moving_var (C,).
     """

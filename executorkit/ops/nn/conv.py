@@ -21,7 +21,7 @@ Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 
 
 def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
-    """A per-axis attribute, with MXNet's default if it is empty."""
+    """Returns a per-axis attribute, or MXNet's default if it is empty."""
     if not value:
         return (default,) * rank
     if len(value) != rank:
@@ -31,14 +31,13 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
 
 
 def conv_window(p: Params) -> tuple[Shape, Shape, Shape]:
-    """stride, dilate and pad, with an entry for each axis of the kernel."""
+    """Returns stride, dilate and pad, with an entry for each axis of the kernel."""
     defaults = {"stride": 1, "pad": 0, "dilate": 1}
     stride, pad, dilate = (per_axis(n, p[n], len(p.kernel), d) for n, d in defaults.items())
     return stride, dilate, pad
 
 
 def data_layout(layout: str | None, rank: int) -> str:
-    """The letters of the data's axes; channels first unless stated otherwise."""
     if rank not in (1, 2, 3):
         raise AttributeValueError("attribute 'kernel'", f"it has {rank} axes, expected 1, 2 or 3")
     layout = layout or {1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank]
@@ -49,12 +48,11 @@ def data_layout(layout: str | None, rank: int) -> str:
 
 
 def spatial_axes(layout: str) -> tuple[int, ...]:
-    """Positions of the axes of a layout that are neither batch nor channels."""
+    """Returns the positions of a layout's axes except batch and channels."""
     return tuple(i for i, letter in enumerate(layout) if letter not in "NC")
 
 
 def shape_in_layout(layout: str, n: int, c: int, spatial: Shape) -> Shape:
-    """A shape in the order of ``layout``."""
     sizes = iter(spatial)
     return tuple(n if a == "N" else c if a == "C" else next(sizes) for a in layout)
 
@@ -64,7 +62,7 @@ def conv_inputs(p: Params) -> tuple[str, ...]:
 
 
 def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
-    """The data's shape, if there is one, once its rank and groups are checked."""
+    """Returns the data's shape, if it is known, after checking its rank and groups."""
     if s["data"] is None:
         return None
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
@@ -77,7 +75,6 @@ def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
 
 
 def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
-    """The ``infer_shape`` rule of Convolution and of operators with its arguments."""
     layout = data_layout(p.layout, len(p.kernel))
     data = checked_data_shape(s, p, layout)
     if data is None:
@@ -131,7 +128,6 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 
 def with_bias(out: Array, bias: Array | None, layout: str) -> Array:
-    """``out`` plus one number per channel, if there is a bias."""
     if bias is None:
         return out
     if bias.dtype != out.dtype:
@@ -140,13 +136,10 @@ def with_bias(out: Array, bias: Array | None, layout: str) -> Array:
 
 
 def _pointwise(data: Array, weight: Array, layout: str) -> Array:
-    """A convolution with a kernel of one element, as a matrix product.
-
-    On CPUs it takes about two thirds of the time, forward and backward. (Other backends get it
-    channels last only, where it is nothing but a product.) Channels first, one product per sample
-    saves transposing the data, but makes a copy of the weight per sample, which is worth it only
-    where the weight is small.
-    """
+    # A kernel of one element is a matrix product, which on CPUs takes about two thirds of the time,
+    # forward and backward (other backends get it channels last only, where it needs no
+    # transposition). Channels first, one product per sample saves transposing the data but copies
+    # the weight per sample, which pays only for a small weight.
     weight = weight.reshape(weight.shape[0], -1)
     if layout[-1] == "C":
         out = pointwise_matmul(data.reshape(-1, data.shape[-1]), weight)
@@ -162,11 +155,10 @@ def _pointwise(data: Array, weight: Array, layout: str) -> Array:
 
 
 def fully_covered_axes(shape: Shape, kernel: Shape, dims: ConvDims) -> Shape:
-    """The spatial axes that the kernel covers whole, in one position (channels first only).
+    """Returns the spatial axes that the kernel covers whole, in one position (channels first only).
 
-    Such an axis is one more axis of channels. As a spatial one it is a waste in the input gradient,
-    which pads its single position by all of the kernel: 600 times the time for the sentences of a
-    text CNN, on CPUs.
+    Such an axis is a further axis of channels. As a spatial one, the input gradient pads its single
+    position by all of the kernel: 600 times the time for the sentences of a text CNN, on CPUs.
     """
     if dims.channels_last:
         return ()
@@ -180,7 +172,6 @@ def fully_covered_axes(shape: Shape, kernel: Shape, dims: ConvDims) -> Shape:
 
 
 def drop_axes(dims: ConvDims, axes: Shape) -> ConvDims:
-    """The dimension numbers of the other spatial axes."""
     remaining = [i for i in range(len(dims.strides)) if i + 2 not in axes]
     strides, pads, dilation = (tuple(values[i] for i in remaining) for values in dims[:3])
     layout = ("NC", "NCW", "NCHW", "NCDHW")[len(remaining)]
@@ -188,7 +179,7 @@ def drop_axes(dims: ConvDims, axes: Shape) -> ConvDims:
 
 
 def fold_into_channels(x: Array, axes: Shape) -> Array:
-    """(n, c, spatial...) with ``axes`` as further channels behind axis 1."""
+    """Reshapes (n, c, spatial...) so that ``axes`` become further channels behind axis 1."""
     x = jnp.moveaxis(x, axes, range(2, 2 + len(axes)))
     return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
 
@@ -203,11 +194,8 @@ def _single_position_conv(data: Array, weight: Array, groups: int) -> Array:
 
 
 def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The channels-last form of a convolution.
-
-    Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
-    axis; those in groups have the form only if every channel is a group of its own.
-    """
+    # Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
+    # axis. Grouped ones have a channels-last form only if every channel is a group of its own.
     rewrite = layout_with_windows(p, shapes)
     if rewrite is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
         return None
@@ -245,17 +233,17 @@ def convolution(
     cudnn_off: Tuning[bool] = False,
     layout: Layout | None = None,
 ):
-    """Convolution (cross-correlation) over one, two or three spatial axes.
+    """Convolves (cross-correlates) data over one, two or three spatial axes.
 
     ``out[n, f, i] = bias[f] + sum_ck weight[f, c, k] data[n, c, i stride + k dilate - pad]``
 
     data (N, C, spatial...), weight (num_filter, C / num_group, kernel...), bias (num_filter,),
     absent with ``no_bias``. Returns (N, num_filter, spatial...), each spatial size
     ``floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1``, in the dtype of data
-    (floating). stride and dilate default to 1, pad to 0. ``num_group`` splits channels and
-    filters into groups that do not see each other; as many groups as channels is a depth-wise
-    convolution. With a channels-last ``layout`` data and result are (N, spatial..., C) and weight
-    is (num_filter, kernel..., C / num_group); MXNet has that on GPUs only.
+    (floating). stride and dilate default to 1, pad to 0. ``num_group`` splits channels and filters
+    into independent groups; as many groups as channels is a depth-wise convolution. With a
+    channels-last ``layout`` data and result are (N, spatial..., C) and weight is
+    (num_filter, kernel..., C / num_group); MXNet has that on GPUs only.
     """
     rank = len(kernel)
     axes_layout = data_layout(layout, rank)
@@ -280,11 +268,8 @@ def convolution(
 
 
 def _transposed_padding(p: Params, sizes: Shape) -> tuple[list[int], list[int], list[int]]:
-    """Per axis of a transposed convolution: the kernel's span, pad and adj.
-
-    ``target_shape`` overrides pad and adj: the surplus is cut off, half of it (rounded up) on each
-    side, and one is added back at the end where that was one too many.
-    """
+    # ``target_shape`` overrides pad and adj: half of the surplus (rounded up) is cut off on each
+    # side, and one is added back at the end where that was one too many.
     rank = len(p.kernel)
     stride = per_axis("stride", p.stride, rank, 1)
     dilate = per_axis("dilate", p.dilate, rank, 1)
@@ -347,7 +332,7 @@ def deconvolution(
     cudnn_off: Tuning[bool] = False,
     layout: Layout | None = None,
 ):
-    """Transposed convolution: the input gradient of a convolution.
+    """Computes a transposed convolution: the input gradient of a convolution.
 
     data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter,),
     absent unless ``no_bias=False``. Returns (N, num_filter, spatial...), each spatial size

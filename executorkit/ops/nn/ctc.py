@@ -1,8 +1,7 @@
-"""Connectionist temporal classification: the loss of a labelling whose alignment is not known.
+"""Connectionist temporal classification (Graves et al., 2006).
 
-Graves et al., Connectionist Temporal Classification, 2006. The recursions run in the logarithm,
-over time; every step works on all samples and all positions of the extended label (a blank before,
-between and behind the labels) at once.
+The recursions run over time, in the logarithm; every step works on all samples and all positions
+of the extended label (a blank before, between and behind the labels) at once.
 """
 
 from typing import Literal
@@ -34,12 +33,8 @@ def _shifted(x: Array, by: int) -> Array:
 
 
 def _paths(score: Array, skip: Array, start: Array) -> Array:
-    """Log probability, (T, N, S), of all paths from ``start`` that are at a position at a time.
-
-    ``start`` (N, S) holds log probabilities too; ``score`` (T, N, S) is the log probability of each
-    position's symbol.
-    """
-
+    # Log probability, (T, N, S), of all paths from ``start`` (N, S) that are at a position at a
+    # time; ``score`` (T, N, S) is the log probability of each position's symbol.
     def step(alpha: Array, x: Array) -> tuple[Array, Array]:
         moved = jnp.logaddexp(alpha, _shifted(alpha, 1))
         moved = jnp.logaddexp(moved, jnp.where(skip, _shifted(alpha, 2), _LOG_ZERO))
@@ -51,11 +46,8 @@ def _paths(score: Array, skip: Array, start: Array) -> Array:
 
 
 def _align(log_p, label, label_length, data_length, blank: int):
-    """(loss (N,), (alpha, score, skip, ends)): the results of the forward recursion.
-
-    After its last time step, a sample's symbols cost nothing and its paths stay where they are, so
-    that the loss always stands in the last row.
-    """
+    # After its last time step, a sample's symbols cost nothing and its paths stay where they are:
+    # the loss is always in the last row.
     steps, count, _ = log_p.shape
     size = 2 * label.shape[1] + 1
     position = jnp.arange(size, dtype=jnp.int32)
@@ -102,7 +94,6 @@ def _too_short(label: Array, label_length: Array, data_length: Array) -> Array:
 
 
 def _gradient(log_p, label, label_length, data_length, blank: int):
-    """(loss, its gradient with respect to the scores whose log-softmax is ``log_p``)."""
     loss, (alpha, score, skip, ends) = _align(log_p, label, label_length, data_length, blank)
     occupancy = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
     count = jnp.arange(label.shape[0], dtype=jnp.int32)[:, None]
@@ -145,13 +136,13 @@ def ctc_loss(
     use_label_lengths: bool = False,
     blank_label: Literal["first", "last"] = "first",
 ):
-    """``-log P(label | softmax(data))``, summed over all alignments: the CTC loss of each sample.
+    """Computes the CTC loss of each sample, ``-log P(label | softmax(data))`` over all alignments.
 
-    data (T, N, C), scores before the softmax, floating; label (N, L), class numbers, padded behind
-    the last one. The blank is class 0 and the padding 0 (``blank_label="first"``), or the blank is
-    class C - 1 and the padding -1 (``"last"``). data_lengths (N,), with ``use_data_lengths``, says
-    how many of the T steps count; label_lengths (N,), with ``use_label_lengths``, how many of the L
-    labels, in place of padding. Returns (N,); hidden behind it is the gradient, (T, N, C).
+    data (T, N, C), scores before the softmax, floating; label (N, L), class numbers, padded at the
+    end. The blank is class 0 and the padding 0 (``blank_label="first"``), or the blank is class C -
+    1 and the padding -1 (``"last"``). data_lengths (N,), with ``use_data_lengths``, is the number
+    of steps that count; label_lengths (N,), with ``use_label_lengths``, the number of labels, in
+    place of padding. Returns (N,); the hidden second output is the gradient, (T, N, C).
 
     A label that does not fit into the steps has loss and gradient 0. Graves et al., 2006.
     """
@@ -200,12 +191,13 @@ def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:
 def warp_ctc(
     data: Array, label: Array | None = None, *, label_length: int = 0, input_length: int = 0
 ):
-    """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
+    """Computes ``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC
+    plugin.
 
     data (T N, C), the scores of N samples at T = ``input_length`` steps, time before samples,
     floating; label (N L,), L = ``label_length`` class numbers for each sample, int32. Class 0 is
-    the blank; zeros among the labels are padding, wherever they stand. Returns the probabilities,
-    in data's shape. The head gradient is ignored; the gradient is that of the sum of the samples'
+    the blank; zeros among the labels are padding, anywhere. Returns the probabilities, in data's
+    shape. The head gradient is ignored; the gradient is the derivative of the sum of the samples'
     losses. A label that does not fit into the steps has gradient 0.
     """
     classes = data.shape[1]

@@ -52,7 +52,7 @@ def fully_connected(
     no_bias: bool = False,
     flatten: bool = True,
 ):
-    """Affine map ``y = x W^T + b``.
+    """Computes the affine map ``y = x W^T + b``.
 
     data (N, ...) is flattened to (N, K), or with ``flatten=False`` (..., K) keeps its leading
     axes; weight (num_hidden, K); bias (num_hidden,), absent with ``no_bias``. Returns

@@ -55,10 +55,10 @@ def dropout(
 ):
     """Sets elements of data to 0 with probability p and multiplies the others by 1 / (1 - p).
 
-    data of any shape and floating dtype; the result has them too. It does so in training only,
-    or, with ``mode="always"``, in inference too; otherwise it returns data. All elements
-    along each of ``axes`` share one draw. The hidden second output, mask, has size 1 on ``axes``
-    and holds the factors. With p=1 everything becomes NaN, as in MXNet: 0 times 1 / 0.
+    data of any shape and floating dtype; so is the result. Without ``mode="always"``, inference
+    returns data. All elements along each of ``axes`` share one draw. The hidden second output,
+    mask, has size 1 on ``axes`` and holds the factors. With p=1 everything becomes NaN, as in
+    MXNet: 0 times 1 / 0.
     """
     shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape))
     if not (train or mode == "always") or p == 0:

@@ -1,9 +1,7 @@
-"""Loss heads: outputs whose gradient is the loss's, whatever head gradient arrives.
+"""Loss heads: operators that pass predictions on and have the gradient of a loss.
 
-MXNet's training graphs end in such an operator: it passes predictions on, and its gradient is that
-of a loss that is never computed, so that the head gradient is ignored; labels get zero gradients.
-The heads of regressions come first, then those of classifiers: softmax and support vector machine.
-``softmax_cross_entropy`` is a loss that is computed, with a derivative.
+The loss is never computed, the head gradient is ignored, and labels get zero gradients.
+``softmax_cross_entropy`` is an ordinary loss, with a derivative.
 """
 
 import math
@@ -31,11 +29,10 @@ def loss_head(
     label: Array | None,
     tangent: Callable[[Array, Array], Array] | None = None,
 ) -> Array:
-    """``forward(data)``, with ``gradient(out, label)`` in place of its derivative.
+    """Returns ``forward(data)``, whose gradient is ``gradient(out, label)`` in reverse mode.
 
-    So it is in reverse mode. Forward mode has no gradient to replace: it differentiates what is
-    computed, ``forward``, by ``tangent(out, tangent of data)``, linear in the latter (default: the
-    tangent itself). Without a label, a gradient raises :class:`MXNetError`.
+    Forward mode differentiates ``forward`` by ``tangent(out, tangent of data)``, linear in the
+    latter (default: the tangent itself). Without a label, a gradient raises :class:`MXNetError`.
     """
 
     def fwd(data, label):
@@ -56,7 +53,6 @@ def loss_head(
 
 
 def label_missing() -> MXNetError:
-    """The error of a gradient that is taken where the label is absent."""
     return MXNetError(
         "gradient of a loss",
         "it is computed from the label, which is not given",
@@ -136,12 +132,12 @@ def make_loss_scaled(
     valid_thresh: float = 0.0,
     normalization: Normalization = "null",
 ):
-    """data itself, as a loss to be minimised: its gradient is a constant.
+    """Returns data as a loss to be minimised: its gradient is a constant.
 
     data (...), floating. The gradient is ``grad_scale`` everywhere, divided by the number of rows
     for ``batch`` (the product of all axes but the last, as in MXNet: the batch only for data
     (N, C), 1 for data (N,)) and by the number of entries above ``valid_thresh`` for ``valid``.
-    Returns data's shape and dtype.
+    Shape and dtype are data's.
     """
 
     def gradient(out: Array, _: Array) -> Array:
@@ -156,7 +152,7 @@ def make_loss_scaled(
 
 @register("make_loss", outputs=("loss",), infer_shape=same_shapes, loss=True)
 def make_loss(data: Array):
-    """data itself, as a loss to be minimised: its gradient is one. data (...), floating."""
+    """Returns data as a loss to be minimised: its gradient is one. data (...), floating."""
     return loss_head(identity, lambda out, _: jnp.ones_like(out), data, data)
 
 
@@ -176,11 +172,12 @@ def identity_attach_kl_sparse_reg(
     momentum: float = 0.9,
     train: Train = False,
 ):
-    """data itself, with the gradient of a sparseness penalty added to the head gradient.
+    """Returns data, adding the gradient of a sparseness penalty to the head gradient.
 
     data (N, C, ...), activations in (0, 1), float32. ``moving_avg`` (C,), auxiliary, follows the
-    mean activation m of each channel, ``momentum * moving_avg + (1 - momentum) * m``; with t being
-    ``sparseness_target`` and a its new value, ``penalty * ((1 - t) / (1 - a) - t / a)`` is added.
+    mean activation m of each channel, ``momentum * moving_avg + (1 - momentum) * m``. With its new
+    value a and t = ``sparseness_target``, the added term is
+    ``penalty * ((1 - t) / (1 - a) - t / a)``.
     """
     axes = (0, *range(2, data.ndim))
     average = moving_avg * momentum + jnp.mean(data, axis=axes) * (1 - momentum)
@@ -209,8 +206,7 @@ def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> 
 
 
 def _class_probabilities(x: Array) -> Array:
-    """Softmax over axis 1, for heads with a derivative of their own: without that of
-    ``jax.nn.softmax`` the trace takes a third of the time."""
+    # Without the derivative of ``jax.nn.softmax`` the trace takes a third of the time.
     others = (0, *range(2, x.ndim))
     e = lax.exp(lax.sub(x, lax.broadcast_in_dim(lax.reduce_max(x, (1,)), x.shape, others)))
     total = lax.reduce_sum(e.astype(jnp.promote_types(x.dtype, jnp.float32)), (1,)).astype(x.dtype)
@@ -247,7 +243,7 @@ def softmax_output(
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
 ):
-    """Softmax whose gradient is that of the cross entropy: ``(p - onehot(label)) * scale``.
+    """Computes softmax, with the gradient of the cross entropy: ``(p - onehot(label)) * scale``.
 
     data (N, ...), floating; returns its softmax p, in data's shape, over
 
@@ -259,12 +255,12 @@ def softmax_output(
     A label of data's own shape holds probabilities: the gradient is ``(p - label) * grad_scale``.
 
     ``scale`` is ``grad_scale``, divided by: nothing for ``null`` (``multi_output``: the number of
-    positions d), the number of labels for ``batch``, and for ``valid`` the number of labels that
-    are not ``ignore_label``, at least 1. ``use_ignore`` zeroes the gradient at ignored labels (it
-    does not change what ``valid`` counts). ``smooth_alpha`` takes that much from the label's class
-    and spreads it over the others; ``multi_output`` disregards it. ``out_grad`` does not let the
-    head gradient in: 1.9.1 multiplies the gradient by p itself. Labels are truncated to integers;
-    one out of range is no class at all.
+    positions d), the number of labels for ``batch``, and for ``valid`` the number of labels other
+    than ``ignore_label``, at least 1. ``use_ignore`` zeroes the gradient at ignored labels (and
+    does not change the count of ``valid``). ``smooth_alpha`` takes that much from the label's class
+    and spreads it over the others; ``multi_output`` disregards it. ``out_grad`` does not use the
+    head gradient: 1.9.1 multiplies the gradient by p itself. Labels are truncated to integers; one
+    out of range matches no class.
     """
     batch = data.shape[0]
     if multi_output:
@@ -325,12 +321,12 @@ def svm_output(
     regularization_coefficient: float = 1.0,
     use_linear: bool = False,
 ):
-    """data itself, with the gradient of a one-against-all hinge loss.
+    """Returns data, with the gradient of a one-against-all hinge loss.
 
     data (..., K), floating, holds a score per class; label (...) the class. With ``y`` = 1 for the
     label's class and -1 for the others and ``v = margin - y * data``, the gradient is
-    ``-y * c * [v > 0]`` for ``use_linear`` and ``-2 * y * c * max(v, 0)`` otherwise, c being
-    ``regularization_coefficient``. Returns data's shape and dtype.
+    ``-y * c * [v > 0]`` for ``use_linear`` and ``-2 * y * c * max(v, 0)`` otherwise, with c =
+    ``regularization_coefficient``. Shape and dtype are data's.
     """
 
     def gradient(out: Array, label: Array) -> Array:
@@ -351,11 +347,11 @@ def _infer_cross_entropy_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape, kind="loss")
 def softmax_cross_entropy(data: Array, label: Array):
-    """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
+    """Sums ``-log(softmax(data)[label])`` over the batch, each probability at least 1e-8.
 
     data (N, K), floating; label (N,) with classes in the same dtype. Returns shape (1,). The
-    gradient, ``(softmax(data) - onehot(label)) * head``, does not notice the bound; the label's is
-    zero (MXNet refuses to compute that one).
+    gradient, ``(softmax(data) - onehot(label)) * head``, ignores the bound; the label's is zero
+    (MXNet refuses to compute it).
     """
 
     def loss(p: Array, hit: Array) -> Array:

@@ -1,12 +1,8 @@
-"""Mean and variance as every normalisation needs them, with short gradients.
+"""Mean and variance for normalisations, with short gradients.
 
-The reverse rules have no residual of the data's size but the data itself. On CPUs
-they take half the time of jax's derivative of the plain formulas; a one-pass variance gained
-nothing.
-
-A group of executors runs one program on all of its devices, each with its slice of the batch. While
-such a program is traced, statistics may be those of all devices (:func:`mapped_axis`); anywhere
-else a device is alone.
+The reverse rules keep no residual of the data's size but the data itself: on CPUs half the time of
+JAX's derivative of the plain formulas. (A one-pass variance gained nothing.) In a program mapped
+over a group's devices, statistics may run over all devices (:func:`mapped_axis`).
 """
 
 from functools import partial
@@ -25,7 +21,7 @@ DEVICE_AXIS = "devices"
 
 
 def mapped_axis() -> str | None:
-    """:data:`DEVICE_AXIS` while a program is traced that is mapped over several replicas, else
+    """Returns :data:`DEVICE_AXIS` in the trace of a program mapped over several replicas, else
     None."""
     try:
         size = lax.axis_size(DEVICE_AXIS)
@@ -35,7 +31,7 @@ def mapped_axis() -> str | None:
 
 
 def mean_over(axis: str | None, x: Array) -> Array:
-    """The mean of the devices' ``x``, or ``x`` itself where ``axis`` is None."""
+    """Returns the mean of the devices' ``x``, or ``x`` where ``axis`` is None."""
     return x if axis is None else lax.pmean(x, axis)
 
 
@@ -43,15 +39,15 @@ Axes = tuple[int, ...]
 
 
 def at_least_float32(x: Array) -> Array:
-    """``x`` in float32 if it is float16 or bfloat16: sums are taken in float32."""
+    """Returns ``x`` in float32 if it is float16 or bfloat16: sums are taken in float32."""
     return x.astype("float32") if x.dtype.itemsize < 4 else x
 
 
 def moments(x: Array, axes: Axes, over: str | None = None) -> tuple[Array, Array]:
-    """Mean and biased variance over ``axes``, which stay with size 1, and over the devices of the
-    mapped axis ``over``.
+    """Returns mean and biased variance over ``axes``, which stay with size 1, and over the devices
+    of the mapped axis ``over``.
 
-    The variance is that of the differences from the mean: E[x^2] - E[x]^2 in one pass loses all
+    The variance averages squared differences from the mean: E[x^2] - E[x]^2 in one pass loses all
     digits where the mean is large.
     """
     mean = mean_over(over, jnp.mean(x, axes, keepdims=True))
@@ -59,7 +55,7 @@ def moments(x: Array, axes: Axes, over: str | None = None) -> tuple[Array, Array
 
 
 def _standardize(x: Array, axes: Axes, eps: float) -> tuple[Array, Array, Array]:
-    """(x - mean) / sqrt(var + eps), mean, var; mean and var pass no gradient, as in MXNet."""
+    # (x - mean) / sqrt(var + eps), mean, var; mean and var pass no gradient, as in MXNet.
     mean, var = moments(x, axes)
     return (x - mean) * lax.rsqrt(var + eps), mean, var
 
@@ -99,13 +95,10 @@ def _scaled(x: Array, gamma: Array, beta: Array, mean: Array, var: Array, eps: f
 def _batch_norm_gradients(
     axes: Axes, eps: float, over: str | None, residuals: Any, g: Array
 ) -> tuple[Array, ...]:
-    """Gradients of x, gamma and beta: the sums that gamma and beta need are those that x needs.
-
-    Each device has its part of the gradients of gamma and beta, as it has of all parameters. The
-    gradient of x is a loop of its own, behind a barrier: XLA's CPU backend would store the
-    standardised x for it, or, where gamma is fixed, have the library that computes the sums compute
-    it too, which takes up to three times as long (0.83 for 0.48 ms: 4 x 14 x 14 x 1024).
-    """
+    # The sums of the gradients of gamma and beta are the ones that x's gradient needs. The gradient
+    # of x is a loop of its own, behind a barrier: XLA's CPU backend would store the standardised x
+    # for it, or, where gamma is fixed, hand it to the library that computes the sums, up to three
+    # times as long (0.83 for 0.48 ms: 4 x 14 x 14 x 1024).
     (x, gamma, mean, var), g = delay_residuals(residuals, g)
     scale = lax.rsqrt(var + eps)
     d_beta = jnp.sum(g, axes, keepdims=True)
@@ -121,10 +114,6 @@ def _batch_norm_gradients(
 def _batch_normalize(
     x: Array, gamma: Array, beta: Array, axes: Axes, eps: float, over: str | None = None
 ) -> tuple[Array, Array, Array]:
-    """gamma (x - mean) / sqrt(var + eps) + beta, mean, var; gamma, beta have size 1 on ``axes``.
-
-    The statistics are those of the batches on all devices of the mapped axis ``over``.
-    """
     mean, var = moments(x, axes, over)
     return _scaled(x, gamma, beta, mean, var, eps), mean, var
 
@@ -145,7 +134,7 @@ def _batch_normalize_bwd(
 def _batch_normalize_tangent(
     axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
 ) -> tuple[Any, ...]:
-    """That of the normalised x, gamma and beta; mean and var pass no tangent, as no gradient."""
+    # mean and var pass no tangent, as no gradient.
     x, gamma, mean, var = residuals
     scale, (dx, *others) = lax.rsqrt(var + eps), tangents
     y = (x - mean) * scale
@@ -171,12 +160,9 @@ def _moving_normalize(
     x: Array, gamma: Array, beta: Array, mean: Array, var: Array,
     axes: Axes, eps: float, over: str | None = None,
 ) -> Array:  # fmt: skip
-    """Normalisation with moving statistics, and with the gradient of :func:`batch_normalize`.
-
-    MXNet's backward after an inference forward applies the formula for batch statistics to the
-    moving ones. This is not the derivative, but its users' numbers. Forward mode, which MXNet does
-    not have, gives the derivative.
-    """
+    # MXNet's backward after an inference forward applies the formula for batch statistics to the
+    # moving ones. This is not the derivative, but users have its numbers. Forward mode, which MXNet
+    # does not have, gives the derivative.
     return _scaled(x, gamma, beta, mean, var, eps)
 
 

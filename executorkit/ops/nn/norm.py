@@ -34,11 +34,11 @@ def layer_norm(
     eps: float = 1e-5,
     output_mean_var: bool = False,
 ):
-    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and biased variance along ``axis``.
+    """Computes gamma (data - mean) / sqrt(var + eps) + beta, with moments along ``axis``.
 
-    data of any shape, gamma and beta (size of ``axis``,). Returns data's shape and dtype;
-    ``output_mean_var`` shows mean and, under the name std, sqrt(var + eps), both with size 1 on
-    ``axis``; head gradients given for these are ignored. (Ba et al., arXiv:1607.06450)
+    data of any shape, gamma and beta (size of ``axis``,); the variance is biased. Returns data's
+    shape and dtype; ``output_mean_var`` shows mean and, under the name std, sqrt(var + eps), both
+    with size 1 on ``axis``; their head gradients are ignored. (Ba et al., arXiv:1607.06450)
     """
     axis %= data.ndim
     shape = [1] * data.ndim
@@ -71,7 +71,7 @@ def _instance_norm(
     layout_rule=_instance_norm_layout,
 )  # fmt: skip
 def instance_norm(data: Array, gamma: Array, beta: Array, *, eps: float = 1e-3):
-    """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
+    """Computes gamma (data - mean) / sqrt(var + eps) + beta, with the moments of each channel.
 
     data (N, C, spatial...), gamma and beta (C,). Returns data's shape and dtype; MXNet has it for
     float32 only. (Ulyanov et al., arXiv:1607.08022)
@@ -108,11 +108,12 @@ def group_norm(
     eps: float = 1e-5,
     output_mean_var: bool = False,
 ):
-    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and variance of groups of channels.
+    """Computes gamma (data - mean) / sqrt(var + eps) + beta, with the moments of groups of
+    channels.
 
     data (N, C, spatial...); gamma and beta have one entry per group (num_groups,), not per channel
     as elsewhere. Returns data's shape and dtype; ``output_mean_var`` shows mean and, under the
-    name std, sqrt(var + eps), both (N, num_groups); head gradients given for these are ignored.
+    name std, sqrt(var + eps), both (N, num_groups); their head gradients are ignored.
     (Wu and He, arXiv:1803.08494)
     """
     grouped = at_least_float32(data).reshape(data.shape[0], num_groups, -1)
@@ -132,7 +133,7 @@ def group_norm(
 def l2_normalization(
     data: Array, *, eps: float = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
-    """data / sqrt(sum data^2 + eps).
+    """Computes data / sqrt(sum data^2 + eps).
 
     data (N, C, ...); the sum runs over all axes but the first ("instance"), over axis 1
     ("channel"), or over the axes from 2 on ("spatial"). Returns data's shape and dtype.
@@ -160,7 +161,7 @@ def _sum_of_neighbours(x: Array, half: int) -> Array:
 
 
 def _inverse_power(norm: Array, beta: float) -> Array:
-    """norm ^ -beta; for the common exponent by square roots, which are several times as fast."""
+    # Square roots for the common exponent are several times as fast.
     if beta != 0.75:
         return jnp.power(norm, -beta)
     root = lax.rsqrt(norm)
@@ -169,7 +170,7 @@ def _inverse_power(norm: Array, beta: float) -> Array:
 
 @register("LRN", outputs=("output", "tmp_norm"), visible=1, traits={NAMED_DATA}, kind="norm")
 def lrn(data: Array, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Count):
-    """Local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
+    """Computes local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
 
     data (N, C, ...); the sum runs over each channel and (nsize - 1) // 2 on both sides of it.
     Returns data's shape and dtype. (Krizhevsky et al., NIPS 2012, section 3.3)

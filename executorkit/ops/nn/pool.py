@@ -21,7 +21,7 @@ from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
 
 
 def global_maximum(data: Array, axes: Shape) -> Array:
-    """Maximum over whole axes, as axes of size 1; its first position gets the gradient."""
+    """Returns the maximum over whole axes, with size 1; its first position gets the gradient."""
 
     def first_only(t: Array, out: Array, x: Array) -> Array:
         index = jnp.zeros(out.shape, "int32")
@@ -47,7 +47,7 @@ def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, conventio
 
 
 def _stride_and_pad(stride: Shape, pad: Shape, rank: int) -> tuple[Shape, Shape]:
-    """Both with an entry for each axis, without surplus entries, which MXNet ignores."""
+    # MXNet ignores surplus entries.
     return per_axis("stride", stride[:rank], rank, 1), per_axis("pad", pad[:rank], rank, 0)
 
 
@@ -98,7 +98,7 @@ def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -
 
 
 def _counts(size: int, out: int, kernel: int, stride: int, pad: int, with_pad: bool) -> np.ndarray:
-    """Number of entries in each window of one axis; at least 1, so that empty windows give 0."""
+    # At least 1, so that empty windows give 0.
     start = np.arange(out) * stride - pad
     low, high = (-pad, size + pad) if with_pad else (0, size)
     return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
@@ -116,17 +116,14 @@ def _divide(total: Array, axes: Shape, counts: list[np.ndarray]) -> Array:
 
 
 def _computed_before(data: Array) -> Array:
-    """data as an array of its own on CPUs.
-
-    XLA hands a sum, with all that it is computed from, to a library: behind a depth-wise layer, or
-    behind the sum of two branches, of 7 x 7 positions and 1024 and 2048 channels that took 1.1 of
-    the milliseconds of a MobileNet and a ResNet-50.
-    """
+    # XLA hands a sum, with everything that it is computed from, to a library: behind a depth-wise
+    # layer or the sum of two branches, 7 x 7 positions of 1024 and 2048 channels, that took 1.1 of
+    # the milliseconds of a MobileNet and a ResNet-50.
     return for_platform(data, cpu=lax.optimization_barrier, default=lambda x: x)
 
 
 def _root(total: Array, power: int) -> Array:
-    """total ** (1 / power); where it is 0 the gradient is 0, not infinite times 0, as in MXNet."""
+    # Where the result is 0 the gradient is 0, not infinite times 0, as in MXNet.
     if power == 1:
         return total
     zero = total == 0
@@ -138,8 +135,8 @@ def _root(total: Array, power: int) -> Array:
 def _divides_gradient_by_window(
     convention: str, count_include_pad: bool | None, layout: str | None, dtype: Any
 ) -> bool:
-    """True if oneDNN may compute the gradient of this average in MXNet: it divides by the size of
-    the whole window, also where the window reaches over the edge."""
+    # oneDNN, which MXNet may leave this gradient to, divides by the size of the whole window, also
+    # where the window reaches over the edge.
     return (
         convention == "full"
         and count_include_pad is not False
@@ -149,7 +146,7 @@ def _divides_gradient_by_window(
 
 
 def _pooling_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Averages that reach over the edge have another gradient channels last."""
+    # Averages that reach over the edge have another gradient channels last.
     if p.pool_type == "avg" and p.pooling_convention == "full":
         return None
     return layout_with_windows(p, shapes)
@@ -174,22 +171,23 @@ def pooling(
     count_include_pad: bool | None = None,
     layout: Layout | None = None,
 ):
-    """Maximum, average, sum or p-norm over windows of the spatial axes.
+    """Computes the maximum, average, sum or p-norm over windows of the spatial axes.
 
-    data (N, C, spatial...), one to three spatial axes (channels last with such a ``layout``), of
-    floating type. Returns the same with each spatial size replaced by
+    data (N, C, spatial...), one to three spatial axes (channels last with such a ``layout``),
+    floating. Returns the same with each spatial size replaced by
     ``floor((size + 2 pad - kernel) / stride) + 1``; ``pooling_convention="full"`` rounds up
     instead, so that the last windows may reach over the edge, and ``"same"`` gives
     ``ceil(size / stride)`` without padding at the start. ``global_pool`` takes the whole extent as
-    one window, whatever kernel, stride and pad say.
+    one window and ignores kernel, stride and pad.
 
     * ``max``: padding never wins; a window of nothing but padding gives the lowest finite number.
       The gradient goes to the first maximum of a window only. NaN is the maximum of its windows
       (MXNet sometimes skips it).
     * ``avg``: divides by the window's size within the padded data, or within the data alone if
-      ``count_include_pad=False``; what "full" adds beyond the padding never counts. The gradient of
-      "full" divides by the size of the whole window, where MXNet leaves it to oneDNN: for float32,
-      channels first, padding included, if (outputs + 2 pad - kernel) is divisible by the stride.
+      ``count_include_pad=False``; positions that "full" adds beyond the padding never count. The
+      gradient of "full" divides by the size of the whole window, where MXNet leaves it to oneDNN:
+      for float32, channels first, padding included, if (outputs + 2 pad - kernel) is divisible by
+      the stride.
     * ``sum``.
     * ``lp``: ``(sum x ** p_value) ** (1 / p_value)``, p_value 1, 2 or 3, without magnitudes; the
       third root of a negative sum is negative. Where the result is 0 its gradient is 0.
@@ -252,11 +250,11 @@ def pooling_v1(
     stride: Shape = (),
     pad: Shape = (),
 ):
-    """The pooling of MXNet before 1.0, for channels-first data of two or three spatial axes.
+    """Pools as MXNet before 1.0 did, channels-first data of two or three spatial axes.
 
-    As :func:`pooling`, except that padding is zeros which do take part in a maximum, that a
-    maximum over nothing is -inf, that an average always divides by the size of the kernel, and
-    that every entry which equals its window's maximum receives that window's gradient.
+    Differs from :func:`pooling`: padding is zeros, which take part in a maximum; a maximum over
+    nothing is -inf; an average always divides by the size of the kernel; every entry that equals
+    its window's maximum receives that window's gradient.
     """
     rank = data.ndim - 2
     axes = tuple(range(2, data.ndim))

@@ -1,8 +1,8 @@
 """Fused recurrent layers: RNN, with LSTM, GRU and plain cells, over MXNet's packed parameters.
 
 Time runs in a loop (``ops.recurrence``), so the program does not grow with the sequence. Products
-that do not depend on the previous step stand outside, as one large product: ``x W^T`` of all steps,
-and the gradients of weights. On CPUs stacked layers run in one loop where that pays.
+that do not depend on the previous step are one large product outside: ``x W^T`` of all steps, and
+the gradients of weights. On CPUs stacked layers run in one loop where that pays.
 """
 
 from collections.abc import Callable, Sequence
@@ -119,13 +119,9 @@ def _run_layers(
     masks: tuple[Array | None, list[Array | None]],
     dropout: Callable[[Array, Array | None], Array],
 ) -> tuple[Array, list[Carry]]:
-    """Stacked layers in one direction: the output (T, N, H) of the last one, and the last carry of
-    each.
-
-    ``from_input`` is what the input adds to the gates of the first layer in all steps. The first of
-    the masks (T, N, 1) tells which steps count: at the others the state stands still and the output
-    is zero. The others (T, N, H) tell what ``dropout`` passes on to the second layer and so on.
-    """
+    # ``from_input`` is the input's part of the first layer's gates in all steps. The first of the
+    # masks (T, N, 1) marks the steps that count: at the others the state does not change and the
+    # output is zero. The other masks (T, N, H) hold the dropout between layers.
     arrays: list[Array] = []
     products: list[ScanProduct] = []
     numbers: dict[tuple[int, str], int] = {}
@@ -194,7 +190,7 @@ def rnn(
     key: Key = None,
     train: Train = False,
 ):
-    """Recurrent layers over a sequence: ``h' = cell(x W^T + b + h R^T + c, h)``.
+    """Runs recurrent layers over a sequence: ``h' = cell(x W^T + b + h R^T + c, h)``.
 
     data (T, N, I), floating; state (L * D, N, H) and, for lstm, state_cell (L * D, N, H) hold the
     initial states of L = ``num_layers`` layers in D = 1 or 2 (``bidirectional``) directions, with
@@ -209,17 +205,16 @@ def rnn(
     Returns the last layer's h of every step, (T, N, D * H), directions side by side; with
     ``state_outputs`` also the last states, in the shapes of state and state_cell.
 
-    ``p`` drops that share of what passes from layer to layer, in training. ``projection_size`` P
-    (lstm) multiplies h by a further matrix (P, H), packed after R; h, R, state and output then have
-    P columns. With ``use_sequence_length``, sequence_length (N,) says how many steps of each
-    sequence count: the output behind them is zero, the last state is that of the last one, and the
-    backward direction begins there. ``lstm_state_clip_min`` and ``_max`` bound the cell after every
-    step; NaN becomes the lower bound unless ``lstm_state_clip_nan``. MXNet's CPU build silently
-    disregards sequence lengths and clipping; here they do what its GPU build documents. Of three or
-    more plain layers in float64 it gets the gradients of the inner layers' W wrong (rnn_tanh, three
-    layers, T = 3, sizes of 2: off by 0.08 from finite differences in one direction, by 1.3 in two,
-    where these are within 1e-9; its float32, lstm and gru agree with these), and it computes the
-    relu of float64 in float32.
+    ``p`` is the dropout between layers, in training. ``projection_size`` P (lstm) multiplies h by a
+    further matrix (P, H), packed after R; h, R, state and output then have P columns. With
+    ``use_sequence_length``, sequence_length (N,) is the number of steps of each sequence: the
+    output after it is zero, the last state is the one of that step, and the backward direction
+    begins there. ``lstm_state_clip_min`` and ``_max`` bound the cell after every step; NaN becomes
+    the lower bound unless ``lstm_state_clip_nan``. MXNet's CPU build silently disregards sequence
+    lengths and clipping; here they do what its GPU build documents. MXNet's gradients of the inner
+    layers' W are wrong for three or more plain layers in float64 (rnn_tanh, three layers, T = 3,
+    sizes of 2: off by 0.08 from finite differences in one direction, by 1.3 in two, where these are
+    within 1e-9; its float32, lstm and gru agree), and it computes the relu of float64 in float32.
     """
     sizes = PackedSizes.of(Params(locals()))
     clip = _clip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)

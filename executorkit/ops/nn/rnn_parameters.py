@@ -45,7 +45,7 @@ class PackedSizes:
 
     @classmethod
     def of(cls, p: Params) -> PackedSizes:
-        """The sizes for the attributes of the operator RNN."""
+        """Returns the sizes for the attributes of the operator RNN."""
         if p.projection_size is not None and p.mode != "lstm":
             problem = f"projection_size={p.projection_size} with mode={p.mode!r}"
             hint = "mode='lstm'"
@@ -56,7 +56,7 @@ class PackedSizes:
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
 
     def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-        """(cell, name, shape) of each piece of the vector, in order.
+        """Returns (cell, name, shape) of each piece of the vector, in order.
 
         All weights come first, all biases after them; each by layer, then by direction.
         """
@@ -72,7 +72,6 @@ class PackedSizes:
             yield cell, "recurrent_bias", (rows,)
 
     def unpack(self, vector: Array, features: int) -> list[dict[str, Array]]:
-        """The weights and biases of every cell, by name."""
         cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
         layout = list(self.layout(features))
         # The gradient of a slice is an array as large as the vector; that of this, one for all.
@@ -94,7 +93,7 @@ class GateParameters(NamedTuple):
 
     @classmethod
     def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
-        """Those of layers of this kind; raises ValueError for an unknown mode."""
+        """Returns the parameters for a mode; raises ValueError for an unknown one."""
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))
             problem = f"mode is {mode!r}, expected one of {expected}"
@@ -104,7 +103,7 @@ class GateParameters(NamedTuple):
         return cls(names, PackedSizes(layers, directions, len(names), hidden, hidden, False))
 
     def features(self, length: int) -> int:
-        """Number of input features for which the packed vector has that length.
+        """Returns the number of input features for which the packed vector has that length.
 
         Raises AssertionError if no number of features gives it.
         """
@@ -121,9 +120,9 @@ class GateParameters(NamedTuple):
         return features
 
     def pieces(self, features: int) -> Iterator[tuple[str, slice, tuple[int, ...]]]:
-        """(name, place in the vector, shape) of every gate's weight or bias, in order.
+        """Returns (name, place in the vector, shape) of every gate's weight or bias, in order.
 
-        A name is l, or r for the backward direction, and the layer's number, then as in cells:
+        A name is l, or r for the backward direction, the layer's number and the name in cells:
         'l0_i2h_f_weight'.
         """
         start = 0

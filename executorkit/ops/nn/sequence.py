@@ -43,7 +43,6 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
 
 
 def _lengths(data: Array, lengths: Array | None, axis: int, axes: Shape = (0, 1)) -> Array | None:
-    """Lengths as integers along the batch axis of data's first two axes, None if not given."""
     if axis not in axes:
         raise AttributeValueError(f"axis={axis}, expected {' or '.join(map(str, axes))}")
     if data.ndim < 2:
@@ -71,7 +70,7 @@ def sequence_last(
     use_sequence_length: bool = False,
     axis: int = 0,
 ):
-    """The last entry of every sequence.
+    """Returns the last entry of every sequence.
 
     data (T, N, ...), or with ``axis=1`` (N, T, ...); sequence_length (N,), only with
     ``use_sequence_length``, between 1 and T (clipped to it). Returns (N, ...).
@@ -93,10 +92,10 @@ def sequence_mask(
     value: float = 0.0,
     axis: int = 0,
 ):
-    """data with ``value`` in place of every entry past the end of its sequence.
+    """Replaces every entry past the end of its sequence by ``value``.
 
     data (T, N, ...), or with ``axis=1`` (N, T, ...); sequence_length (N,), only with
-    ``use_sequence_length``. The gradient of entries replaced is zero.
+    ``use_sequence_length``. The gradient of replaced entries is zero.
     """
     lengths = _lengths(data, sequence_length, axis)
     if lengths is None:
@@ -114,7 +113,7 @@ def sequence_reverse(
     use_sequence_length: bool = False,
     axis: int = 0,
 ):
-    """Every sequence in reverse order; entries past its end stay where they are.
+    """Reverses every sequence; entries past its end do not move.
 
     data (T, N, ...); sequence_length (N,), only with ``use_sequence_length``, at most T; without
     it all sequences have length T. ``axis`` must be 0, as in MXNet.

@@ -58,8 +58,8 @@ def _less_maximum(x: Array, axis: int) -> Array:
 
 
 def _softmax(x: Array, axis: int) -> Array:
-    """``jax.nn.softmax``, of primitives: each new shape is traced, and JAX's functions, which are
-    jitted one by one, take five times as long."""
+    # Of primitives: each new shape is traced, and JAX's functions, jitted one by one, take five
+    # times as long.
     axis = normal_axis(axis, x.ndim)
 
     def forward(x: Array) -> Array:
@@ -93,11 +93,11 @@ def softmax(
     dtype: OutType | None = None,
     use_length: bool | None = False,
 ):
-    """exp(x / temperature) / sum exp(x / temperature) along ``axis``.
+    """Computes exp(x / temperature) / sum exp(x / temperature) along ``axis``.
 
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
-    dtype. With ``use_length``, length (data's shape without ``axis``, integers) says how many
-    leading entries take part; the others give 0.
+    dtype. With ``use_length``, length (data's shape without ``axis``, integers) is the number of
+    leading entries that take part; the others give 0.
     """
     x = _divided_by_temperature(data, temperature)
     if length is None:
@@ -117,7 +117,7 @@ def log_softmax(
     dtype: OutType | None = None,
     use_length: bool | None = False,
 ):
-    """The logarithm of :func:`softmax` along ``axis``, without its rounding to 0.
+    """Computes the logarithm of :func:`softmax` along ``axis``, without its rounding to 0.
 
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
@@ -129,7 +129,7 @@ def log_softmax(
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
 @same_signature(log_softmax)
 def softmin(data, *, axis, temperature, dtype, use_length):
-    """:func:`softmax` of -data along ``axis``.
+    """Computes :func:`softmax` of -data along ``axis``.
 
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
@@ -151,10 +151,9 @@ def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
     file_format=FileFormat(former_attrs={"type": "mode"}),
 )
 def softmax_activation(data: Array, *, mode: Literal["channel", "instance"] = "instance"):
-    """Softmax along the last axis ("instance") or along axis 1 ("channel").
+    """Computes softmax along the last axis ("instance") or along axis 1 ("channel").
 
-    data (N, C), or (N, C, ...) for "channel"; the result has its shape and dtype. For data of more
-    than two axes, MXNet's gradient of "instance" is that of a softmax along axis 1; here it is
-    that of the forward.
+    data (N, C), or (N, C, ...) for "channel"; shape and dtype stay. For data of more than two axes,
+    MXNet's gradient of "instance" assumes a softmax along axis 1; here it is the derivative.
     """
     return _softmax(_wide(data), -1 if mode == "instance" else 1).astype(data.dtype)

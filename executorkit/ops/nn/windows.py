@@ -35,7 +35,7 @@ _MAX_WRITTEN_OUT = 32
 
 
 def can_write_out(kernel: Shape) -> bool:
-    """True if windows of this size are taken apart into slices."""
+    """Returns True if windows of this size are taken apart into slices."""
     return math.prod(kernel) <= _MAX_WRITTEN_OUT
 
 
@@ -47,16 +47,14 @@ class WindowGrid(NamedTuple):
     stride: Shape
 
     def counts(self, shape: Shape) -> Shape:
-        """Number of windows on each axis of data of this shape."""
         axes = zip(self.axes, self.kernel, self.stride, strict=True)
         return tuple((shape[a] - k) // s + 1 for a, k, s in axes)
 
     def known(self, shape: Shape) -> bool:
-        """True if the sizes of data of this shape along the axes are numbers."""
         return is_known(*(shape[a] for a in self.axes))
 
     def slices(self, x: Array) -> Any:
-        """For each position in a window, the entries of ``x`` there, one per window."""
+        """Returns, for each position in a window, the entries of ``x`` there, one per window."""
         counts = self.counts(x.shape)
         for offset in np.ndindex(*self.kernel):
             start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
@@ -91,14 +89,11 @@ def _spread(
     entries: Sequence[tuple[Array, Any]], shape: Shape, windows: WindowGrid,
     term: Callable[[Sequence[Array], np.ndarray], Array],
 ) -> Array:  # fmt: skip
-    """The sum, for each position of data of this shape, over the windows that contain it.
-
-    Position ``b stride + o`` is in the windows ``b``, ``b - 1`` and so on, as long as the kernel
-    reaches: a fixed number of terms for each ``o``, none of which is for the gaps of a stride.
-    ``entries`` are arrays with an entry per window, each with the value that it has outside;
-    ``term(entries, element)`` is the contribution of windows to the positions that are the element
-    of this number in them, or -2 for none.
-    """
+    # Position ``b stride + o`` is in the windows ``b``, ``b - 1`` and so on, as far as the kernel
+    # reaches: a fixed number of terms for each ``o``, none of them for the gaps of a stride.
+    # ``entries`` are arrays with an entry per window, each with its value outside; ``term(entries,
+    # element)`` is the contribution of windows to the positions that are their element of this
+    # number, -2 for none.
     axes, kernel, stride = windows
     ndim = len(shape)
     blocks = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
@@ -146,7 +141,7 @@ def _add_to_windows(g: Array, shape: Shape, windows: WindowGrid) -> Array:
 
 
 def _window_sums(x: Array, windows: WindowGrid) -> Array:
-    """Sums over windows that are written out, on CPUs with their gradient."""
+    # Written out, on CPUs with their gradient.
     shape = x.shape
 
     def cpu(x: Array) -> Array:
@@ -172,7 +167,7 @@ def _window_sums(x: Array, windows: WindowGrid) -> Array:
 
 
 def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
-    """``x`` with ``value`` before and behind the entries of the named axes."""
+    """Pads ``x`` with ``value`` before and behind the entries of the named axes."""
     if not any(map(any, pads)):
         return x
     config = [(0, 0, 0)] * x.ndim
@@ -184,7 +179,7 @@ def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
 def reduce_windows(
     x: Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
 ) -> Array:
-    """Maximum or sum over windows of the named axes; only windows that fit count."""
+    """Returns the maximum or sum over windows of the named axes; only windows that fit count."""
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
     x = pad_axes(x, _lowest(x.dtype) if maximum else 0, axes, pads)
     if not can_write_out(kernel) or not all(
@@ -228,12 +223,12 @@ def _at_maxima(t: Array, out: Array, x: Array, windows: WindowGrid) -> Array:
 
 
 def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool) -> Array:
-    """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
+    """Returns the maximum over windows; its gradient goes to the first maximum or to all of them.
 
     The gradient is a sum over the windows of a position, or over the offsets in a window: on CPUs
-    XLA's own (select and scatter) takes three to ten times as long. That of the first maximum needs
-    its place alone. It is not looked for in backward by its value: XLA may compute the data for
-    each use, rounded differently, and then no element equals the maximum.
+    XLA's own (select and scatter) takes three to ten times as long. The first maximum is found by
+    its place, not in backward by its value: XLA may compute the data for each use, rounded
+    differently, and then no element equals the maximum.
     """
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
     shape = x.shape

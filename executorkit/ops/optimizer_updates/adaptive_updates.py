@@ -28,13 +28,12 @@ _MEANS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999), **_EPSILON}
 
 
 def moving_averages(p: Params, grad: Array, mean: Array, var: Array):
-    """The moving averages of the gradient and of its square."""
+    """Returns the moving averages of the gradient and of its square."""
     mean = p.beta1 * mean + (1 - p.beta1) * grad
     return mean, p.beta2 * var + (1 - p.beta2) * jnp.square(grad)
 
 
 def _decayed_gradient(p: Params, weight: Array, grad: Array, limit: float) -> Array:
-    """The rescaled gradient with weight decay, both clipped together."""
     return clip_to_limit(grad * p.rescale_grad + p.wd * weight, limit)
 
 
@@ -166,12 +165,12 @@ def group_adagrad_update(
     clip_gradient: float = -1.0,
     epsilon: float = 1e-5,
 ):
-    """AdaGrad with one rate per row: history + mean(g^2) over each row;
-    weight - lr g / sqrt(history + epsilon).
+    """Applies AdaGrad with one rate per row: history + mean(g^2) over each row; weight - lr g /
+    sqrt(history + epsilon).
 
     weight and grad (N, ...), history (N, 1), which changes in place. Returns the new weight,
     usually into ``out=weight``. g is the gradient times rescale_grad, clipped to [-clip_gradient,
-    clip_gradient] unless that is negative. For arrays only, dense ones; not part of graphs.
+    clip_gradient] unless that is negative. For dense arrays only; not part of graphs.
     """
     g = clip_to_limit(grad * rescale_grad, clip_gradient)
     rows = (weight.shape[0], *(1 for _ in weight.shape[1:]))

@@ -76,12 +76,12 @@ def lamb_update_phase1(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """The first half of LAMB at step t: h = mean / (sqrt(var) + epsilon) + wd weight.
+    """Computes the first half of LAMB at step t: h = mean / (sqrt(var) + epsilon) + wd weight.
 
     weight, grad, mean and var have one shape. mean (beta1) and var (beta2), the moving averages of
-    g and g^2, change in place; with bias_correction h has them divided by 1 - beta^t. g is the
+    g and g^2, change in place; bias_correction divides them by 1 - beta^t in h. g is the
     gradient times rescale_grad, clipped to [-clip_gradient, clip_gradient] unless that is negative.
-    Returns h. For arrays only, dense ones; not part of graphs. Source: You et al., 2020.
+    Returns h. For dense arrays only; not part of graphs. Source: You et al., 2020.
     """
     return _lamb_direction(Params(locals()), weight, grad, mean, var)
 
@@ -110,10 +110,10 @@ def mp_lamb_update_phase1(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """``lamb_update_phase1`` for a half precision weight: computed from weight32, in float32.
+    """Computes ``lamb_update_phase1`` for a half precision weight: from weight32, in float32.
 
-    weight and grad, in half precision, and mean, var, weight32, in float32, have one shape; so
-    has the result, in float32. mean and var change in place. For arrays only.
+    weight and grad, in half precision, and mean, var, weight32 and the result, in float32, have one
+    shape. mean and var change in place. For arrays only.
     """
     return _lamb_direction(Params(locals()), weight32, grad.astype(weight32.dtype), mean, var)
 
@@ -138,10 +138,10 @@ def lamb_update_phase2(
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
 ):
-    """The second half of LAMB: weight - lr r1 / r2 g.
+    """Computes the second half of LAMB: weight - lr r1 / r2 g.
 
     weight and g, the first half's result, have one shape; r1 and r2, of one element, are their
-    norms. r1 is kept within lower_bound and upper_bound unless they are negative; where a norm is 0
+    norms. r1 is clipped to lower_bound and upper_bound unless they are negative; where a norm is 0
     the ratio is 1. Returns the new weight. For arrays only; not part of graphs.
     """
     return _layerwise_step(weight, g, r1, r2, Params(locals()))
@@ -164,11 +164,11 @@ def mp_lamb_update_phase2(
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
 ):
-    """``lamb_update_phase2`` for a half precision weight with a float32 copy, weight32.
+    """Computes ``lamb_update_phase2`` for a half precision weight with a float32 copy, weight32.
 
     weight, g and weight32 have one shape, r1 and r2 one element. Returns the new weight, computed
-    from weight32 and rounded to weight's dtype; weight32 does not change (in MXNet neither, so
-    that it is the caller's to update). For arrays only.
+    from weight32 and rounded to weight's dtype; weight32 does not change (neither does it in MXNet:
+    the caller updates it). For arrays only.
     """
     return _layerwise_step(weight32, g, r1, r2, Params(locals())).astype(weight.dtype)
 
@@ -184,7 +184,7 @@ def multi_lars(
     eps: float,
     rescale_grad: float = 1.0,
 ):
-    """Learning rates of LARS: lr eta |w| / (rescale_grad |g| + wd |w| + eps), for each layer.
+    """Computes learning rates of LARS: lr eta |w| / (rescale_grad |g| + wd |w| + eps) per layer.
 
     All arrays have one shape: per layer its rate, the sums of squares of its weight and of its
     gradient, and its weight decay. Where one of the norms is 0, lr stays. Source: You et al., 2017.

@@ -22,10 +22,10 @@ def _all_finite(op: str, arrays: tuple[Array, ...], init_output: bool) -> Array:
 
 @register("all_finite", infer_type=output_dtype("float32"))
 def all_finite(data: Array, *, init_output: bool = True):
-    """1 if every element of data is finite, else 0: float32 of shape (1,).
+    """Returns 1 if every element of data is finite, else 0: float32 of shape (1,).
 
     data has any shape and a floating dtype; it gets zero gradient. ``init_output=False``, with
-    which MXNet multiplies the result into what ``out`` holds, is refused.
+    which MXNet multiplies the result into the contents of ``out``, is refused.
     """
     return _all_finite("all_finite", (data,), init_output)
 
@@ -36,7 +36,7 @@ def _multi_tensor_inputs(p: Params) -> tuple[str, ...]:
 
 @register("multi_all_finite", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
 def multi_all_finite(*data: Array, num_arrays: int = 1, init_output: bool = True):
-    """1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 of shape (1,).
+    """Returns 1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 (1,).
 
     data have any shapes and floating dtypes; they get zero gradients. ``init_output=False`` is
     refused, see ``all_finite``.
@@ -46,7 +46,7 @@ def multi_all_finite(*data: Array, num_arrays: int = 1, init_output: bool = True
 
 @register("multi_sum_sq", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
 def multi_sum_sq(*data: Array, num_arrays: int):
-    """The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
+    """Returns the sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
 
     data have any shapes and one floating dtype; squares are added in float32. They get zero
     gradients (MXNet has none).

@@ -1,8 +1,8 @@
 """Registration of the optimizers' update operators.
 
-An update is a function of one weight, its gradient and its states. It is registered in several
-forms: for one weight, for a half precision weight with a float32 copy (``mp_``), and for many
-weights at once (``multi_``). They exist for arrays only: calling one changes the states in place.
+A rule for one weight, its gradient and its states is registered in several forms: for one weight,
+for a half precision weight with a float32 copy (``mp_``), and for many weights (``multi_``). They
+exist for arrays only: calling one changes the states in place.
 """
 
 import inspect
@@ -56,15 +56,13 @@ class UpdateRule:
     trailing: tuple[str, ...] = ()
 
     def names(self, mixed: bool) -> tuple[str, ...]:
-        """Names of the arrays of one weight."""
         return ("weight", "grad", *self.states, *(("weight32",) if mixed else ()))
 
     def mutated(self, mixed: bool) -> tuple[str, ...]:
-        """Names of the arrays of one weight that change in place."""
         return self.names(mixed)[2:]
 
     def run(self, p: Params, mixed: bool, *arrays: Array) -> tuple[Array, ...]:
-        """The new weight, then the new values of the arrays in ``mutated``."""
+        """Returns the new weight, then the new values of the arrays in ``mutated``."""
         if not mixed:
             return self.step(p, *arrays)
         weight, grad, *states, weight32 = arrays
@@ -73,12 +71,11 @@ class UpdateRule:
 
 
 def clip_to_limit(grad: Array, limit: float) -> Array:
-    """``grad`` within [-limit, limit], or as it is for a negative limit."""
+    """Clips ``grad`` to [-limit, limit]; a negative limit does nothing."""
     return jnp.clip(grad, -limit, limit) if limit >= 0 else grad
 
 
 def rescale_and_clip(p: Params, grad: Array) -> Array:
-    """The gradient times ``rescale_grad``, then clipped."""
     return clip_to_limit(grad * p.rescale_grad, p.clip_gradient)
 
 
@@ -99,7 +96,7 @@ def register_update(
 ) -> None:
     """Registers the form for one weight, in one precision or with a float32 copy.
 
-    ``in_place`` is the rule for a new weight that is written over the old one, if it differs.
+    ``in_place`` is the rule used when the new weight is written over the old one, if it differs.
     """
     names, mutated = update.names(mixed), update.mutated(mixed)
 

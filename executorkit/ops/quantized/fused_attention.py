@@ -1,6 +1,6 @@
 """Attention that MXNet's optimiser for x86 fused, in float32 or on 8-bit integers.
 
-Files of transformers hold these nodes, each with a subgraph of the one operator that it stands for.
+Files of transformers hold these nodes, each with a subgraph of the one operator it replaces.
 """
 
 from collections.abc import Callable
@@ -87,13 +87,13 @@ def sg_mkldnn_selfatt_qk(
     max_calib_range: float | None = None,
     bodies: Bodies = None,
 ):
-    """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
+    """Computes attention scores of every position with every other: q k^T / sqrt(size) per head.
 
     queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
-    by side. Returns (batch * heads, length, length). With ``quantized`` the array is int8, over the
-    range whose two ends follow, (1,) each. Then the result is float32 with
+    by side. Returns (batch * heads, length, length). With ``quantized`` the array is int8, followed
+    by the two ends of its range, (1,) each. Then the result is float32 with
     ``enable_float_output``; int8 over the calibrated range, if there is one; otherwise int32. The
-    ends of its range are the second and third output (MXNet gives 0 for those of int32).
+    ends of its range are the second and third output (MXNet gives 0 for int32).
     """
     p = Params(locals())
     ends = (min_qkv, max_qkv) if quantized else ()
@@ -118,11 +118,11 @@ def sg_mkldnn_selfatt_valatt(
     max_calib_range: float | None = None,
     bodies: Bodies = None,
 ):
-    """Sums of the values weighted by attention, head by head.
+    """Sums the values weighted by attention, head by head.
 
-    queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
+    queries_keys_values (length, batch, heads * 3 * size), of which only values are used; attention
     (batch * heads, length, length). Returns (length, batch, heads * size). ``quantized`` is as for
-    ``_sg_mkldnn_selfatt_qk``; attention is uint8 or int8 then.
+    ``_sg_mkldnn_selfatt_qk``; attention is then uint8 or int8.
     """
     p = Params(locals())
     ends = (min_qkv, max_qkv, min_attention, max_attention)

@@ -1,8 +1,8 @@
 """Convolutions and affine maps that MXNet's optimiser for x86 fused with the operators behind them.
 
-Files of quantised networks hold such nodes, each with a subgraph. The inputs are those of the
-subgraph, then, where the node is quantised, the two ends of the range of each 8-bit input. A
-product of quantised arrays is computed after batch normalisation has been folded into its weight.
+Files of quantised networks hold such nodes, each with a subgraph. The inputs are the subgraph's,
+then, where the node is quantised, the two ends of the range of each 8-bit input. Batch
+normalisation is folded into a product's weight before it is computed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class QuantizedProduct:
     per_tensor: bool = False
 
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
-        """The product followed by batch normalisation with fixed statistics."""
+        """Returns the product followed by batch normalisation with fixed statistics."""
         assert not isinstance(self.weight, QuantizedArray)
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
@@ -67,7 +67,8 @@ class QuantizedProduct:
         return replace(self, weight=weight, bias=bias)
 
     def quantised_weight(self) -> tuple[Array, Array]:
-        """The weight as int8, and its scale or, for a floating weight, the scale of each filter.
+        """Returns the weight as int8, and its scale or, for a floating weight, the scale of each
+        filter.
 
         With ``per_tensor`` all filters have one scale, (1,), as in MXNet without calibration.
         Otherwise a filter's scale is limited so that its bias is an int32 and, as in MXNet, the
@@ -91,14 +92,13 @@ class QuantizedProduct:
         return int8.round_to_dtype(steps, "int8"), scale
 
     def weight_range(self) -> tuple[Array, Array]:
-        """The ends of the weight's range, (1,) each."""
         if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
         magnitude = int8.range_end(jnp.max(jnp.abs(self.weight)))
         return -magnitude, magnitude
 
     def output_range(self) -> tuple[Array, Array]:
-        """The real numbers that the smallest and the largest int32 stand for, (1,) each."""
+        # The real numbers that the smallest and the largest int32 stand for, (1,) each.
         last = int(int8.STEPS[self.data.array.dtype.name])
         return int8.product_range(last, self.data.low, self.data.high, *self.weight_range())
 
@@ -108,7 +108,7 @@ class QuantizedProduct:
         return self.data.scale * (scale.reshape(()) if scale.size == 1 else scale)
 
     def steps(self, unit: Array | float | None) -> Array:
-        """The product in ``unit`` steps per unit, or the sums themselves, as float32."""
+        """Returns the product in ``unit`` steps per unit, or the sums themselves, as float32."""
         weight, scale = self.quantised_weight()
         weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
         (total,) = self.op.apply(Params({**self.params, "no_bias": True}), (data, weight))
@@ -136,13 +136,10 @@ def _per_filter(x: Array, ndim: int, axis: int) -> Array:
 class QuantizedInterpreter:
     """Evaluates a subgraph in steps of its output, as oneDNN does, once.
 
-    unit
-        steps per unit of the numbers between the operators; None for those of the sums of products.
-    per_tensor
-        True if all filters of a weight have one scale.
-    clip
-        how a clip is applied: its bounds in these steps ("scale") or as they are ("as it is"), or
-        left to the saturation of the output's type, whatever its range ("saturate").
+    ``unit`` is the number of steps per unit between the operators; None: as the sums of products
+    have it. ``per_tensor`` gives all filters of a weight one scale. ``clip`` says how a clip is
+    applied: its bounds in these steps ("scale") or unscaled ("as it is"), or by the saturation of
+    the output's type, whatever its range ("saturate").
     """
 
     unit: Array | float | None
@@ -152,7 +149,7 @@ class QuantizedInterpreter:
     addends: list[QuantizedArray] = field(default_factory=list)
 
     def apply(self, op: OpDef, p: Params, inputs: list[Any]) -> tuple[Any, ...]:
-        """One operator on quantised arrays, products or floating arrays."""
+        """Applies one operator to quantised arrays, products or floating arrays."""
         first, *others = inputs
         if op.name in _PRODUCTS:
             bias = others[1] if len(others) > 1 else None
@@ -170,7 +167,7 @@ class QuantizedInterpreter:
         return op.apply(p, [self.floating(x) for x in inputs])
 
     def floating(self, x: Any) -> Array:
-        """An array in steps of the output."""
+        """Returns an array in steps of the output."""
         if isinstance(x, QuantizedProduct):
             return x.steps(self.unit)
         if isinstance(x, QuantizedArray):
@@ -186,7 +183,7 @@ def _is_dense(p: Params) -> bool:
 
 
 def is_nonnegative(p: Params) -> bool:
-    """True if results of the subgraph's last operator are stored as uint8.
+    """Returns True if results of the subgraph's last operator are stored as uint8.
 
     MXNet takes a leaky unit behind an affine map for one that gives nothing below 0.
     """
@@ -297,13 +294,14 @@ def sg_mkldnn_conv(
     weight_channelwise_scale: bool = True,
     bodies: Bodies,
 ):
-    """A convolution with normalisation, a sum and activations, as given by the node's subgraph.
+    """Computes a convolution with normalisation, a sum and activations, as given by the node's
+    subgraph.
 
     The arrays are the subgraph's inputs in their order - data (N, C, H, W), weight, perhaps bias,
     the four of BatchNorm, and the addend - and after them, with ``quantized``, the two ends, (1,)
     each, of the range of data and of the addend, which are int8 or uint8. BatchNorm uses its moving
-    statistics, which stay. The weight is floating and becomes int8, filter by filter, after
-    BatchNorm has been folded into it. Returns int8 over the calibrated range - uint8 if the last
+    statistics and does not change them. The weight is floating and becomes int8, filter by filter,
+    with BatchNorm folded into it. Returns int8 over the calibrated range - uint8 if the last
     operator gives nothing below 0 - and its ends, (1,) each; or floating numbers, with
     ``enable_float_output`` or without ``quantized``. The flags repeat facts of the subgraph. As in
     MXNet, groups of several filters lose accuracy: the filters of the k-th group are quantised with
@@ -330,10 +328,11 @@ def sg_mkldnn_fully_connected(
     channel_wise_quantize: bool = False,
     bodies: Bodies,
 ):
-    """An affine map with element-wise operators behind it, as given by the node's subgraph.
+    """Computes an affine map with element-wise operators behind it, as given by the node's
+    subgraph.
 
     The arrays are the subgraph's inputs in their order - data (N, K), weight, perhaps bias - and
-    behind them, with ``quantized``, the two ends, (1,) each, of the range of each of these that is
-    int8 or uint8. Returns what ``_sg_mkldnn_conv`` returns.
+    after them, with ``quantized``, the two ends, (1,) each, of the range of each int8 or uint8
+    input. Returns the same as ``_sg_mkldnn_conv``.
     """
     return _run_fused(data, Params(locals()))

@@ -25,40 +25,36 @@ OutType = Literal["int8", "uint8", "auto"]
 
 
 def widest(x: Array) -> Array:
-    """Floating numbers as float64, or as float32 where JAX has been kept from float64."""
+    """Returns floating numbers as float64, or as float32 where JAX's float64 is off."""
     return x.astype(jax.dtypes.canonicalize_dtype("float64"))
 
 
 def max_magnitude(low: Array, high: Array) -> Array:
-    """The larger magnitude of a range, as a scalar."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
 def scale_of(dtype: str, low: Array, high: Array) -> Array:
-    """Steps per unit of a range."""
     return STEPS[dtype] / max_magnitude(low, high)
 
 
 def scale_of_array(data: Array, low: Array, high: Array) -> Array:
-    """Steps per unit of a quantised array."""
     return scale_of(data.dtype.name, low, high)
 
 
 def round_to_dtype(x: Array, dtype: str) -> Array:
-    """The nearest integers that ``dtype`` holds, halves to even."""
+    """Returns the nearest integers that ``dtype`` holds, halves to even."""
     ends = jnp.iinfo(dtype)
     return jnp.clip(jnp.round(x), ends.min, ends.max).astype(dtype)
 
 
 def range_end(x: float | Array) -> Array:
-    """A number as the end of a range, float32 (1,)."""
     return jnp.reshape(jnp.asarray(x, jnp.float32), (1,))
 
 
 def exact_product(
     product: Callable[[Array, Array], Array], data: Array, weight: Array, terms: int
 ) -> Array:
-    """``product`` of 8-bit integers as int32; each entry is a sum of ``terms`` products.
+    """Computes ``product`` of 8-bit integers as int32; each entry is a sum of ``terms`` products.
 
     float32 holds integers up to 2^24, which 518 products may exceed; then the weight is multiplied
     in two halves, its high and its low bits.
@@ -73,7 +69,8 @@ def exact_product(
 
 
 def is_unsigned(out_type: OutType, min_calib_range: float | None) -> bool:
-    """True if the result is uint8: for ``auto``, if the calibrated range has nothing below 0."""
+    """Returns True if the result is uint8: for ``auto``, if the calibrated range has nothing below
+    0."""
     calibrated = min_calib_range is not None and min_calib_range >= 0
     return out_type == "uint8" or (out_type == "auto" and calibrated)
 
@@ -92,7 +89,7 @@ def default_to_unsigned(t: TypeFacts, *names: str) -> None:
 
 
 def product_range(steps: float, *ranges: Array) -> tuple[Array, Array]:
-    """The real numbers that the smallest and the largest int32 product stand for."""
+    """Returns the real numbers that the smallest and the largest int32 product stand for."""
     a, b = max_magnitude(*ranges[:2]), max_magnitude(*ranges[2:])
     magnitude = (a / steps) * (b / 127) * INT32
     return range_end(-magnitude), range_end(magnitude)
@@ -106,7 +103,7 @@ def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def with_range_ends(rule: InferShape) -> InferShape:
-    """A shape rule, and (1,) for the ends of ranges."""
+    """Returns a shape rule that also sets (1,) for the ends of ranges."""
 
     def infer_shape(s: ShapeFacts, p: Params) -> None:
         rule(s, p)
@@ -116,6 +113,6 @@ def with_range_ends(rule: InferShape) -> InferShape:
 
 
 def infer_same_range_type(t: TypeFacts, p: Params) -> None:
-    """Type rule of operators whose output has the type and the range of data."""
+    # The output has the type and the range of data.
     t.same("data", "out0")
     set_real_ranges(t)

@@ -31,10 +31,10 @@ def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
 def quantize(
     data: Array, min_range: Array, max_range: Array, *, out_type: Literal["int8", "uint8"] = "uint8"
 ):
-    """Floating numbers as 8-bit integers over a given range.
+    """Quantises floating numbers to 8-bit integers over a given range.
 
     data (...), float32; min_range and max_range (1,), its ends. Returns ``data * S / m`` rounded,
-    m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
+    with the larger magnitude m of the two and S = 127 (int8) or 255 (uint8), and the range that it
     covers: -m and m for int8, min_range and max_range for uint8.
     """
     magnitude = int8.max_magnitude(min_range, max_range)
@@ -56,14 +56,14 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Floating numbers as 8-bit integers over a calibrated range or their own.
+    """Quantises floating numbers to 8-bit integers over a calibrated range or their own.
 
     data (...), float32; ``min_calib_range`` and ``max_calib_range`` are the range, by default the
     smallest and largest entry; ``auto`` is uint8 where a calibrated range has nothing below 0.
-    Returns ``data * S / m`` rounded, m being the larger magnitude of the two and S 127.5 (int8) or
+    Returns ``data * S / m`` rounded, with the larger magnitude m of the two and S = 127.5 (int8) or
     255.5 (uint8), and the range that it covers, (1,) each: -m and m for int8, the range itself for
-    uint8. Data that is quantised already keeps its bits, over the calibrated range or that of its
-    steps; as in MXNet they are only read as the type that ``out_type`` says.
+    uint8. Quantised data keeps its bits, over the calibrated range or the range of its steps; as in
+    MXNet they are only read as the type ``out_type``.
     """
     unsigned = int8.is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
@@ -92,10 +92,10 @@ def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
 def dequantize(
     data: Array, min_range: Array, max_range: Array, *, out_type: Literal["float32"] = "float32"
 ):
-    """Floating numbers from 8-bit integers and their range.
+    """Returns floating numbers from 8-bit integers and their range.
 
     data (...), int8 or uint8; min_range and max_range (1,), the range that it covers; returns
-    ``data * m / S``, float32, m being the larger magnitude of the two and S 127.5 or 255.5.
+    ``data * m / S``, float32, with the larger magnitude m of the two and S = 127.5 or 255.5.
     """
     return data.astype(jnp.float32) / int8.scale_of_array(data, min_range, max_range)
 
@@ -115,7 +115,7 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """8-bit integers from int32, the type of sums of products.
+    """Returns 8-bit integers from int32, the type of sums of products.
 
     data (...), int32; min_range and max_range (1,), the real numbers of int32's smallest and
     largest value. Returns ``x * S / m`` rounded for the real numbers x of data, and the range that
@@ -141,12 +141,10 @@ _CHUNK = 512
 def _divergence(
     hist: Array, sums: Array, ranks: Array, filled: Array, half: Array, bins: int
 ) -> Array:
-    """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping.
-
-    ``sums`` and ``ranks`` are the totals and the numbers of nonzero bins before every bin,
-    ``filled`` the nonzero bins, and ``_CHUNK`` more. Empty bins all add the same, so nonzero ones
-    alone are looked at one by one.
-    """
+    # Divergence of merging the ``2 half + 1`` middle bins into ``bins`` and clipping. ``sums`` and
+    # ``ranks`` are the totals and the numbers of nonzero bins before every bin, ``filled`` the
+    # nonzero bins, and ``_CHUNK`` more. Empty bins all add the same, so only nonzero ones are
+    # visited.
     first, last = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half
     size, total = 2 * half + 1, sums[-1]
     group_size = size // bins
@@ -189,7 +187,7 @@ def _infer_calibration_shape(s: ShapeFacts, p: Params) -> None:
     infer_shape=_infer_calibration_shape,
 )
 def calibrate_entropy(hist: Array, hist_edges: Array, *, num_quantized_bins: int = 255):
-    """The threshold at which quantised values lose least, by the Kullback-Leibler divergence.
+    """Finds the threshold with the least loss of information, by the Kullback-Leibler divergence.
 
     hist (B,) counts the values of a layer in bins between hist_edges (B + 1,), which are symmetric
     about 0; B is odd and at least ``num_quantized_bins``. Every number of bins around the middle

@@ -66,11 +66,11 @@ def quantized_conv(
     cudnn_off: Tuning[bool] = False,
     layout: Layout | None = None,
 ):
-    """Convolution of bytes, shapes as of Convolution; int32.
+    """Convolves bytes, shapes as of Convolution; int32.
 
-    data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range,
-    (1,) each. As in MXNet on CPU, the bias is added as it is, whatever its range, and the range of
-    the result is that of int8 data for uint8 data too: twice too wide.
+    data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range, (1,)
+    each. As in MXNet on CPU, the bias is added without scaling, and uint8 data gives the range of
+    int8 data: twice too wide.
     """
 
     def product(data: Array, weight: Array) -> Array:
@@ -104,7 +104,7 @@ def quantized_fully_connected(
     no_bias: bool = False,
     flatten: bool = True,
 ):
-    """Affine map of bytes, shapes as of FullyConnected; int32.
+    """Applies an affine map to bytes, shapes as of FullyConnected; int32.
 
     data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range,
     (1,) each. The bias is brought to the scale of the products, rounded towards 0.
@@ -146,9 +146,9 @@ def quantized_embedding(
     dtype: EntryType = "float32",
     sparse_grad: Tuning[bool] = False,
 ):
-    """Rows of a table of bytes: data (...), indices; weight (input_dim, output_dim), int8.
+    """Looks up rows of a table of bytes: data (...), indices; weight (input_dim, output_dim), int8.
 
-    Returns (..., output_dim), int8; the weight's range, (1,) each, stays.
+    Returns (..., output_dim), int8, over the weight's range, (1,) each.
     """
     rows = embedding(data, weight, input_dim=input_dim, output_dim=output_dim, dtype=dtype)
     return rows, min_weight, max_weight
@@ -186,12 +186,12 @@ def quantized_batch_norm(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Batch normalisation of bytes with the moving statistics, over a calibrated range.
+    """Normalises bytes with the moving statistics, over a calibrated range.
 
     data (N, C, ...), int8, with its range, (1,) each; gamma, beta and the auxiliary states
-    moving_mean and moving_var (C,), float32. Returns int8 over the calibrated range, which has to
-    be given. The states stay. As in MXNet, ``fix_gamma`` has no effect, and oneDNN divides data
-    by a further ``sqrt(1 + eps)``.
+    moving_mean and moving_var (C,), float32, which do not change. Returns int8 over the calibrated
+    range, which is required. As in MXNet, ``fix_gamma`` has no effect, and oneDNN divides data by a
+    further ``sqrt(1 + eps)``.
     """
     if min_calib_range is None or max_calib_range is None:
         raise AttributeValueError("min_calib_range and max_calib_range are not given")

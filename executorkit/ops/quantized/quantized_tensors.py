@@ -43,10 +43,10 @@ def quantized_pooling(
     count_include_pad: bool | None = None,
     layout: PoolLayout | None = None,
 ):
-    """Pooling of bytes, shapes as of Pooling; means are rounded, halves to even.
+    """Pools bytes, shapes as of Pooling; means are rounded, halves to even.
 
-    data int8 or uint8; its range, (1,) each, stays. As in MXNet, what "full" adds beyond the
-    padding counts in means of bytes, unless ``count_include_pad=False``.
+    data int8 or uint8; its range, (1,) each, stays. As in MXNet, positions that "full" adds beyond
+    the padding count in means of bytes, unless ``count_include_pad=False``.
     """
     whole_windows = (
         pool_type == "avg"
@@ -66,7 +66,7 @@ def quantized_pooling(
 
 @register("_contrib_quantized_flatten", **_SAME_RANGE)
 def quantized_flatten(data: Array, min_data: Array, max_data: Array):
-    """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
+    """Reshapes bytes (N, ...) to (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
 
 
@@ -89,7 +89,7 @@ def quantized_act(
     *,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
 ):
-    """Bytes (...), those below 0 as 0; the range, (1,) each, stays. Only ``relu`` is there.
+    """Sets bytes (...) below 0 to 0 (``relu``, the only activation); the range, (1,) each, stays.
 
     Returns int8. The bits of uint8 stay and are read as int8, as in MXNet.
     """
@@ -118,7 +118,7 @@ def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     infer_type=_infer_concat_type,
 )
 def quantized_concat(*data: Array, num_args: int, dim: int = 1):
-    """Bytes side by side along axis ``dim``, brought to the widest of their ranges.
+    """Concatenates bytes along axis ``dim``, brought to the widest of their ranges.
 
     The first ``num_args`` arrays are the data, int8 or uint8; then come their ranges, (1,) each,
     smallest before largest. uint8 if all are, else int8.
@@ -166,9 +166,9 @@ def quantized_elemwise_add(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """The sum of two arrays of bytes of one shape, each with its range, (1,) each.
+    """Adds two arrays of bytes of one shape, each with its range, (1,) each.
 
-    With a calibrated range, bytes over that: uint8 if both are, else int8. Without one, int32 over
+    With a calibrated range, bytes over it: uint8 if both are, else int8. Without one, int32 over
     the sum of their ranges. Of one uint8 and one int8 array, MXNet first brings the former to
     int8 in steps of the result; without a calibrated range that saturates nearly all of it.
     """
@@ -212,10 +212,10 @@ def quantized_elemwise_mul(
     max_calib_range: float | None = None,
     enable_float_output: bool = False,
 ):
-    """The product of two int8 arrays of one shape, each with its range, (1,) each.
+    """Multiplies two int8 arrays of one shape, each with its range, (1,) each.
 
-    float32 with ``enable_float_output``; with a calibrated range int8 over that, rounded towards
-    0; otherwise int32.
+    float32 with ``enable_float_output``; int8, rounded towards 0, with a calibrated range;
+    otherwise int32.
     """
     total = lhs.astype(jnp.int32) * rhs.astype(jnp.int32)
     scale = int8.scale_of_array(lhs, lhs_min, lhs_max) * int8.scale_of_array(rhs, rhs_min, rhs_max)

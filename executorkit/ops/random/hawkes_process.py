@@ -39,13 +39,14 @@ def hawkesll(
     valid_length: Array,
     max_time: Array,
 ):
-    """Log-likelihood of a marked Hawkes process with exponential decay, and its last state.
+    """Computes the log-likelihood of a marked Hawkes process with exponential decay, and its last
+    state.
 
     The intensity of mark k at time t is lda[k] + alpha[k] beta[k] times the sum, over earlier
     points of mark k at times s, of exp(-beta[k] (t - s)). lda (N, K), alpha and beta (K,), state
     (N, K): the excitation left from before time 0; lags (N, T): times since the point before;
-    marks (N, T): int32 in [0, K); valid_length (N,): how many points count; max_time (N,): when the
-    observation ends. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
+    marks (N, T): int32 in [0, K); valid_length (N,): number of points; max_time (N,): end of the
+    observation. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
     alpha and beta get gradients, and only through the log-likelihood. lda and the arrays of its
     dtype are floating; MXNet takes integers too, and drops the fraction of every step. Source:
     Hawkes, 1971.
@@ -60,7 +61,6 @@ def hawkesll(
         return jnp.sum(jnp.where(chosen, values, 0), 1)
 
     def expected(since: Array, state: Array) -> tuple[Array, Array]:
-        """Expected number of points since the last one of each mark, and the decay factor."""
         left = jnp.exp(-beta * since)
         return lda * since + alpha * state * (1 - left), left
 

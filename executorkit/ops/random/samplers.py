@@ -40,7 +40,6 @@ def _draw(
 
 
 def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> Array:
-    """Zeros; reading them raises the reason."""
     check_values(jnp.asarray(False), f"operator {name}", reason)
     return jnp.zeros(shape, dtype)
 
@@ -128,11 +127,11 @@ def randint(
     dtype: Literal["int32", "int64"] | None = None,
     key: Key,
 ) -> Array:
-    """Uniformly distributed integers in [low, high).
+    """Draws uniformly distributed integers in [low, high).
 
-    The result has ``shape``, of which sizes that are 0 are taken from the operators that use it,
-    and ``dtype`` (default int32). ``ctx`` is accepted and has no effect. Reading a result raises
-    MXNetError unless low < high (for low = high MXNet ends the process).
+    The result has ``shape`` (sizes of 0 follow from the operators that use it) and ``dtype``
+    (default int32). ``ctx`` has no effect. Reading a result raises MXNetError unless low < high
+    (for low = high MXNet ends the process).
     """
     shape, dtype = (1,) if shape is None else shape, dtype or "int32"
     if low >= high:
@@ -154,9 +153,9 @@ def sample_multinomial(
     dtype: Literal["uint8", "int32", "float16", "float32", "float64"] = "int32",
     key: Key,
 ) -> Array | tuple[Array, Array]:
-    """Indices drawn with the probabilities in data's last axis.
+    """Draws indices with the probabilities in data's last axis.
 
-    data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a row alone
+    data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a single row
     gives shape (1,) by default. ``get_prob`` adds the logarithms of the drawn probabilities, in
     data's dtype and the same shape, through which data gets its gradient (1 / probability where
     an index was drawn).
@@ -175,7 +174,7 @@ def sample_multinomial(
 
 @register("_shuffle", "shuffle", infer_shape=same_shapes)
 def shuffle(data: Array, *, key: Key) -> Array:
-    """data (N, ...) with its N rows in a random order.
+    """Returns data (N, ...) with its N rows in random order.
 
     The gradient follows the rows (MXNet refuses to compute one).
     """
@@ -186,12 +185,12 @@ def shuffle(data: Array, *, key: Key) -> Array:
     "_sample_unique_zipfian", outputs=("output0", "output1"), infer_type=output_dtype("int64")
 )
 def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
-    """Rows of different integers in [0, range_max), small ones more likely, and how many draws
-    each row took.
+    """Draws rows of different integers in [0, range_max), small ones more likely, and counts the
+    draws.
 
     Integer k is drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1), and drawn again
-    if the row has it already. ``shape`` is (rows, numbers), with no more numbers than range_max.
-    Returns int64 (rows, numbers) and int64 (rows,).
+    if the row has it already. ``shape`` is (rows, numbers), numbers at most range_max. Returns
+    int64 (rows, numbers) and the number of draws of each row, int64 (rows,).
     """
     if shape is None or len(shape) != 2 or shape[1] > range_max:
         expected = f"(rows, numbers) with up to range_max={range_max} numbers"

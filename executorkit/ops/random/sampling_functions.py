@@ -68,7 +68,7 @@ class DistributionSampler:
     non_negative: tuple[str, ...] = ()
 
     def refusal(self, scalars: Mapping[str, Any]) -> str | None:
-        """The reason why there is no such distribution, or None; NaN is refused, too."""
+        """Returns the reason why there is no such distribution, or None; NaN is refused, too."""
         for name in self.positive:
             if not scalars[name] > 0:
                 return f"{name}={scalars[name]}, expected a number above 0"
@@ -122,5 +122,5 @@ DISTRIBUTIONS = {
 
 
 def sampling_dtype(dtype: Any) -> Any:
-    """The dtype in which numbers are drawn: float16 would round the distribution itself."""
+    """Returns the dtype in which numbers are drawn: float16 would round the distribution itself."""
     return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32

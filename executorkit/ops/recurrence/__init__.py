@@ -1,8 +1,7 @@
 """Recurrences: ``lax.scan`` with a backward pass that stores and computes little per iteration.
 
-A :class:`ScanBody` is one iteration, in which products with constants are told apart
-(:class:`ScanProduct`); :func:`scan_with_vjp` runs it over a stack of rows. ``scan_vjp`` holds the
-backward pass.
+A :class:`ScanBody` is one iteration with its products of constants (:class:`ScanProduct`);
+:func:`scan_with_vjp` runs it over a stack of rows.
 """
 
 from .scan import (

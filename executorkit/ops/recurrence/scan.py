@@ -1,15 +1,14 @@
 """Recurrences as ``lax.scan``, with little work per iteration, forward and backward.
 
-Left to itself, ``lax.scan`` stores every factor of every product for the backward pass, and adds up
-the gradients of shared weights iteration by iteration, in buffers of their size. Here the gradient
-of a weight is one product over all iterations, and cheap values are recomputed instead of stored
-(``scan_vjp``).
+Plain ``lax.scan`` stores every factor of every product for the backward pass, and adds up the
+gradients of shared weights iteration by iteration. Here the gradient of a weight is one product
+over all iterations, and cheap values are recomputed instead of stored (``scan_vjp``).
 
 Without derivative, two iterations are unrolled into one on CPUs, so that the last layers of one
-can be computed beside the first ones of the next, and short loops are unrolled whole. (With
-derivative that gains 3 % of the time, and costs a tenth of the compilation.) Measured on two x86-64
-cores, two LSTM layers of 200, 32 rows, 60 steps, milliseconds beside plain ``lax.scan``: inference
-22 / 31, training 71 / 82.
+run beside the first ones of the next, and short loops are unrolled whole. (With derivative that
+gains 3 % of the time, and costs a tenth of the compilation.) Measured on two x86-64 cores, two
+LSTM layers of 200, 32 rows, 60 steps, milliseconds beside plain ``lax.scan``: inference 22 / 31,
+training 71 / 82.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,10 +46,11 @@ def scan_with_vjp(
     reverse: bool = False,
     weights: Collection[int] = (),
 ) -> tuple[Any, Any]:
-    """``lax.scan`` of a body over the rows of ``xs``: the last carry, and the stacked ``ys``.
+    """Runs ``lax.scan`` of a body over the rows of ``xs``; returns the last carry and the stacked
+    ``ys``.
 
-    ``constants`` are numbered from 0 up; ``weights`` are those of them that products multiply by
-    from the right, transposed.
+    ``constants`` are numbered from 0 up; ``weights`` are the ones that products multiply by from
+    the right, transposed.
     """
     on_cpu = jax.default_backend() == "cpu"
     rows = matrix_rows(jax.tree.leaves(init)[0].shape)
@@ -84,15 +84,15 @@ def scan_with_vjp(
 
 
 def matrix_rows(shape: Sequence[int]) -> int:
-    """Number of rows of an array of this shape, seen as a matrix."""
     return prod(shape[:-1])
 
 
 def fused_scan_pays(rows: int, elements: int) -> bool:
-    """True if recurrences that feed each other are faster as one loop than one after the other.
+    """Returns True if recurrences that feed each other are faster as one loop than one after the
+    other.
 
     One after the other, the products between them are computed for all iterations at once. ``rows``
-    is the number of rows of each product, ``elements`` that of the weights' entries in all.
+    is the number of rows of each product, ``elements`` the number of entries of all weights.
     """
     on_cpu = jax.default_backend() == "cpu"
     many_rows = at_least(rows, _MIN_ROWS, otherwise=True)

@@ -1,4 +1,4 @@
-"""The body of a recurrence: one iteration, with the products of constants told apart."""
+"""The body of a recurrence: one iteration, with its products of constants."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -19,11 +19,8 @@ Constants = Mapping[int, Any]
 class ScanProduct(NamedTuple):
     """An operator of a scan body that combines constants with values of the iteration.
 
-    apply
-        ``apply(constants, inputs) -> result``, linear in the constants; ``inputs`` are its other
-        operands.
-    numbers
-        the constants that it reads.
+    ``apply(constants, inputs)`` is linear in the constants; ``inputs`` are the other operands.
+    ``numbers`` are the constants that it reads.
     """
 
     apply: Callable[[Constants, Any], Any]
@@ -31,15 +28,10 @@ class ScanProduct(NamedTuple):
 
 
 class ScanBody(NamedTuple):
-    """One iteration of a loop.
+    """One iteration of a loop: ``call(constants, carry, x, product) -> (carry, y)``.
 
-    call
-        ``call(constants, carry, x, product) -> (carry, y)``; it computes its i-th product by
-        ``product(i, inputs)``, so that the backward pass can perturb its result.
-    products
-        these products.
-    non_product_constants
-        the constants that it reads outside of products.
+    ``call`` computes its i-th product by ``product(i, inputs)``, so that the backward pass can
+    perturb the result. ``non_product_constants`` are the constants read outside of products.
     """
 
     call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
@@ -47,19 +39,18 @@ class ScanBody(NamedTuple):
     non_product_constants: Sequence[int] = ()
 
     def plain(self, constants: Constants, carry: Any, x: Any) -> tuple[Any, Any]:
-        """The iteration with its products computed as they stand."""
+        """Runs the iteration with unperturbed products."""
         return self.call(
             constants, carry, x, lambda i, inputs: self.products[i].apply(constants, inputs)
         )
 
 
 def materialize(tree: Any) -> Any:
-    """The arrays, computed before anything that reads them.
+    """Returns the arrays, computed before anything that reads them.
 
     XLA's CPU backend would read a row of a stack where it is needed; if that is a slice of the row
-    (a gate), it does so element by element, which makes the activations of a cell take seven times
-    as long. It cannot compile barriers in loops that it considers small (those that touch less than
-    1 KiB).
+    (a gate), it does so element by element: seven times the time for the activations of a cell. It
+    cannot compile barriers in loops that it considers small (that touch less than 1 KiB).
     """
     if jax.default_backend() != "cpu":
         return tree

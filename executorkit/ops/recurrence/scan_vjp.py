@@ -1,7 +1,7 @@
 """Backward pass of a recurrence, as a scan of its own over the stored residuals.
 
-Products with constants are *perturbed*: their results get an added zero, the gradient of which is
-the gradient of the result. The backward scan returns these, so that the gradient of a weight is one
+Products with constants are *perturbed*: their results get an added zero, whose gradient is the
+gradient of the result. The backward scan returns these, so that the gradient of a weight is one
 product over all iterations. Values that are cheap to recompute from the residuals (sums and
 products of elements) are not stored.
 """
@@ -26,13 +26,8 @@ _CHEAP = primitives_with(Trait.CHEAP)
 
 @jax.tree_util.register_pytree_node_class
 class ScanResiduals:
-    """Residuals of a scan, a pytree.
-
-    arrays
-        the constants that the backward pass reads, the leaves of ``xs``, and stacks of what the
-        iterations computed.
-    scan
-        the trace that says what these are; static.
+    """Residuals of a scan, a pytree: the constants that the backward pass reads, the leaves of
+    ``xs``, and stacks of values of the iterations. ``scan`` is static: the trace that names them.
     """
 
     __slots__ = ("arrays", "scan")
@@ -54,8 +49,7 @@ class ScanResiduals:
 class LinearizedScan:
     """A scan body traced for the forward pass, with the residuals that its backward pass needs.
 
-    read
-        numbers of the constants that the backward pass reads.
+    ``read`` holds the numbers of the constants that the backward pass reads.
     """
 
     def __init__(self, body: ScanBody, constants: Constants, init: Any, xs: Any) -> None:
@@ -143,14 +137,13 @@ class LinearizedScan:
         return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
     def _floating_non_product(self, constants: Constants) -> dict[int, Any]:
-        """The constants read outside of products that have a gradient."""
         numbers = self.body.non_product_constants
         return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
     def forward(
         self, constants: Constants, init: Any, xs: Any, length: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
-        """The scan's last carry and ``ys``, and the stacks of its residuals."""
+        """Returns the scan's last carry and ``ys``, and the stacks of its residuals."""
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
 
@@ -179,8 +172,7 @@ class LinearizedScan:
         length: int,
         reverse: bool,
     ) -> Any:
-        """Gradients of the constants (those that have one), of init and of xs, given those of the
-        last carry and of ys."""
+        """Returns the gradients of the constants (floating ones), of init and of xs."""
         end, ys = map(jax.tree.leaves, gradients)
         n_product_inputs = len(jax.tree.leaves(self._product_inputs))
         carry_floating = self._floating[: self._n_carry]
@@ -224,7 +216,7 @@ class LinearizedScan:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _perturbed(apply: Callable[..., Any], constants: Constants, inputs: Any, zero: Any) -> Any:
-    """A product plus ``zero``: the gradient of its result goes to its inputs and to ``zero``."""
+    # The gradient of the result goes to the inputs and to ``zero``.
     return apply(constants, inputs)
 
 
@@ -243,9 +235,7 @@ _perturbed.defvjp(_perturbed_fwd, _perturbed_bwd)
 def _constant_gradients(
     product: ScanProduct, constants: Constants, inputs: Any, gradient: Any
 ) -> Any:
-    """Gradients of a product's constants, given its inputs and the gradient of its result in all
-    iterations: products are linear in their constants."""
-
+    # Of all iterations at once: products are linear in their constants.
     def results(variable: Constants) -> Any:
         return jax.vmap(lambda inputs: product.apply({**constants, **variable}, inputs))(inputs)
 
@@ -268,7 +258,7 @@ def deduplicated_scan(
     length: int,
     reverse: bool,
 ) -> tuple[Any, list[Any]]:
-    """``lax.scan`` of a body whose ``ys`` are a list; equal entries of it are stacked once."""
+    """Runs ``lax.scan`` of a body whose ``ys`` are a list; equal entries of it are stacked once."""
     leaves, structure = jax.tree.flatten((init, jax.tree.map(_row_aval, xs)))
     closed, (end, _) = jax.make_jaxpr(
         lambda *flat: body(*jax.tree.unflatten(structure, flat)), return_shape=True
@@ -288,8 +278,7 @@ def deduplicated_scan(
 
 
 def _unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
-    """Index of the first occurrence of each different key, and the number of every key among
-    those, like ``numpy.unique`` but in order of occurrence."""
+    # Like ``numpy.unique``, but in order of occurrence.
     first: dict[Hashable, int] = {}
     for index, key in enumerate(keys):
         first.setdefault(key, index)

@@ -1,9 +1,8 @@
 """Attributes of operators: from an annotation to a parser of MXNet's attribute strings.
 
 MXNet keeps every attribute as text: ``"(3, 3)"``, ``"True"``, ``"None"``, ``"1e-05"``, ``"8L"``,
-``"[1, 2]"``. The annotation of a keyword-only parameter says what the text means; a value given
-from Python is first written as text (:func:`to_text`) and then read by the same parser, so that a
-call and a file agree. No jax in here.
+``"[1, 2]"``. A value given from Python is first written as text (:func:`to_text`) and then read by
+the parser of its annotation, so that a call and a file agree. No jax in here.
 """
 
 import ast
@@ -66,7 +65,8 @@ _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 
 
 def dtype_name(value: object) -> str:
-    """The name of an element type: of a name, NumPy or JAX dtype, scalar class or type number."""
+    """Returns the name of an element type, given a name, NumPy or JAX dtype, scalar class or type
+    number."""
     name: str
     if isinstance(value, str):
         name = {"float": "float32", "int": "int32", "bool_": "bool"}.get(value, value)
@@ -85,10 +85,10 @@ def dtype_name(value: object) -> str:
 
 
 def to_text(value: Any) -> str:
-    """An attribute value as MXNet writes it into a symbol.
+    """Writes an attribute value as MXNet does into a symbol.
 
-    NumPy scalars and arrays are written like the Python numbers that they hold, so that NumPy 2's
-    ``np.float32(0.5)`` never reaches a file.
+    NumPy scalars and arrays are written as Python numbers, so that NumPy 2's ``np.float32(0.5)``
+    never reaches a file.
 
     >>> to_text((np.int64(3), 3)), to_text(np.float32(0.3)), to_text(True), to_text(np.float16)
     ('(3, 3)', '0.3', 'True', 'float16')
@@ -236,7 +236,7 @@ class Attr:
         return self.default is _REQUIRED
 
     def read(self, op: str, text: str) -> Any:
-        """The value of a text; an :class:`AttributeValueError` names operator and attribute."""
+        """Reads a text; an :class:`AttributeValueError` names operator and attribute."""
         try:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -248,8 +248,7 @@ class Attr:
 
 
 def make_attr(name: str, annotation: Any, default: Any) -> Attr:
-    """The :class:`Attr` of a keyword-only parameter (``default`` is ``inspect.Parameter.empty``
-    for a required one)."""
+    """Returns the :class:`Attr` of a keyword-only parameter; without default it is required."""
     parse, accepts = _parser(annotation)
     return Attr(
         name=name,

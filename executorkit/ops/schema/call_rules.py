@@ -1,7 +1,4 @@
-"""A rule that changes the calls of operators, on arrays and in graphs: mixed precision installs it.
-
-Both frontends ask for it at each call that a user makes, and do nothing while there is none.
-"""
+"""A rule that changes operator calls on arrays and in graphs: mixed precision installs it."""
 
 from __future__ import annotations
 
@@ -20,11 +17,11 @@ class CallRule(Protocol):
     """Changes of calls; attributes are those that a call gives by keyword."""
 
     def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
-        """The type that inputs of :data:`CAST_TYPES` are cast to, :data:`WIDEST`, or None."""
+        """Returns the type to cast inputs of :data:`CAST_TYPES` to, :data:`WIDEST`, or None."""
         ...
 
     def array_attrs(self, op: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The attributes of a call on arrays."""
+        """Returns the attributes of a call on arrays."""
         ...
 
     def symbol_call(self, op: OpDef) -> None:
@@ -33,11 +30,7 @@ class CallRule(Protocol):
 
 
 class CallRules:
-    """Holder of the rule.
-
-    rule
-        the installed one, or None.
-    """
+    """Holder of the rule that is installed, or None."""
 
     __slots__ = ("rule",)
 

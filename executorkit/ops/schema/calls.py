@@ -1,9 +1,6 @@
 """Calls of operators through ``mx.sym`` and ``mx.nd``: names, signatures, docstrings, arguments.
 
-Both frontends are generated from the same definition: ``namespace_entries`` says which operator
-stands under which name in which module, ``call_signature`` is what ``help`` shows, and
-``bind_call`` sorts a call's arguments into arrays, attributes and options. ``with_signature`` makes
-operators that are generated from a table look like hand-written ones. No jax in here.
+Both frontends are generated from the same definition. No jax in here.
 """
 
 import inspect
@@ -42,7 +39,7 @@ _OPTIONS = {"symbol": ("name", "attr", "out"), "ndarray": ("out", "name")}
 
 
 def public_names(name: str) -> Iterator[tuple[str, str]]:
-    """The (module, public name) pairs of the operator name ``name``.
+    """Yields the (module, public name) pairs of the operator name ``name``.
 
     >>> list(public_names("_contrib_box_nms")), list(public_names("relu"))
     ([('contrib', 'box_nms')], [('op', 'relu')])
@@ -57,7 +54,7 @@ def public_names(name: str) -> Iterator[tuple[str, str]]:
 
 
 def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str, str, OpDef]]:
-    """(module, public name, operator) of every registered name, or of ``names``."""
+    """Yields (module, public name, operator) of every registered name, or of ``names``."""
     ops = all_names()
     for name in tuple(ops if names is None else names):
         for module, public in public_names(name):
@@ -66,7 +63,7 @@ def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str,
 
 @lru_cache(maxsize=4096)
 def call_signature(op: OpDef, frontend: Frontend) -> inspect.Signature:
-    """The signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
+    """Returns the signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
     kind = inspect.Parameter
     parameters: list[inspect.Parameter] = []
     style = kind.POSITIONAL_OR_KEYWORD
@@ -113,8 +110,8 @@ def _dtype_doc(op: OpDef) -> list[str]:
 
 
 def call_doc(op: OpDef, frontend: Frontend) -> str:
-    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's own, a sentence on dtypes and
-    gradients if it has none, a line per attribute, and the options of the call.
+    """Returns the docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's own, a sentence on
+    dtypes and gradients if it has none, a line per attribute, and the options of the call.
 
     >>> from executorkit.ops import lookup
     >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
@@ -136,14 +133,9 @@ def call_doc(op: OpDef, frontend: Frontend) -> str:
 class BoundCall:
     """The arguments of a call, sorted into arrays, attributes and options.
 
-    arrays
-        by position for operators with any number of inputs, else empty.
-    named
-        array inputs by name.
-    attrs
-        attributes that were given (not their defaults), and every unknown keyword.
-    options
-        ``name``, ``attr``, ``out``, where given.
+    ``arrays`` are positional, for operators with any number of inputs; ``named`` are array inputs
+    by name; ``attrs`` are the attributes given (without defaults), and every unknown keyword;
+    ``options`` are ``name``, ``attr``, ``out``, where given.
     """
 
     arrays: tuple[Any, ...]
@@ -195,7 +187,7 @@ def bind_call(
 
 
 def numpy_dtype_name(value: Any) -> str:
-    """A ``dtype`` argument as NumPy reads it: ``float`` and None are float64, as in MXNet."""
+    """Reads a ``dtype`` argument as NumPy does: ``float`` and None are float64, as in MXNet."""
     try:
         return np.dtype(value).name
     except TypeError:
@@ -220,11 +212,12 @@ def with_signature(
     states: tuple[str, ...] = (),
     random: bool = False,
 ) -> Callable[..., Any]:
-    """An operator's function, with array inputs and keyword-only attributes, that calls ``run``.
+    """Returns an operator's function, with array inputs and keyword-only attributes, that calls
+    ``run``.
 
-    ``arrays`` are names, or one name with a star for any number of arrays; ``states`` those of them
-    that are auxiliary. ``attrs`` maps names to (annotation, default), where
-    ``inspect.Parameter.empty`` stands for a required attribute. A ``random`` operator gets a key.
+    ``arrays`` are names, or one name with a star for any number of arrays; ``states`` are the
+    auxiliary ones. ``attrs`` maps names to (annotation, default), where ``inspect.Parameter.empty``
+    stands for a required attribute. A ``random`` operator gets a key.
     """
     variadic = arrays[0].startswith("*") if arrays else False
 
@@ -250,7 +243,7 @@ def with_signature(
 
 
 def same_signature(other: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator of a function with the signature, annotations and defaults of another one."""
+    """Decorates a function with the signature, annotations and defaults of another one."""
 
     def copy(fn: Callable[..., Any]) -> Callable[..., Any]:
         fn.__signature__ = inspect.signature(other)  # type: ignore[attr-defined]

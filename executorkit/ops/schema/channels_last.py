@@ -1,10 +1,9 @@
 """Channels last: how operators run on data whose channels have moved from axis 1 to the end.
 
-CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So where a
-convolution stands, lowering keeps its data that way, and the data behind it too as long as the
-operators have a rule for it: each of these has one of the rules below (``register(...,
-layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph, and returns a
-:class:`LayoutRewrite`, or None where the operator has to run as it stands. No jax in here.
+CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So lowering
+keeps a convolution's data that way, and the data behind it as long as the operators have a rule
+(``register(..., layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph,
+and returns a :class:`LayoutRewrite`, or None to run the operator channels first.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,26 +39,26 @@ LayoutRule = Callable[[Params, Sequence[Shape]], LayoutRewrite | None]
 
 
 def channels_last_axis(axis: int, rank: int) -> int:
-    """The position of an axis of channels-first data after the channels have moved to the end."""
+    """Returns the position of a channels-first axis after the channels have moved to the end."""
     axis %= rank
     return rank - 1 if axis == 1 else axis - (axis > 1)
 
 
 def _common_rank(shapes: Sequence[Shape]) -> int:
-    """The rank that all inputs have, 0 if they differ or have no spatial axes."""
+    # 0 if ranks differ or there are no spatial axes.
     ranks = {len(s) for s in shapes}
     rank = ranks.pop()
     return rank if not ranks and rank > 2 else 0
 
 
 def layout_elementwise(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The rule for inputs of one rank, broadcast against each other or not, where the position of
-    an element does not matter."""
+    """Rewrites operators on inputs of one rank, broadcast or not, where an element's position does
+    not matter."""
     return LayoutRewrite(p, tuple(range(len(shapes)))) if _common_rank(shapes) else None
 
 
 def layout_with_axis(attribute: str) -> LayoutRule:
-    """The rule for inputs of one rank, and an attribute that names one of their axes."""
+    """Rewrites operators on inputs of one rank, with an attribute that names one of their axes."""
 
     def rule(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
         rank = _common_rank(shapes)
@@ -72,7 +71,7 @@ def layout_with_axis(attribute: str) -> LayoutRule:
 
 
 def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The rule for data and a ``pad_width`` with two entries per axis."""
+    """Rewrites operators with a ``pad_width`` of two entries per axis."""
     widths, rank = p.pad_width, len(shapes[0])
     if rank < 3 or len(widths) != 2 * rank:
         return None
@@ -80,13 +79,13 @@ def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite |
 
 
 def layout_with_parts(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The rule for data cut into ``num_outputs`` parts along ``axis``."""
+    """Rewrites operators that cut data into ``num_outputs`` parts along ``axis``."""
     rewrite = None if p.squeeze_axis else layout_with_axis("axis")(p, shapes)
     return rewrite and rewrite._replace(outputs=p.num_outputs)
 
 
 def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The rule for data, and vectors with an entry for every index of ``axis``."""
+    """Rewrites operators on data, and vectors with an entry for every index of ``axis``."""
     rank = len(shapes[0])
     if rank < 3 or not -rank <= p.axis < rank:
         return None
@@ -94,8 +93,8 @@ def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def layout_with_windows(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """The rule for operators with a ``layout``, of data alone or of data and weight (the other
-    inputs are vectors)."""
+    """Rewrites operators with a ``layout``, on data alone or on data and weight (other inputs are
+    vectors)."""
     rank = len(shapes[0])
     if rank < 3 or p.get("layout") not in (None, "NCW", "NCHW", "NCDHW"):
         return None

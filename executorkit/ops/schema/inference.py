@@ -1,8 +1,6 @@
 """Inference of shapes and element types around one node: the facts that rules read and write.
 
-:class:`Params` are a node's parsed attributes; :class:`ShapeFacts` and :class:`TypeFacts` hold the
-known shapes and types while rules add to them; the rules that several families share, and axes
-given as attributes, follow. No jax in here.
+No jax in here.
 """
 
 import typing
@@ -35,7 +33,7 @@ class Params(dict[str, Any]):
 
 
 def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
-    """Both descriptions of a shape at once (None and 0: unknown); ValueError if they differ.
+    """Merges two partly known shapes (None and 0: unknown); ValueError if they contradict.
 
     >>> merge_shapes((0, 3), (2, 0))
     (2, 3)
@@ -54,7 +52,7 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
 
 
 def shape_text(shape: Shape | None) -> str:
-    """A shape for messages, with question marks for unknown dimensions.
+    """Writes a shape for messages, with question marks for unknown dimensions.
 
     >>> shape_text((0, 3))
     '(?, 3)'
@@ -66,7 +64,6 @@ def shape_text(shape: Shape | None) -> str:
 
 
 def is_fully_known(shape: Shape | None) -> typing.TypeGuard[Shape]:
-    """True if every dimension of a shape is known."""
     return shape is not None and 0 not in shape
 
 
@@ -95,7 +92,7 @@ class ShapeFacts(Facts):
     __slots__ = ()
 
     def set(self, name: str, shape: Iterable[int] | None, because: str | None = None) -> None:
-        """Adds the known dimensions of ``name``; names that the node does not have are skipped."""
+        """Adds the known dimensions of ``name``; ignores names that the node does not have."""
         if name not in self:
             return
         old = self[name]
@@ -126,7 +123,7 @@ class TypeFacts(Facts):
     __slots__ = ()
 
     def set(self, name: str, dtype: str | None, because: str | None = None) -> None:
-        """Adds that ``name`` has ``dtype``; inputs that the node does not have are skipped."""
+        """Adds that ``name`` has ``dtype``; ignores inputs that the node does not have."""
         if name not in self or dtype is None:
             return
         old = self[name]
@@ -145,7 +142,7 @@ class TypeFacts(Facts):
 
 
 def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
-    """An axis counted from the front; a :class:`ShapeError` names the attribute.
+    """Counts an axis from the front; a :class:`ShapeError` names the attribute.
 
     >>> normal_axis(-1, 3)
     2
@@ -157,7 +154,7 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
 
 def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[int, ...]:
-    """Several axes counted from the front, none of them twice."""
+    """Counts several axes from the front; none may occur twice."""
     normal = tuple(normal_axis(a, ndim, name) for a in axes)
     if len(set(normal)) != len(normal):
         raise ShapeError(f"{name}={axes} names an axis twice")
@@ -173,15 +170,15 @@ InferType = Callable[[TypeFacts, Params], None]
 
 
 def same_dtypes(t: TypeFacts, p: Params) -> None:
-    """The rule of most operators: every input and output has one element type."""
+    """States that every input and output has one element type, as most operators have."""
     t.same()
 
 
 def output_dtype(output: str, *inputs: str) -> InferType:
-    """The rule of operators whose output type is that of an attribute, or is fixed.
+    """Returns the rule of operators whose output type is an attribute, or is fixed.
 
-    ``output`` is the name of the attribute, or of the dtype; the inputs named (default: none) are
-    of one type among themselves.
+    ``output`` is the name of the attribute, or of the dtype; the inputs named (default: none) share
+    one type.
     """
 
     def rule(t: TypeFacts, p: Params) -> None:
@@ -196,22 +193,22 @@ def output_dtype(output: str, *inputs: str) -> InferType:
 
 
 def same_shapes(s: ShapeFacts, p: Params) -> None:
-    """The rule of element-wise operators: every input and output has one shape."""
+    """States that every input and output has one shape."""
     s.same()
 
 
 def same_shapes_among(*names: str) -> InferShape:
-    """The rule of operators where the arrays named are of one shape."""
+    """Returns the rule of operators where the arrays named have one shape."""
     return lambda s, p: s.same(*names)
 
 
 def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
-    """The output shape of element-wise operators: that of every input."""
+    """Returns the output shape of element-wise operators."""
     return shapes[:1] if shapes.count(shapes[0]) == len(shapes) else None
 
 
 def shape_of_data(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """The output shape of operators that have that of their first input."""
+    """Returns the first input's shape, as the output's."""
     return shapes[:1]
 
 
@@ -234,14 +231,14 @@ def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
 
 
 def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
-    """The rule of operators whose output has the first input's type; other inputs may have any."""
+    """States that the output has the first input's type; other inputs may have any."""
     t.same(next(iter(t)), "out0")
 
 
 def same_dtype_among(*names: str, **dtypes: str) -> InferType:
-    """The rule of operators where the arrays named are of one type; others may be of any.
+    """Returns the rule of operators where the arrays named have one type.
 
-    ``dtypes`` holds dtypes of others, or attributes with them. Without names, all others are of one
+    ``dtypes`` holds dtypes of others, or attributes with them. Without names, all others have one
     type.
     """
 
@@ -254,7 +251,7 @@ def same_dtype_among(*names: str, **dtypes: str) -> InferType:
 
 
 def dtype_or_same(attribute: str) -> InferType:
-    """The rule of operators of one type, unless an attribute is the type of the output."""
+    """States one type for all, unless an attribute is the type of the output."""
 
     def rule(t: TypeFacts, p: Params) -> None:
         if p[attribute] is None:
@@ -266,5 +263,6 @@ def dtype_or_same(attribute: str) -> InferType:
 
 
 def inputs_with(*names: str, **optional: str) -> Callable[[Params], tuple[str, ...]]:
-    """Names of a node's inputs: ``names``, then those of ``optional`` whose attribute is true."""
+    """Returns a rule for names of inputs: ``names``, and those of ``optional`` whose attribute is
+    true."""
     return lambda p: (*names, *(name for name, used in optional.items() if p[used]))

@@ -1,9 +1,8 @@
-"""Operators as functions of Python modules and as methods: one mechanism for ``mx.sym``, ``mx.nd``.
+"""Operators as functions of Python modules and as methods, for ``mx.sym`` and ``mx.nd``.
 
 A frontend supplies ``call(op, func_name, args, kwargs)``; this file wraps it into functions with a
 true signature and docstring, and into the ``__getattr__`` and ``__dir__`` of the modules that show
-them. Functions are made when they are first looked up, so that an operator registered later, by a
-user too, is there as well.
+them. Functions are made at first lookup, so that operators registered later are there as well.
 """
 
 import inspect
@@ -58,7 +57,7 @@ _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
 def operator_function(
     op: OpDef, frontend: Frontend, name: str, call: OperatorCall
 ) -> Callable[..., Any]:
-    """``mx.sym.<name>`` or ``mx.nd.<name>``: a function with the operator's signature and docs."""
+    """Returns ``mx.sym.<name>`` or ``mx.nd.<name>``, with the operator's signature and docs."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
         return call(op, name, args, kwargs)
@@ -72,7 +71,8 @@ def operator_function(
 def operator_method(
     name: str, frontend: Frontend, class_name: str, call: OperatorCall
 ) -> Callable[..., Any]:
-    """The method ``name`` of a class: the operator of that name, called on the object first."""
+    """Returns the method ``name`` of a class: the operator of that name, called on the object
+    first."""
     op = lookup(name)
     assert op is not None, name
 
@@ -93,7 +93,8 @@ def operator_method(
 def operator_module(
     namespace: dict[str, Any], module: str, frontend: Frontend, call: OperatorCall
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a Python module that shows the operators of ``module``.
+    """Returns ``__getattr__`` and ``__dir__`` of a Python module that shows the operators of
+    ``module``.
 
     ``namespace`` is the Python module's own, where functions are stored once they are made.
     ``module`` is 'op', '_internal', 'contrib', 'linalg', 'random' or 'image'.
@@ -118,8 +119,8 @@ def operator_module(
 def sparse_module(
     namespace: dict[str, Any], operators: ModuleType
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a Python module that shows the functions of MXNet's
-    ``sparse`` modules, taken from the module ``operators``."""
+    """Returns ``__getattr__`` and ``__dir__`` of a Python module that shows the functions of
+    MXNet's ``sparse`` modules, taken from the module ``operators``."""
 
     def get(name: str) -> Callable[..., Any]:
         module = namespace["__name__"]
@@ -136,8 +137,7 @@ def sparse_module(
 
 
 def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
-    """A function that raises NotSupportedError: documentation tools may read it."""
-
+    # A function, and no exception at lookup: documentation tools may read it.
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
         """Raises NotSupportedError: it needs sparse storage."""
         raise NotSupportedError(name, "it needs sparse storage", hint=hint)
@@ -179,7 +179,8 @@ _REASONS: tuple[tuple[str, str], ...] = (
 
 
 def unsupported_reason(name: str) -> str | None:
-    """The reason why the operator that MXNet calls ``name`` is not supported, None if unknown.
+    """Returns the reason why the operator that MXNet calls ``name`` is not supported, None if
+    unknown.
 
     >>> unsupported_reason("_npi_einsum")
     'NumPy interface (mx.np, mx.npx), no part of symbols'

@@ -8,9 +8,7 @@ Positional parameters are array inputs in MXNet's order (``*data`` for any numbe
 keyword-only parameters are attributes, with MXNet's defaults and in MXNet's order, because users
 pass them positionally. Markers in annotations name auxiliary states, the PRNG key and the train
 flag (see ``schema.attrs``). The function returns one array or a tuple: the outputs, then the new
-value of each auxiliary state.
-
-No jax in here: the registry, the graph and the command line's ``coverage`` work without it.
+value of each auxiliary state. No jax in here.
 """
 
 from __future__ import annotations
@@ -38,13 +36,9 @@ Kind = Literal["dense", "norm", "act", "pool", "shape", "loss"]
 class FileFormat:
     """Facts about an operator that matter only in files written by or for MXNet.
 
-    former_attrs
-        attributes that early releases wrote under another name: former name to present name.
-    initializers
-        initializers of variables that are made for inputs not given, by input name, in MXNet's
-        JSON form.
-    scratch_outputs
-        number of outputs that MXNet counts although they only hold working memory.
+    ``former_attrs`` maps names of attributes in early releases to present ones. ``initializers``
+    are the initializers, in MXNet's JSON form, of variables made for inputs not given, by input
+    name. ``scratch_outputs`` is the number of outputs that hold working memory, which MXNet counts.
     """
 
     former_attrs: Mapping[str, str] = field(default_factory=dict)
@@ -55,10 +49,8 @@ class FileFormat:
 class OpenShape(NamedTuple):
     """The shape of an operator without inputs, which attributes may leave to the consumers.
 
-    read
-        the shape, if part of it is unknown (0, or all of it for ()), else None.
-    fill
-        the attributes that give a shape.
+    ``read`` returns the shape if part of it is unknown (0, or all of it for ()), else None;
+    ``fill`` returns the attributes that give a shape.
     """
 
     read: Callable[[Params], tuple[int, ...] | None]
@@ -125,11 +117,11 @@ class OpDef:
         return inspect.cleandoc(self.fn.__doc__ or "")
 
     def parse(self, texts: Mapping[str, Any]) -> Params:
-        """The parsed attributes of a node; values may be texts or Python values.
+        """Parses the attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes, and those that ignore unknown ones, take any attribute
-        and ignore it.
+        MXNet, operators without attributes, and those that ignore unknown ones, ignore any
+        attribute.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
@@ -156,7 +148,7 @@ class OpDef:
         return Params(values)
 
     def inputs(self, p: Params) -> tuple[str, ...]:
-        """Names of the array inputs of a node with these attributes, auxiliary states included."""
+        """Returns the names of the array inputs of such a node, auxiliary states included."""
         if self._inputs is not None:
             return self._inputs(p)
         if self.variadic is not None:
@@ -164,35 +156,36 @@ class OpDef:
         return self.array_names
 
     def aux_of(self, p: Params) -> tuple[str, ...]:
-        """Names of the inputs that are auxiliary states."""
+        """Returns the names of the inputs that are auxiliary states."""
         return self.aux if self._aux is None else self._aux(p)
 
     def uses_rng(self, p: Params, train: bool) -> bool:
-        """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
+        """Returns True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return self.key_name is not None and (self._uses_rng is None or self._uses_rng(p, train))
 
     def checks_values(self, p: Params) -> bool:
-        """True if a run may find values that the operator refuses."""
+        """Returns True if the operator may refuse values at run time."""
         return self._checks_values(p)
 
     def open_shape(self, p: Params) -> tuple[int, ...] | None:
-        """The output's shape where attributes leave (part of) it to the consumers, else None.
+        """Returns the output's shape where attributes leave (part of) it to the consumers, else
+        None.
 
         Unknown lengths are 0; () is unknown altogether.
         """
         return None if self._open_shape is None else self._open_shape.read(p)
 
     def with_shape(self, p: Params, shape: tuple[int, ...]) -> Params:
-        """The attributes with which the output has ``shape``, where they had left it open."""
+        """Returns the attributes with which an open output has ``shape``."""
         assert self._open_shape is not None, self.name
         return self._open_shape.fill(p, shape)
 
     def outputs(self, p: Params) -> tuple[str, ...]:
-        """Names of all outputs, hidden ones last."""
+        """Returns the names of all outputs, hidden ones last."""
         return self._outputs(p)
 
     def visible(self, p: Params) -> int:
-        """Number of outputs that a symbol of this operator shows."""
+        """Returns the number of outputs that a symbol of this operator shows."""
         return len(self._outputs(p)) if self._visible is None else self._visible(p)
 
     def apply(
@@ -254,53 +247,50 @@ def register(
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
     inputs
-        names of the inputs that a node has, where attributes decide (``no_bias``).
+        Returns the names of the inputs that a node has, where attributes decide (``no_bias``).
     outputs, visible
-        names of the outputs, and the number of them that a symbol shows.
+        Names of the outputs, and the number of them that a symbol shows.
     infer_shape
-        ``infer_shape(shapes, params)`` deduces unknown input shapes (and, where inference runs
-        backwards, uses ``shapes["out0"]``). Output shapes need not be written: they come from the
-        function.
+        ``infer_shape(shapes, params)`` deduces unknown input shapes (from ``shapes["out0"]`` too).
+        Output shapes need not be written: they come from the function.
     output_shapes
-        ``output_shapes(params, shapes)``: those of the outputs for known shapes of all inputs, of
-        floating types; None where the function has to say, or to refuse them. For operators that
-        networks are full of: a trace of the function takes a hundred times as long.
+        ``output_shapes(params, shapes)`` returns the output shapes for known input shapes and
+        floating types, or None to trace the function, which takes a hundred times as long.
     infer_type
-        ``infer_type(dtypes, params)``; the default states that all inputs and outputs are of one
-        type.
+        ``infer_type(dtypes, params)``; by default all inputs and outputs have one type.
     loss
         True if ``backward`` needs no head gradient for this operator's outputs.
     constant_inputs
-        inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
+        Inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
     open_shape
-        for an operator without inputs whose shape may be left open, to follow from the consumers:
+        For an operator without inputs whose shape may follow from the consumers:
         ``SHAPE_ATTRIBUTE``, or an :class:`OpenShape` of its own.
     count
-        the attribute with the number of inputs, for ``*data`` operators.
+        The attribute with the number of inputs, for ``*data`` operators.
     aux
-        names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
+        Names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
     checks_values
         True if the function calls ``check_values`` (:mod:`executorkit.ops.value_checks`).
     uses_rng
-        ``uses_rng(params, train)``: True if the function uses its PRNG key, where attributes or the
-        mode decide (Dropout outside training); it gets None for a key where it does not.
+        ``uses_rng(params, train)``: False if the function does not use its PRNG key, and gets None
+        (Dropout outside training).
     in_place
-        the function that runs instead when ``out`` of a call is its first input, for operators of
-        which MXNet then reads what it has just written.
+        The function that runs instead when ``out`` of a call is its first input, for operators that
+        then read what they have just written in MXNet.
     layout_rule
-        how the operator runs on channels-last data, one of the rules in ``schema.channels_last``;
-        without one, it always runs on data as it is in the graph.
+        How the operator runs on channels-last data, one of the rules in ``schema.channels_last``;
+        by default it runs channels first only.
     traits
-        properties that passes and compilers ask for, of ``schema.traits``.
+        Properties that passes and compilers ask for, of ``schema.traits``.
     kind
-        the group of operators in whose colour drawings show it.
+        The group of operators in whose colour drawings show it.
     file_format
-        facts that matter only in MXNet's files.
+        Facts that matter only in MXNet's files.
     host
-        the function that computes the only output from NumPy arrays, for calls on the CPU that
-        nothing records; True if ``fn`` does so itself. For operators on data of ever-new shapes
-        (images), for each of which a program would be traced. It gets the two words of a key as
-        integers, and returns None for what it leaves to ``fn``.
+        The function that computes the only output from NumPy arrays, for unrecorded calls on the
+        CPU; True if ``fn`` does so itself. For operators on data of ever-new shapes (images), for
+        each of which a program would be traced. It gets the two words of a key as integers, and may
+        return None to leave a call to ``fn``.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -355,7 +345,7 @@ def register(
 
 
 def named(fn: F, name: str, doc: str) -> F:
-    """``fn`` with another name and docstring: an operator that is made from a table."""
+    """Returns ``fn`` with another name and docstring: an operator that is made from a table."""
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = doc.rstrip()
     return fn
@@ -399,15 +389,15 @@ def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 def lookup(name: str) -> OpDef | None:
-    """The operator that MXNet calls ``name``, or None if it is not supported."""
+    """Returns the operator that MXNet calls ``name``, or None if it is not supported."""
     return _OPS.get(name)
 
 
 def all_ops() -> Iterator[OpDef]:
-    """Every registered operator once, in order of registration."""
+    """Returns every registered operator once, in order of registration."""
     return iter(dict.fromkeys(_OPS.values()))
 
 
 def all_names() -> Mapping[str, OpDef]:
-    """Every name under which an operator is found, aliases included."""
+    """Returns every name under which an operator is found, aliases included."""
     return MappingProxyType(_OPS)

@@ -9,12 +9,10 @@ from .operator_registry import OpDef
 
 
 class SubgraphBody(Protocol):
-    """A subgraph. Arrays, shapes and types stand in the order of its variables.
+    """A subgraph. Arrays, shapes and types are in the order of its variables.
 
-    states
-        positions of the variables that are auxiliary states.
-    last
-        the operator of the first output, and its attributes.
+    ``states`` are the positions of auxiliary states; ``last`` is the operator of the first output
+    with its attributes.
     """
 
     input_names: tuple[str, ...]
@@ -26,32 +24,30 @@ class SubgraphBody(Protocol):
     def last(self) -> tuple[OpDef, Params]: ...
 
     def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
-        """The outputs; ``key`` may be None if this mode draws no random numbers."""
+        """Returns the outputs; ``key`` may be None if this mode draws no random numbers."""
         ...
 
     def interpret(
         self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """The outputs with ``call(operator, attributes, inputs)`` in place of every operator."""
+        """Returns the outputs with ``call(operator, attributes, inputs)`` in place of every
+        operator."""
         ...
 
-    def uses_rng(self, train: bool) -> bool:
-        """True if a run in this mode draws random numbers."""
-        ...
+    def uses_rng(self, train: bool) -> bool: ...
 
     def shapes(self, inputs: Sequence[Shape | None]) -> Sequence[Shape | None]:
-        """The shapes of the inputs, as far as they can be inferred."""
+        """Returns the shapes of the inputs, as far as they can be inferred."""
         ...
 
     def types(
         self, inputs: Sequence[str | None]
     ) -> tuple[Sequence[str | None], Sequence[str | None]]:
-        """Dtype names of the inputs and of the outputs, as far as they can be inferred."""
+        """Returns the dtype names of the inputs and of the outputs, as far as inferred."""
         ...
 
 
 def subgraphs_use_rng(p: Params, train: bool) -> bool:
-    """True if any subgraph of a node draws random numbers."""
     return any(body.uses_rng(train) for body in p.bodies)
 
 

@@ -18,12 +18,11 @@ from .derivatives import with_jvp
 
 
 def is_floating(x: Array) -> bool:
-    """True for arrays of a floating dtype, bfloat16 included."""
     return jnp.issubdtype(x.dtype, jnp.floating)
 
 
 def convert(x: Array, dtype: str) -> Array:
-    """``x`` converted to ``dtype``, with x86's results where C leaves the conversion undefined.
+    """Converts ``x`` to ``dtype``, with x86's results where C leaves the conversion undefined.
 
     Floating numbers outside int32 (or int64), and NaN, become its smallest number; narrow integers
     are the low bits of an int32. (XLA's own conversion saturates, and converts NaN to 0.)
@@ -38,7 +37,7 @@ def convert(x: Array, dtype: str) -> Array:
 
 
 def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[..., Array]:
-    """``fn`` for integers too: computed in a floating ``dtype`` and truncated."""
+    """Extends ``fn`` to integers: computed in a floating ``dtype`` and truncated."""
 
     def wrapped(*arrays: Array) -> Array:
         if is_floating(arrays[0]):
@@ -49,8 +48,8 @@ def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[
 
 
 def scalar_number(scalar: float, dtype: np.dtype) -> float:
-    """A scalar attribute as MXNet uses it: converted to an integer array's dtype before anything
-    else, as :func:`convert` does it. So an int32 array plus 1.5 adds 1."""
+    """Converts a scalar attribute to an integer array's dtype before anything else, as
+    :func:`convert` does it. So an int32 array plus 1.5 adds 1."""
     if not jnp.issubdtype(dtype, jnp.integer):
         return scalar
     if not math.isfinite(scalar):
@@ -62,12 +61,12 @@ def scalar_number(scalar: float, dtype: np.dtype) -> float:
 
 
 def scalar_constant(scalar: float, dtype: np.dtype) -> Array:
-    """:func:`scalar_number` as an array of that dtype."""
     return jnp.asarray(scalar_number(scalar, dtype), dtype)
 
 
 def where(mask: Array, a: Array | float, b: Array | float) -> Array:
-    """``a`` where the mask is true, ``b`` elsewhere: an array of the mask's shape and a number.
+    """Selects ``a`` where the mask is true, ``b`` elsewhere: an array of the mask's shape and a
+    number.
 
     JAX traces it in a third of the time of ``jnp.where``.
     """
@@ -82,10 +81,8 @@ def where(mask: Array, a: Array | float, b: Array | float) -> Array:
 def _by_primitive(
     primitive: Callable[[Array, Array], Array], general: Callable[[Array, Array], Array]
 ) -> Callable[[Array, Array], Array]:
-    """The function of ``jax.numpy`` called ``general``, as the primitive that it comes to for
-    numbers of one dtype: every new shape is traced, and a function that is jitted itself takes
-    three times as long."""
-
+    # The primitive for numbers of one dtype, not ``jax.numpy``'s function: every new shape is
+    # traced, and a function that is jitted itself takes three times as long.
     def run(a: Array, b: Array) -> Array:
         if a.dtype != b.dtype or a.dtype == bool:
             return general(a, b)

@@ -80,10 +80,10 @@ def _stretch(where: str, data: Array, shape: tuple[int, ...]) -> Array:
 
 @register("broadcast_to")
 def broadcast_to(data: Array, *, shape: Shape = ()) -> Array:
-    """data stretched to ``shape``.
+    """Broadcasts data to ``shape``.
 
     Each axis of data has the size in ``shape`` or size 1; a 0 in ``shape`` keeps data's size.
-    The gradient is summed over stretched axes.
+    The gradient is summed over broadcast axes.
     """
     if len(shape) != data.ndim:
         return _stretch("broadcast_to", data, shape)
@@ -93,9 +93,9 @@ def broadcast_to(data: Array, *, shape: Shape = ()) -> Array:
 
 @register("broadcast_axis", "broadcast_axes")
 def broadcast_axis(data: Array, *, axis: Shape = (), size: Shape = ()) -> Array:
-    """data with each axis in ``axis``, of size 1, stretched to the matching entry of ``size``.
+    """Broadcasts each axis in ``axis``, of size 1, to the matching entry of ``size``.
 
-    The result has as many axes as data. The gradient is summed over stretched axes.
+    The result has as many axes as data. The gradient is summed over broadcast axes.
     """
     if len(axis) != len(size) or any(not 0 <= a < data.ndim for a in axis):
         problem = f"axis={axis} and size={size} for 'data' {data.shape}"
@@ -113,9 +113,9 @@ def broadcast_axis(data: Array, *, axis: Shape = (), size: Shape = ()) -> Array:
 def broadcast_like(
     lhs: Array, rhs: Array, *, lhs_axes: Shape | None = None, rhs_axes: Shape | None = None
 ) -> Array:
-    """lhs stretched to the shape of rhs, or each axis in ``lhs_axes`` to that in ``rhs_axes``.
+    """Broadcasts lhs to the shape of rhs, or each axis in ``lhs_axes`` to the one in ``rhs_axes``.
 
-    Stretched axes of lhs have size 1; negative axes count from the end. Without axes, both have
+    Broadcast axes of lhs have size 1; negative axes count from the end. Without axes, both have
     as many. The result has the dtype of lhs. rhs may be of any dtype and gets zero gradient.
     """
     if lhs_axes is None and rhs_axes is None:

@@ -30,13 +30,13 @@ _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32}
     layout_rule=layout_elementwise, traits={IDENTITY},
 )  # fmt: skip
 def copy(data: Array) -> Array:
-    """data itself, of any shape and dtype."""
+    """Returns data, of any shape and dtype."""
     return data
 
 
 @register("_identity_with_attr_like_rhs", infer_shape=same_shapes)
 def identity_with_attr_like_rhs(lhs: Array, rhs: Array) -> Array:
-    """lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
+    """Returns lhs; rhs, of the same shape and dtype, informs inference and gets zero gradient."""
     return lhs
 
 
@@ -45,13 +45,13 @@ def identity_with_attr_like_rhs(lhs: Array, rhs: Array) -> Array:
     traits={STOPS_GRADIENT},
 )  # fmt: skip
 def block_grad(data: Array) -> Array:
-    """data itself, of any shape and dtype; its gradient is zero."""
+    """Returns data, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)
 
 
 @register("cast_storage", infer_shape=same_shapes)
 def cast_storage(data: Array, *, stype: Literal["csr", "default", "row_sparse"]) -> Array:
-    """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
+    """Returns data, of any shape and dtype. Arrays are dense: a sparse ``stype`` is an error."""
     if stype != "default":
         problem = f"stype={stype!r} is sparse, expected 'default'"
         hint = "leave the operator out: dense arrays hold the same numbers"
@@ -64,7 +64,7 @@ _HOST_ELEMENTS, _HOST_HALVES = 1 << 21, 1 << 18
 
 
 def _cast_on_host(data: np.ndarray, *, dtype: str) -> np.ndarray | None:
-    """Conversions that are NumPy's own; None for others, and for many elements."""
+    # None for conversions that are not NumPy's own, and for many elements.
     usual = dtype.startswith("float") or (data.dtype.kind in "iu" and "int" in dtype)
     limit = _HOST_HALVES if dtype == "float16" else _HOST_ELEMENTS
     return data.astype(dtype) if usual and data.size <= limit else None
@@ -86,12 +86,12 @@ def cast(
         "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "bfloat16"
     ],
 ) -> Array:
-    """data, of any shape and dtype, converted to ``dtype``.
+    """Converts data, of any shape and dtype, to ``dtype``.
 
-    Floating numbers lose their fraction on the way to integers and wrap in uint8 and int8
-    (300 gives 44, -1 gives 255); everything but 0 is True. The head gradient is converted to the
-    dtype of data; of an integer result there is none in JAX, so data gets zero gradient, where
-    MXNet hands on whatever stands in the integer head gradient.
+    Floating numbers lose their fraction on the way to integers and wrap in uint8 and int8 (300
+    gives 44, -1 gives 255); everything but 0 is True. The head gradient is converted to the dtype
+    of data. An integer result has none in JAX, so data gets zero gradient; MXNet passes on the
+    contents of the integer head gradient.
     """
     return convert(data, dtype)
 
@@ -113,10 +113,10 @@ def amp_cast(
     *,
     dtype: Literal["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bfloat16"],
 ) -> Array:
-    """data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged.
+    """Converts data, of any shape, to ``dtype`` if it is floating; otherwise returns it unchanged.
 
     Automatic mixed precision puts it in front of operators. float32 is rounded to integers, halves
-    to even, and saturates them (300 gives 127 for int8; NaN is left open); float16 becomes integers
+    to even, and saturates them (300 gives 127 for int8; NaN is undefined); float16 becomes integers
     as in ``Cast``. The head gradient is converted back.
     """
     if data.dtype == jnp.float32 and jnp.issubdtype(dtype, jnp.integer):
@@ -153,9 +153,9 @@ def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
     traits={AMP_CAST},
 )
 def amp_multicast(*data: Array, num_outputs: int, cast_narrow: bool = False) -> tuple[Array, ...]:
-    """``num_outputs`` arrays of any shapes, the float16 and float32 ones converted to one dtype.
+    """Converts the float16 and float32 ones of ``num_outputs`` arrays of any shapes to one dtype.
 
-    It is the wider, or with ``cast_narrow`` the narrower of those among them; other dtypes, float64
+    It is the wider, or with ``cast_narrow`` the narrower of their dtypes; other dtypes, float64
     too, stay. Head gradients are converted back.
     """
     common = _common_dtype([x.dtype.name for x in data], cast_narrow)

@@ -37,10 +37,11 @@ register("_ones", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op
 def full(
     *, shape: Shape | None = None, ctx: Tuning[str] = "", dtype: DType = "float32", value: float
 ) -> Array:
-    """An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype.
+    """Creates an array of ``shape`` and ``dtype`` filled with ``value``, which is converted to
+    dtype.
 
-    Sizes that are 0 or -1, or all of them for None, are taken from the operators that use it.
-    ``ctx`` is accepted and has no effect.
+    Sizes that are 0 or -1, or all of them for None, follow from the operators that use it.
+    ``ctx`` has no effect.
     """
     return jnp.full(shape or (), scalar_constant(value, jnp.dtype(dtype)), dtype)
 
@@ -54,9 +55,10 @@ def eye(
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
 ) -> Array:
-    """A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive).
+    """Creates a matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if
+    positive).
 
-    M=0 means M=N. ``ctx`` is accepted and has no effect.
+    M=0 means M=N. ``ctx`` has no effect.
     """
     return jnp.eye(N, M or N, k, dtype=dtype)
 
@@ -87,12 +89,12 @@ def arange(
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
 ) -> Array:
-    """start, start + step, ... before stop, each ``repeat`` times, of shape (count * repeat,).
+    """Counts start, start + step, ... before stop, each ``repeat`` times; (count * repeat,).
 
     Computed in ``dtype``, to which start and step are converted first: a step of 1.5 is 1 for
     integers (in MXNet for float16 too). With stop None the numbers go from 0 to ``start``.
-    With ``infer_range`` and stop None they begin at ``start``, and their number is taken from the
-    operators that use the array. ``ctx`` is accepted and has no effect.
+    With ``infer_range`` and stop None they begin at ``start``, and their number follows from the
+    operators that use the array. ``ctx`` has no effect.
     """
     if infer_range and stop is None:
         problem = "no operator that uses it tells its length"
@@ -117,10 +119,10 @@ def linspace(
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
 ) -> Array:
-    """``num`` equally spaced numbers from start to stop, of shape (num,).
+    """Returns ``num`` equally spaced numbers from start to stop, of shape (num,).
 
-    stop is the last one, or with ``endpoint=False`` the one that would come next. They are
-    computed in float64 and converted to ``dtype``. ``ctx`` is accepted and has no effect.
+    stop is the last one, or with ``endpoint=False`` the next one. They are computed in float64 and
+    converted to ``dtype``. ``ctx`` has no effect.
     """
     gaps = max(num - 1 if endpoint else num, 1)
     index = _repeated_iota(num, 1, jnp.dtype("float64"))
@@ -129,13 +131,13 @@ def linspace(
 
 @register("zeros_like", infer_shape=same_shapes)
 def zeros_like(data: Array) -> Array:
-    """Zeros in the shape and dtype of data, which gets zero gradient."""
+    """Returns zeros in the shape and dtype of data, which gets zero gradient."""
     return jnp.zeros_like(data)
 
 
 @register("ones_like", infer_shape=same_shapes)
 def ones_like(data: Array) -> Array:
-    """Ones in the shape and dtype of data, which gets zero gradient."""
+    """Returns ones in the shape and dtype of data, which gets zero gradient."""
     return jnp.ones_like(data)
 
 
@@ -149,11 +151,12 @@ def arange_like(
     ctx: Tuning[str] = "",
     axis: int | None = None,
 ) -> Array:
-    """start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype.
+    """Counts start, start + step, ..., each ``repeat`` times, as many as data needs, in data's
+    dtype.
 
-    With axis None the result has the shape of data, in row-major order; otherwise it is (size of
-    that axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose
-    their fractions, as MXNet has it.
+    With axis None the result has the shape of data, in row-major order; otherwise (size of that
+    axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose
+    their fractions, as in MXNet.
     """
     if data.dtype == jnp.float16:
         start, step = math.trunc(start), math.trunc(step)
@@ -166,7 +169,7 @@ def arange_like(
 
 @register("shape_array", infer_type=output_dtype("int64"))
 def shape_array(data: Array) -> Array:
-    """The shape of data as int64 of shape (number of axes,); data gets zero gradient."""
+    """Returns the shape of data as int64 of shape (number of axes,); data gets zero gradient."""
     return jnp.asarray(data.shape, jnp.int64)
 
 
@@ -174,5 +177,5 @@ def shape_array(data: Array) -> Array:
     "size_array", infer_shape=lambda s, p: s.set("out0", (1,)), infer_type=output_dtype("int64")
 )
 def size_array(data: Array) -> Array:
-    """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
+    """Returns the number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)

@@ -1,7 +1,6 @@
-"""Tools for derivatives: rules that replace JAX's (at ties, at 0, for NaN), and delayed residuals.
+"""Rules that replace JAX's derivatives (at ties, at 0, for NaN), and delayed residuals.
 
-The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode and Hessians of a
-lowered graph all work.
+The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode and Hessians work.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ TangentRule = Callable[..., Array]
 
 
 def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[..., Array]:
-    """``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
+    """Returns ``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
 
     Rules of constant arguments are not run: a scalar exponent costs no logarithm.
     """
@@ -39,13 +38,13 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
 
 
 def delay_residuals(residuals: Any, g: Any) -> tuple[Any, Any]:
-    """``residuals`` and the cotangent ``g``, available to the backward pass only once ``g`` is.
+    """Returns ``residuals`` and the cotangent ``g``, available only once ``g`` is.
 
     XLA's CPU backend computes values that depend on residuals alone (a padded copy, a transposed
-    weight, standardised data) as early as it can, in the forward pass, and holds them until the
-    backward pass too. Behind this barrier they are computed where they are used: ResNet-50's step
-    takes 300 MiB for temporaries instead of 520, and 6 % less time. Compilers for accelerators
-    order their programs by memory.
+    weight, standardised data) in the forward pass, and holds them until the backward pass. Behind
+    this barrier they are computed where they are used: ResNet-50's step takes 300 MiB for
+    temporaries instead of 520, and 6 % less time. Compilers for accelerators order their programs
+    by memory.
     """
     if jax.default_backend() != "cpu":
         return residuals, g

@@ -1,6 +1,5 @@
 """Element-wise operators of one array, of an array and a number, and of arrays of one shape.
 
-A number is converted to the array's dtype before anything else: an int32 array plus 1.5 adds 1.
 Several gradients are MXNet's and not the derivative: at ties and kinks, and by definition for the
 straight-through estimators and ``gradientmultiplier``.
 """
@@ -37,7 +36,6 @@ def _relu(x: Array) -> Array:
 
 
 def sign(x: Array) -> Array:
-    """1, 0 or -1; 0 for NaN."""
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
@@ -55,8 +53,8 @@ def _gamma(x: Array) -> Array:
 
 
 def _digamma(x: Array) -> Array:
-    """The digamma function; at 0, -1, ... float64's largest number, infinite in other types, as
-    MXNet's gradients need it (JAX gives NaN)."""
+    # At 0, -1, ... float64's largest number, infinite in other types, as MXNet's gradients need it
+    # (JAX gives NaN).
     pole = float(jnp.finfo(x.dtype).max) if x.dtype == jnp.float64 else jnp.inf
     return jnp.where((x <= 0) & (x == lax.floor(x)), pole, lax.digamma(x))
 
@@ -234,7 +232,7 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
     layout_rule=layout_elementwise,
 )  # fmt: skip
 def add_n(*args: Array, num_args: int) -> Array:
-    """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
+    """Adds ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(BINARY["add"].fn, args)
 
 
@@ -312,10 +310,10 @@ for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", 
 
 @register("hard_sigmoid", infer_shape=same_shapes, layout_rule=layout_elementwise)
 def hard_sigmoid(data: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array:
-    """min(max(alpha x + beta, 0), 1), for every element x of data.
+    """Computes min(max(alpha x + beta, 0), 1), for every element x of data.
 
-    data has any shape and a floating dtype; the result has them too. The gradient is alpha where
-    the result lies strictly between 0 and 1, otherwise 0.
+    data has any shape and a floating dtype; so has the result. The gradient is alpha where the
+    result lies strictly between 0 and 1, otherwise 0.
     """
 
     def line(x: Array) -> Array:
@@ -332,12 +330,12 @@ def hard_sigmoid(data: Array, *, alpha: float = 0.2, beta: float = 0.5) -> Array
     "clip", infer_shape=same_shapes, output_shapes=shape_of_data, layout_rule=layout_elementwise
 )
 def clip(data: Array, *, a_min: float, a_max: float) -> Array:
-    """min(max(x, a_min), a_max), for every element x of data.
+    """Computes min(max(x, a_min), a_max), for every element x of data.
 
-    data has any shape; the result has its shape and dtype. Elements are compared with the bounds as
-    float32, so that integers may have bounds that their type does not hold; a bound that wins is
-    converted (1.7 is 1 for integers). Where a_min > a_max, what exceeds a_max gives that, all else
-    a_min. The gradient passes at both bounds and for NaN.
+    data has any shape; shape and dtype stay. Elements are compared with the bounds as float32, so
+    that integers may have bounds outside their type; a bound that wins is converted (1.7 is 1 for
+    integers). Where a_min > a_max, elements above a_max become a_max, all others a_min. The
+    gradient passes at both bounds and for NaN.
     """
     with np.errstate(over="ignore"):  # a bound that the type does not hold is infinite
         bounds = np.float32(a_min), np.float32(a_max)
@@ -365,10 +363,10 @@ def clip(data: Array, *, a_min: float, a_max: float) -> Array:
 
 @register("smooth_l1", infer_shape=same_shapes, traits={NEEDS_NUMBERS, TRUNCATES_DERIVATIVE})
 def smooth_l1(data: Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> Array:
-    """Huber-like loss of every element x of data, with s = ``scalar``.
+    """Computes a Huber-like loss of every element x of data, with s = ``scalar``.
 
-    s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
-    has its shape and dtype. The gradient is s^2 x inside and sign(x) outside.
+    s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; shape and
+    dtype stay. The gradient is s^2 x inside and sign(x) outside.
     """
     constant = scalar_number(scalar, data.dtype)
     square = constant * constant
@@ -385,20 +383,19 @@ def smooth_l1(data: Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) 
 
 @register("_contrib_quadratic", infer_shape=same_shapes)
 def quadratic(data: Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> Array:
-    """a x^2 + b x + c, for every element x of data.
+    """Computes a x^2 + b x + c, for every element x of data.
 
-    data has any shape; the result has its shape and dtype. Integers are computed in
-    float32 and truncated.
+    data has any shape; shape and dtype stay. Integers are computed in float32 and truncated.
     """
     return through_float(lambda x: (a * x + b) * x + c)(data)
 
 
 @register("_contrib_round_ste", infer_shape=same_shapes)
 def round_ste(data: Array) -> Array:
-    """Every element of data rounded, halves away from zero; the gradient passes unchanged.
+    """Rounds every element of data, halves away from zero; the gradient passes unchanged.
 
-    data has any shape and dtype; the result has them too. This is the straight-through
-    estimator of Bengio et al., 2013, with which quantised networks are trained.
+    data has any shape and dtype; so has the result. This is the straight-through estimator of
+    Bengio et al., 2013, with which quantised networks are trained.
     """
     away = lax.RoundingMethod.AWAY_FROM_ZERO
     return with_jvp(lambda x: lax.round(x, away) if is_floating(x) else x, lambda t, *_: t)(data)
@@ -406,16 +403,16 @@ def round_ste(data: Array) -> Array:
 
 @register("_contrib_sign_ste", infer_shape=same_shapes)
 def sign_ste(data: Array) -> Array:
-    """The sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
+    """Returns the sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
 
-    data has any shape and dtype; the result has them too. See ``round_ste``.
+    data has any shape and dtype; so has the result. See ``round_ste``.
     """
     return with_jvp(sign, lambda t, out, x: t)(data)
 
 
 @register("_contrib_gradientmultiplier", infer_shape=same_shapes)
 def gradientmultiplier(data: Array, *, scalar: float = 1.0, is_int: bool = True) -> Array:
-    """data itself, of any shape and dtype; its gradient is multiplied by ``scalar``.
+    """Returns data, of any shape and dtype; its gradient is multiplied by ``scalar``.
 
     A negative scalar reverses the gradient (Ganin and Lempitsky, 2015). ``is_int`` has no effect.
     """

@@ -1,8 +1,7 @@
 """Entries chosen, gathered, scattered and assigned by index arrays or masks.
 
 Indices may be floats, as in MXNet, and are truncated. Operators that assign exist for arrays only
-and change their first input. The shape of ``boolean_mask``'s result depends on values, so it runs
-uncompiled, on arrays.
+and change their first input.
 """
 
 import math
@@ -39,7 +38,7 @@ from .derivatives import with_jvp
 
 
 def integer_indices(indices: Array) -> Array:
-    """Indices as integers, truncated towards zero as in MXNet, without a gradient."""
+    """Returns indices as integers, truncated towards zero as in MXNet, without a gradient."""
     if jnp.issubdtype(indices.dtype, jnp.integer) and indices.dtype.itemsize >= 4:
         return indices
     return lax.stop_gradient(indices).astype(jnp.int32)
@@ -86,7 +85,7 @@ def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("where", infer_shape=_infer_where_shape, infer_type=same_dtype_among("x", "y", "out0"))
 def where(condition: Array, x: Array, y: Array):
-    """x where condition is not 0 (NaN counts as not 0), else y.
+    """Selects x where condition is not 0 (NaN counts as not 0), else y.
 
     x and y have one shape (d0, d1, ...); condition has it too, or is a vector (d0,) that chooses
     whole entries of the first axis. condition may be of any type and has a zero gradient.
@@ -101,14 +100,14 @@ def where(condition: Array, x: Array, y: Array):
 def take(
     a: Array, indices: Array, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ):
-    """Entries of ``axis`` of a, chosen by indices.
+    """Takes entries of ``axis`` of a, chosen by indices.
 
     a (.., d, ..) and indices of any shape (i0, i1, ...) give (.., i0, i1, ..., ..). Indices
     outside [0, d) are clipped, or with ``wrap`` taken modulo d. The gradient of a goes to the
-    entries taken; that of indices is zero.
+    entries taken; the gradient of indices is zero.
 
-    With ``raise`` an index outside makes reading a result raise MXNetError; the entries taken for
-    it are those of the clipped index, where MXNet leaves them undefined.
+    With ``raise`` an index outside makes reading a result raise MXNetError; its entries are taken
+    at the clipped index, where MXNet leaves them undefined.
     """
     at = normal_axis(axis, a.ndim)
     if mode == "raise":
@@ -131,7 +130,7 @@ def _infer_batch_take_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("batch_take", infer_shape=_infer_batch_take_shape, infer_type=_infer_batch_take_type)
 def batch_take(a: Array, indices: Array):
-    """out[i] = a[i, indices[i]].
+    """Computes out[i] = a[i, indices[i]].
 
     a (N, K); indices (N,), int32, clipped to [0, K). Returns (N,). MXNet has no gradient for it.
     """
@@ -162,7 +161,7 @@ def pick(
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
 ):
-    """One entry of ``axis`` of data for each index.
+    """Takes one entry of ``axis`` of data for each index.
 
     data (.., d, ..); index has data's shape without that axis, or with size 1 there. Indices
     outside [0, d) are clipped, or with ``wrap`` taken modulo d. Returns index's shape without the
@@ -191,7 +190,8 @@ def one_hot(
     off_value: float = 0.0,
     dtype: EntryType = "float32",
 ):
-    """``on_value`` at each index of a new last axis of size ``depth``, ``off_value`` elsewhere.
+    """Puts ``on_value`` at each index of a new last axis of size ``depth``, ``off_value``
+    elsewhere.
 
     indices, of any shape (i0, i1, ...), give (i0, i1, ..., depth) of type ``dtype``. An index
     outside [0, depth) gives no ``on_value``. The gradient of indices is zero.
@@ -205,7 +205,7 @@ def one_hot(
 
 
 def _cast_constant(value: float, dtype: str) -> Array:
-    """``value`` in another type, truncated and wrapped around for integers as in MXNet."""
+    # Truncated and wrapped around for integers as in MXNet.
     if dtype.startswith(("int", "uint")):
         return jnp.asarray(np.asarray(int(value), np.int64).astype(dtype))
     return jnp.asarray(value, dtype)
@@ -242,12 +242,12 @@ def embedding(
     sparse_grad: Tuning[bool] = False,
     deterministic: Tuning[bool] = False,
 ):
-    """Rows of weight chosen by data.
+    """Looks up rows of weight by data.
 
     data, of any shape (i0, i1, ...), holds indices, clipped to [0, input_dim); weight
     (input_dim, output_dim), of type ``dtype`` unless it is known otherwise. Returns
-    (i0, i1, ..., output_dim). The gradient of a row is the sum over its uses, dense whatever
-    ``sparse_grad`` says; that of data is zero (MXNet refuses to give one).
+    (i0, i1, ..., output_dim). The gradient of a row is the sum over its uses, dense in spite of
+    ``sparse_grad``; data's is zero (MXNet refuses to compute it).
     """
     return jnp.take(weight, integer_indices(data), 0, mode="clip")
 
@@ -260,14 +260,14 @@ def _index_tuple(indices: Array, axes: int) -> tuple[Array, ...]:
 
 @register("gather_nd", infer_type=dtype_of_first_input, checks_values=True)
 def gather_nd(data: Array, indices: Array):
-    """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
+    """Computes out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
 
     data (d0, d1, ...); indices (M, j0, j1, ...) holds in its first axis the M first coordinates of
     each entry. Returns (j0, j1, ..., dM, ...). Negative coordinates count from the end of their
     axis of size d; reading a result of one outside [-d, d) raises IndexError, after which the
-    coordinate is taken modulo d. The gradient goes to the entries gathered, which it is added up
-    for; that of indices is zero. (MXNet adds the gradient of negative coordinates to other entries,
-    or to memory beyond the array.)
+    coordinate is taken modulo d. The gradient is added up over the entries gathered; indices get
+    zero. (MXNet adds the gradient of negative coordinates to other entries, or to memory beyond the
+    array.)
     """
     _index_tuple(indices, data.ndim)
     wrapped = []
@@ -285,11 +285,11 @@ def _scatter_add(shape: Shape, unique: bool, data: Array, *where: Array) -> Arra
 
 @register("scatter_nd", infer_type=dtype_of_first_input)
 def scatter_nd(data: Array, indices: Array, *, shape: Shape):
-    """out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
+    """Computes out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
 
     data (j0, j1, ..., sM, ...); indices (M, j0, j1, ...); ``shape`` (s0, s1, ...) is the shape of
-    the result. Where indices name an entry twice one of the values stays; the gradient of each of
-    them is that of the entry, as in MXNet. Entries outside are dropped.
+    the result. Where indices name an entry twice one of the values stays; each of them gets the
+    entry's gradient, as in MXNet. Entries outside are dropped.
     """
     where = _index_tuple(indices, len(shape))
     expected = (*indices.shape[1:], *shape[indices.shape[0] :])
@@ -321,7 +321,7 @@ def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
     "_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape, traits={NAMED_DATA}
 )
 def ravel_multi_index(data: Array, *, shape: Shape | None = None):
-    """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
+    """Returns the position of each coordinate tuple in an array of ``shape``, last axis fastest.
 
     data (len(shape), N) holds a tuple in each column; the first entry of ``shape`` does not
     matter. Returns (N,), of data's type. Coordinates are not checked. The gradient is zero.
@@ -335,7 +335,7 @@ def ravel_multi_index(data: Array, *, shape: Shape | None = None):
 
 @register("_unravel_index", "unravel_index", traits={NAMED_DATA})
 def unravel_index(data: Array, *, shape: Shape | None = None):
-    """The coordinates of each position in an array of shape ``shape``, last axis fastest.
+    """Returns the coordinates of each position in an array of ``shape``, last axis fastest.
 
     data (N,) gives (len(shape), N), of data's type; the first entry of ``shape`` does not matter.
     Further axes of data stay (MXNet returns garbage for them). The gradient is zero.
@@ -364,10 +364,10 @@ def _infer_index_copy_shape(s: ShapeFacts, p: Params) -> None:
     infer_type=same_dtype_among("old_tensor", "new_tensor", "out0"),
 )
 def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array):
-    """old_tensor with the entries of its first axis named by index_vector replaced.
+    """Replaces the entries of the first axis of old_tensor named by index_vector.
 
     old_tensor (d0, d1, ...); index_vector (K,); new_tensor (K, d1, ...). The gradient of replaced
-    entries is zero, that of index_vector too.
+    entries is zero, and so is index_vector's.
     """
     if index_vector.ndim != 1:
         raise ShapeError(f"'index_vector' is {index_vector.shape}, expected (K,)")
@@ -376,10 +376,10 @@ def index_copy(old_tensor: Array, index_vector: Array, new_tensor: Array):
 
 @register("_contrib_index_array", infer_type=output_dtype("int64"), traits={NAMED_DATA})
 def index_array(data: Array, *, axes: Shape | None = None):
-    """The coordinates of every element of data.
+    """Returns the coordinates of every element of data.
 
     data (d0, d1, ...) gives (d0, d1, ..., n), int64: all n = data.ndim coordinates of each
-    element, or those named by ``axes``. data's values do not matter, its gradient is zero.
+    element, or the ones in ``axes``. data's values do not matter, its gradient is zero.
     """
     named = range(data.ndim) if axes is None else [a % data.ndim for a in axes]
     rows = [lax.broadcasted_iota(jnp.int64, data.shape, a) for a in named]
@@ -395,7 +395,7 @@ def _infer_rows_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("fill_element_0index", traits={MUTATES}, infer_shape=_infer_rows_shape)
 def fill_element_0index(lhs: Array, mhs: Array, rhs: Array):
-    """lhs with lhs[i, rhs[i]] = mhs[i] for every row i.
+    """Sets lhs[i, rhs[i]] = mhs[i] for every row i.
 
     lhs (N, K); mhs and rhs (N,), all of one dtype. Returns (N, K). For arrays only.
     """
@@ -413,7 +413,7 @@ def _infer_onehot_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_onehot_encode", traits={MUTATES}, infer_shape=_infer_onehot_shape)
 def onehot_encode(lhs: Array, rhs: Array):
-    """Rows with 1 at the index that lhs holds and 0 elsewhere.
+    """Returns rows with 1 at the index in lhs and 0 elsewhere.
 
     lhs (N,) of indices and rhs (N, K), which gives shape and dtype. Returns (N, K), usually into
     ``out=rhs``. For arrays only.
@@ -423,7 +423,7 @@ def onehot_encode(lhs: Array, rhs: Array):
 
 @register("_scatter_set_nd", traits={MUTATES}, infer_type=same_dtype_among("lhs", "rhs", "out0"))
 def scatter_set_nd(lhs: Aux, rhs: Array, indices: Array, *, shape: Shape):
-    """lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
+    """Sets lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
 
     lhs has ``shape``; indices (M, j0, ...) hold coordinates in their first axis; rhs
     (j0, ..., dM, ...). Returns lhs, which must be ``out`` in MXNet. For arrays only.
@@ -436,7 +436,7 @@ def scatter_set_nd(lhs: Aux, rhs: Array, indices: Array, *, shape: Shape):
 
 @register("_copyto", traits={MUTATES}, infer_shape=same_shapes, infer_type=dtype_of_first_input)
 def copyto(data: Array):
-    """data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
+    """Copies data, of any shape and dtype, to ``out``. For arrays only."""
     return data
 
 
@@ -453,7 +453,7 @@ def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
     traits={NEEDS_VALUES},
 )
 def boolean_mask(data: Array, index: Array, *, axis: int = 0):
-    """The entries of ``axis`` of data at which index is not 0.
+    """Returns the entries of ``axis`` of data at which index is not 0.
 
     data (.., d, ..) and index (d,) give (.., number of nonzero entries, ..). The size of the result
     depends on the values of index, so the operator works on arrays (``mx.nd.contrib``) and not in a
@@ -475,7 +475,7 @@ def boolean_mask(data: Array, index: Array, *, axis: int = 0):
 
 @register("_contrib_getnnz", infer_type=output_dtype("int64"))
 def getnnz(data: Array, *, axis: int | None = None) -> NoReturn:
-    """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
+    """Refuses to count the stored elements of a CSR matrix, because arrays here are dense.
 
     MXNet refuses dense arrays of any shape too.
     """

@@ -73,7 +73,7 @@ def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 )
 @register("_rnn_param_concat", infer_shape=_infer_parameters_shape)
 def concat(*data: Array, num_args: int, dim: int = 1):
-    """The inputs one after the other along axis ``dim``.
+    """Concatenates the inputs along axis ``dim``.
 
     Inputs have one shape, except for the size of axis ``dim``, which adds up in the result. The
     shape of one input may be deduced from the output and the other inputs.
@@ -103,7 +103,7 @@ def _stack_on_host(*data: np.ndarray, axis: int, num_args: int) -> np.ndarray | 
     "stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape", host=_stack_on_host
 )
 def stack(*data: Array, axis: int = 0, num_args: int):
-    """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
+    """Stacks the inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
     return lax.concatenate([lax.expand_dims(x, (at,)) for x in data], at)
 
@@ -151,7 +151,7 @@ def _parts(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
     kind="shape",
 )
 def split(data: Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
-    """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
+    """Cuts data, of any shape, into ``num_outputs`` equal parts along ``axis``.
 
     The size of the axis must be a multiple of ``num_outputs``. With ``squeeze_axis`` it must be
     ``num_outputs`` itself, and the parts come without that axis.
@@ -177,7 +177,7 @@ def _split_v2_outputs(p: Params) -> tuple[str, ...]:
 def split_v2(
     data: Array, *, indices: Shape, axis: int = 1, squeeze_axis: bool = False, sections: int = 0
 ):
-    """data, of any shape, cut along ``axis`` at ``indices``, or into ``sections`` parts.
+    """Cuts data, of any shape, along ``axis`` at ``indices``, or into ``sections`` parts.
 
     ``indices`` are the beginnings of the parts, so the first is 0 (the Python function
     ``split_v2`` puts it there). Given ``sections``, the parts are as equal as they can be, larger

@@ -22,18 +22,15 @@ from .reverse_rules import with_vjp
 
 
 def check_square(A: Array) -> Array:
-    """A itself; a :class:`ShapeError` unless it holds square matrices."""
+    """Returns A; raises a :class:`ShapeError` unless it holds square matrices."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
     return A
 
 
 def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the entries of the triangle beyond diagonal ``offset``.
-
-    It is the lower triangle, row by row, for negative offsets, the upper one, column by column, for
-    positive ones; for 0 ``lower`` decides.
-    """
+    # The lower triangle, row by row, for negative offsets, the upper one, column by column, for
+    # positive ones; for 0 ``lower`` decides.
     if offset > 0 or (offset == 0 and not lower):
         columns, rows = np.tril_indices(n, -offset)
     else:
@@ -43,7 +40,7 @@ def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
 def extractdiag(A: Array, *, offset: int = 0):
-    """Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
+    """Extracts diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
     if abs(offset) >= check_square(A).shape[-1]:
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such diagonal")
     return jnp.diagonal(A, offset, -2, -1)
@@ -51,7 +48,7 @@ def extractdiag(A: Array, *, offset: int = 0):
 
 @register("_linalg_makediag", "linalg_makediag")
 def makediag(A: Array, *, offset: int = 0):
-    """Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
+    """Makes matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
     n = A.shape[-1]
     m = n + abs(offset)
     first = jnp.arange(n, dtype=jnp.int32)
@@ -62,11 +59,11 @@ def makediag(A: Array, *, offset: int = 0):
 
 @register("_linalg_extracttrian", "linalg_extracttrian")
 def extracttrian(A: Array, *, offset: int = 0, lower: bool = True):
-    """A triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2).
+    """Extracts a triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2).
 
     k = n - abs(offset); lower triangles are read row by row, upper ones column by column. The
-    triangle is the one below diagonal ``offset`` if that is negative, above it if positive; for 0
-    ``lower`` decides.
+    triangle is below diagonal ``offset`` if that is negative, above it if positive; for 0 ``lower``
+    decides.
     """
     rows, columns = _triangle_indices(check_square(A).shape[-1], offset, lower)
     if not len(rows):
@@ -76,7 +73,7 @@ def extracttrian(A: Array, *, offset: int = 0, lower: bool = True):
 
 @register("_linalg_maketrian", "linalg_maketrian")
 def maketrian(A: Array, *, offset: int = 0, lower: bool = True):
-    """Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere.
+    """Makes matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere.
 
     The inverse of ``extracttrian``: (..., n, n) with n = k + abs(offset).
     """
@@ -99,11 +96,8 @@ def _triangle(A: Array, lower: bool) -> Array:
 
 
 def _solve(A: Array, B: Array, **options: bool) -> Array:
-    """``triangular_solve``, one matrix after the other.
-
-    On CPUs one of XLA's threads divides a stack among the others and waits for them; two
-    independent solves on two cores then wait for each other for ever.
-    """
+    # One matrix after the other: on CPUs one of XLA's threads divides a stack among the others and
+    # waits for them; two independent solves on two cores then wait for each other for ever.
     if A.ndim == 2:
         return lax.linalg.triangular_solve(A, B, **options)
     count = math.prod(A.shape[:-2])
@@ -121,7 +115,7 @@ def _cholesky_forward(A: Array) -> tuple[Array, Array]:
 
 
 def _cholesky_backward(out: Array, head: Array) -> tuple[Array]:
-    """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
+    # L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read.
     inner = jnp.tril(_transpose(out) @ head)
     inner = inner + _transpose(jnp.tril(inner, -1))
     left = _solve(out, inner, left_side=True, lower=True, transpose_a=True)
@@ -140,14 +134,13 @@ _cholesky = with_vjp(_cholesky_factor, _cholesky_forward, _cholesky_backward, _c
 
 
 def _check_factors(name: str, A: Array, out: Array, problem: str) -> None:
-    """Checks that ``out`` has no infinity and no NaN that is not in A already."""
     finite = jnp.isfinite(out).all((-2, -1)) | ~jnp.isfinite(A).all((-2, -1))
     check_values(lax.stop_gradient(finite).all(), f"operator {name}", problem)
 
 
 @register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes, checks_values=True)
 def potrf(A: Array, *, lower: bool = True):
-    """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
+    """Computes the Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
 
     A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
     ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
@@ -161,7 +154,7 @@ def potrf(A: Array, *, lower: bool = True):
 
 @register("_linalg_potri", "linalg_potri", infer_shape=same_shapes, checks_values=True)
 def potri(A: Array, *, lower: bool = True):
-    """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
+    """Computes the inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
 
     A (..., n, n) is triangular. Returns (..., n, n), symmetric. Reading a result raises MXNetError
     if a diagonal has a zero.
@@ -196,7 +189,7 @@ def trmm(
     lower: bool = True,
     alpha: float = 1.0,
 ):
-    """alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular.
+    """Computes alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular.
 
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
@@ -209,7 +202,7 @@ def trmm(
 @register("_linalg_trsm", "linalg_trsm", infer_shape=_infer_triangular_shape)
 @same_signature(trmm)
 def trsm(A, B, *, transpose, rightside, lower, alpha):
-    """X with op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular.
+    """Solves op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular.
 
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
@@ -220,13 +213,14 @@ def trsm(A, B, *, transpose, rightside, lower, alpha):
 
 @register("_linalg_syrk", "linalg_syrk")
 def syrk(A: Array, *, transpose: bool = False, alpha: float = 1.0):
-    """alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    """Computes alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n,
+    m)."""
     return alpha * (_transpose(A) @ A if transpose else A @ _transpose(A))
 
 
 @register("_linalg_gelqf", "linalg_gelqf", outputs=("output0", "output1"))
 def gelqf(A: Array):
-    """A = L Q with lower triangular L and orthonormal rows of Q.
+    """Factorises A = L Q with lower triangular L and orthonormal rows of Q.
 
     A (..., n, m), n <= m, of full rank. Returns Q (..., n, m), then L (..., n, n).
     """
@@ -238,7 +232,7 @@ def gelqf(A: Array):
 
 @register("_linalg_syevd", outputs=("output0", "output1"))
 def syevd(A: Array):
-    """A = U^T diag(l) U: eigenvalues and eigenvectors of symmetric matrices.
+    """Computes eigenvalues and eigenvectors of symmetric matrices, A = U^T diag(l) U.
 
     A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
     largest magnitude positive; then l (..., n), ascending.
@@ -251,7 +245,7 @@ def syevd(A: Array):
 
 @register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes, checks_values=True)
 def inverse(A: Array):
-    """The inverses of the matrices A (..., n, n).
+    """Inverts the matrices A (..., n, n).
 
     Reading a result raises MXNetError if a finite matrix is singular.
     """
@@ -272,7 +266,7 @@ def _batch_shape(A: Array) -> tuple[int, ...]:
     infer_type=same_dtype_among(out2="int32"),
 )
 def det(A: Array):
-    """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
+    """Computes the determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
 
     Hidden outputs hold the LU factorisation and its pivots.
     """
@@ -288,7 +282,7 @@ def det(A: Array):
     infer_type=same_dtype_among(out3="int32"),
 )
 def slogdet(A: Array):
-    """Sign and log(abs(determinant)) of each matrix of A (..., n, n).
+    """Computes sign and log(abs(determinant)) of each matrix of A (..., n, n).
 
     Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
     LU factorisation and its pivots.
@@ -300,6 +294,6 @@ def slogdet(A: Array):
 
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 def sumlogdiag(A: Array):
-    """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
+    """Sums the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
     diagonal = jnp.diagonal(check_square(A), axis1=-2, axis2=-1)
     return jnp.log(diagonal).sum(-1).reshape(_batch_shape(A))

@@ -41,7 +41,7 @@ def dot(
     transpose_b: bool = False,
     forward_stype: StorageType = None,
 ):
-    """Sum of products over the last axis of lhs and the first axis of rhs.
+    """Sums products over the last axis of lhs and the first axis of rhs.
 
     lhs (a0, ..., K) and rhs (K, b1, ...) give (a0, ..., b1, ...); two vectors (K,) give (1,).
     With ``transpose_a`` the first axis of lhs is summed over, with ``transpose_b`` the last one of
@@ -61,8 +61,8 @@ def dot(
 
 
 def _runs_at_once(lhs: Array, rhs: Array, length: int) -> bool:
-    """True for a product of matrices that XLA runs in the calling thread as sums of products, but
-    not as a product, for which it counts one operation more per number."""
+    # XLA runs it in the calling thread as sums of products, but not as a product, for which it
+    # counts one operation more per number.
     if not traced_for_cpus() or lhs.dtype != rhs.dtype or lhs.dtype not in _ACCURATE:
         return False
     if not is_known(*lhs.shape, *rhs.shape) or not length:
@@ -71,7 +71,6 @@ def _runs_at_once(lhs: Array, rhs: Array, length: int) -> bool:
 
 
 def _sum_of_products(a: Array, b: Array) -> Array:
-    """The product of two matrices as one loop, fused by XLA."""
     shape = (*a.shape, b.shape[1])
     terms = lax.mul(lax.broadcast_in_dim(a, shape, (0, 1)), lax.broadcast_in_dim(b, shape, (1, 2)))
     return lax.reduce_sum(terms, (1,))
@@ -139,7 +138,7 @@ def _infer_batch_dot_shape(s: ShapeFacts, p: Params) -> None:
 @register("batch_dot", infer_shape=_infer_batch_dot_shape, traits={MATMUL}, kind="dense")
 @same_signature(dot)
 def batch_dot(lhs, rhs, *, transpose_a, transpose_b, forward_stype):
-    """Product of the matrices at each position of the leading axes.
+    """Multiplies the matrices at each position of the leading axes.
 
     lhs (N, ..., I, K) and rhs (N, ..., K, J) give (N, ..., I, J), with three axes or more and no
     broadcasting. ``transpose_a``: lhs is (N, ..., K, I); ``transpose_b``: rhs is (N, ..., J, K).
@@ -170,7 +169,7 @@ def linalg_gemm2(
     alpha: float = 1.0,
     axis: int = -2,
 ):
-    """alpha op(A) op(B), for the matrices at each position of the other axes.
+    """Computes alpha op(A) op(B), for the matrices at each position of the other axes.
 
     A (..., I, K) and B (..., K, J) give (..., I, J), without broadcasting; ``transpose_a`` and
     ``transpose_b``: op is the transpose. Rows are axis ``axis``, columns the last one.
@@ -190,7 +189,7 @@ def linalg_gemm(
     beta: float = 1.0,
     axis: int = -2,
 ):
-    """alpha op(A) op(B) + beta C, for the matrices at each position of the other axes.
+    """Computes alpha op(A) op(B) + beta C, for the matrices at each position of the other axes.
 
     A (..., I, K), B (..., K, J) and C (..., I, J), without broadcasting; ``transpose_a`` and
     ``transpose_b``: op is the transpose. Rows are axis ``axis``, columns the last one.
@@ -210,7 +209,7 @@ def _infer_khatri_rao_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("khatri_rao", infer_shape=_infer_khatri_rao_shape, traits={MATMUL})
 def khatri_rao(*args: Array, num_args: int):
-    """The Kronecker product of each column: column k is kron(args[0][:, k], args[1][:, k], ...).
+    """Computes the Kronecker product of each column: kron(args[0][:, k], args[1][:, k], ...).
 
     Inputs (I0, K), (I1, K), ... give (I0 * I1 * ..., K). MXNet has no gradient for it.
     """

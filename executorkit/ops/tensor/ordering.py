@@ -28,12 +28,13 @@ def _sortable_bits(key: Array) -> Array:
 
 
 def descending(key: Array) -> Array:
-    """Numbers whose ascending order is the descending one of ``key``, without overflow."""
+    """Returns numbers whose ascending order is the descending one of ``key``, without overflow."""
     return ~key if jnp.issubdtype(key.dtype, jnp.integer) else -key
 
 
 def order(data: Array, axis: int, ascending: bool = True) -> Array:
-    """The indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is last.
+    """Returns the indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is
+    last.
 
     Pairs of a number and its index are sorted, packed into one integer where both fit: on CPUs this
     takes a fifth of the time of a sort with a comparison of floats.
@@ -63,12 +64,11 @@ def _located(reduction: Callable[[Array, tuple[int, ...]], Array], data: Array, 
 
 
 def argmax(data: Array, axis: int) -> Array:
-    """``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
+    """Returns ``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
     return _located(lax.reduce_max, data, axis)
 
 
 def argmin(data: Array, axis: int) -> Array:
-    """``lax.argmin`` as int32."""
     return _located(lax.reduce_min, data, axis)
 
 
@@ -104,7 +104,7 @@ def topk(
     is_ascend: bool = False,
     dtype: IndexType = "float32",
 ):
-    """The ``k`` largest (``is_ascend``: smallest) entries along ``axis``, in order.
+    """Returns the ``k`` largest (``is_ascend``: smallest) entries along ``axis``, in order.
 
     data may have any shape; ``axis=None`` flattens it, ``k`` < 1 means all entries. Returns, with
     size k along the axis, the values, or their indices as numbers of type ``dtype``, or both
@@ -140,10 +140,10 @@ def topk(
     infer_type=same_dtype_among("data", "out0", out1="int32"),
 )
 def sort(data: Array, *, axis: int | None = -1, is_ascend: bool = True):
-    """data sorted along ``axis``, ascending or descending.
+    """Sorts data along ``axis``, ascending or descending.
 
-    data may have any shape; ``axis=None`` flattens it. The gradient goes to where each entry came
-    from (in MXNet it fails unless ``axis`` is given). A hidden second output holds the indices.
+    data may have any shape; ``axis=None`` flattens it. The gradient follows the entries (in MXNet
+    it fails unless ``axis`` is given). A hidden second output holds the indices.
     """
     flat, at = _flatten_for_axis(data, axis)
     index = order(flat, at, is_ascend)
@@ -154,7 +154,7 @@ def sort(data: Array, *, axis: int | None = -1, is_ascend: bool = True):
 def argsort(
     data: Array, *, axis: int | None = -1, is_ascend: bool = True, dtype: IndexType = "float32"
 ):
-    """The indices that sort data along ``axis``, as numbers of type ``dtype``.
+    """Returns the indices that sort data along ``axis``, as numbers of type ``dtype``.
 
     data may have any shape; ``axis=None`` flattens it. Of equal entries the first comes first,
     ascending or descending. The gradient is zero.

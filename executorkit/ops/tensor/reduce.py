@@ -39,7 +39,6 @@ def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple
 
 
 def _restore_axes(reduced: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """A reduction with ``keepdims``, in the shape that MXNet gives it."""
     if keepdims:
         return reduced
     if len(axes) < reduced.ndim:
@@ -50,8 +49,8 @@ def _restore_axes(reduced: Array, axes: tuple[int, ...], keepdims: bool) -> Arra
 def _reduced(
     primitive: Callable[[Array, tuple[int, ...]], Array], x: Array, axes: tuple[int, ...]
 ) -> Array:
-    """A reduction by a primitive, whose axes stay with size 1: traced in a third of the time of
-    JAX's NumPy, which jits each of its functions."""
+    # By a primitive, traced in a third of the time of JAX's NumPy, which jits each of its
+    # functions.
     reduced = primitive(x, axes)
     shape = tuple(1 if a in axes else n for a, n in enumerate(x.shape))
     return lax.broadcast_in_dim(reduced, shape, [a for a in range(x.ndim) if a not in axes])
@@ -171,7 +170,8 @@ def norm(
     out_dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
     keepdims: bool = False,
 ) -> Array:
-    """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over ``axis``.
+    """Sums magnitudes (``ord=1``) or takes the root of the sum of squares (``ord=2``) over
+    ``axis``.
 
     data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
     axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers are computed in
@@ -192,7 +192,8 @@ def norm(
 
 @register("moments", outputs=("output0", "output1"))
 def moments(data: Array, *, axes: Shape | None = None, keepdims: bool = False):
-    """Mean of data over ``axes``, and variance around it (divided by the count), as two outputs.
+    """Computes the mean of data over ``axes``, and the variance (divided by the count), as two
+    outputs.
 
     data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
     ``keepdims`` reduced axes stay with size 1.
@@ -231,7 +232,7 @@ register("argmin")(_arg_extreme("argmin", "smallest", argmin))
 
 @register("argmax_channel")
 def argmax_channel(data: Array) -> Array:
-    """Position of the largest element along axis 1, in data's dtype.
+    """Returns the position of the largest element along axis 1, in data's dtype.
 
     data (N, C, ...) gives (N, ...). Of equal elements the first counts. The gradient is zero
     (MXNet refuses to compute one).
@@ -246,7 +247,7 @@ def cumsum(
     axis: int | None = None,
     dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
 ):
-    """Running sums along ``axis``: out[i] = a[0] + ... + a[i].
+    """Computes running sums along ``axis``: out[i] = a[0] + ... + a[i].
 
     a has any shape, the result the same; with axis None a is flattened first, which gives (number
     of elements,). Elements are converted to ``dtype``, if it is given, before they are added.
@@ -256,11 +257,8 @@ def cumsum(
 
 
 def _even_bins(data: Array, count: int, low: float, high: float) -> tuple[Array, Array, Array]:
-    """The bin of each element, a mask of the elements in any bin, and the edges.
-
-    The bin follows from the element's distance to ``low``, corrected by one where the edges, which
-    are rounded to data's dtype, disagree.
-    """
+    # The bin follows from the element's distance to ``low``, corrected by one where the edges,
+    # which are rounded to data's dtype, disagree.
     number = np.arange(count + 1)
     edges = convert(jnp.asarray((high * number + low * number[::-1]) / count), data.dtype.name)
     exact = data.astype("float64")
@@ -286,7 +284,7 @@ def histogram(
     bin_cnt: int | None = None,
     range: Floats | None = None,
 ):
-    """Counts of the elements of data in each bin, and the edges of the bins, as two outputs.
+    """Counts the elements of data in each bin; returns the counts and the edges of the bins.
 
     data has any shape. Bins are given by their edges (count + 1,), which increase, or by
     ``bin_cnt`` and ``range``, (low, high), which are divided evenly. A bin contains its lower edge;
@@ -314,7 +312,7 @@ def histogram(
     infer_type=output_dtype("uint8", "a", "b"),
 )
 def allclose(a: Array, b: Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True):
-    """1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
+    """Returns 1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
 
     a and b have one shape and dtype. Infinities are close to themselves; so is NaN with
     ``equal_nan``. Gradients are zero.

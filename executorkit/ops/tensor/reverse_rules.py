@@ -1,13 +1,10 @@
 """Functions with a backward rule of their own that can be differentiated in forward mode too.
 
 ``jax.custom_vjp`` refuses ``jax.jvp``. Here the derivative is a forward rule (``jax.custom_jvp``)
-whose tangent comes out of one linear primitive, :data:`linear_map_p`. Forward mode runs the map.
-Reverse mode transposes it, and the transpose is the backward rule: the compiled program is the one
-that ``custom_vjp`` gives.
-
-``jax.custom_derivatives.linear_call`` is such a primitive too, but has no batching rule, which
-``jax.vmap`` and ``jax.jacfwd`` need, and refuses tangents of its residuals, which every second
-derivative has (JAX 0.10).
+whose tangent comes out of one linear primitive, :data:`linear_map_p`. Forward mode runs the map;
+reverse mode transposes it into the backward rule, with the program of ``custom_vjp``.
+``jax.custom_derivatives.linear_call`` has no batching rule, which ``jax.vmap`` and ``jax.jacfwd``
+need, and refuses tangents of its residuals, which every second derivative has (JAX 0.10).
 """
 
 from collections.abc import Callable, Sequence
@@ -39,12 +36,12 @@ def with_vjp(
     tangent: Tangent | None = None,
     nondiff_argnums: tuple[int, ...] = (),
 ) -> Callable[..., Any]:
-    """``fn`` of pytrees of arrays, with a rule for each mode of differentiation.
+    """Returns ``fn`` of pytrees of arrays, with a rule for each mode of differentiation.
 
     ``forward`` and ``backward`` are as for ``jax.custom_vjp``. ``tangent`` gets a tangent for each
-    argument, None where it is zero, and returns those of the results, None for zero; without it,
-    forward mode differentiates ``fn``, and the arguments are residuals too. The rules read nothing
-    but their arguments: they may run in another program than ``fn``. ``nondiff_argnums``, the last
+    argument, None where it is zero, and returns the tangents of the results, None for zero; without
+    it, forward mode differentiates ``fn``, and the arguments are residuals too. The rules read only
+    their arguments: they may run in another program than ``fn``. ``nondiff_argnums``, the last
     positions, are static; ``backward`` and ``tangent`` get these arguments first.
     """
     function = jax.custom_jvp(fn, nondiff_argnums=nondiff_argnums)
@@ -66,7 +63,7 @@ def with_vjp(
 def linear_with_transpose(
     fn: Callable[[Any], Any], transpose: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
-    """A linear function of one array, and its transpose."""
+    """Returns a linear function of one array, with its transpose."""
     return with_vjp(
         fn,
         lambda x: (fn(x), None),
@@ -76,7 +73,7 @@ def linear_with_transpose(
 
 
 def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[..., Any]:
-    """A function that is linear in its first argument and constant in the others, its residuals."""
+    """Returns a function that is linear in its first argument; the others are its residuals."""
     return with_vjp(
         fn,
         lambda x, *others: (fn(x, *others), others),
@@ -88,7 +85,7 @@ def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[...,
 def bilinear_tangent(
     product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Sequence[Any]
 ) -> Any:
-    """The tangent rule of a function that is linear in each of its two arguments."""
+    """Returns the tangent rule of a function that is linear in each of its two arguments."""
     (a, b), (da, db) = residuals, tangents
     if da is None or db is None:
         return product(a, db) if da is None else product(da, b)
@@ -107,14 +104,9 @@ class _LinearMap(NamedTuple):
     """The map from the tangents of one call to those of its results, over flat arrays.
 
     It holds no arrays, since it outlives the trace of the call: residuals come as arguments.
-
-    residuals, arguments, out
-        structures of the residuals (with the arguments, if there is no rule for tangents), of each
-        argument and of the results.
-    argument_avals, out_avals
-        shapes and dtypes of their leaves.
-    active, floating
-        numbers of the leaves that have a tangent.
+    ``residuals``, ``arguments`` and ``out`` are tree structures (residuals with the arguments, if
+    there is no rule for tangents); ``active`` and ``floating`` number the leaves that have a
+    tangent.
     """
 
     rules: _Rules
@@ -229,7 +221,7 @@ def _run(*arrays: Any, linear_map: Any, n_residuals: int, avals: Any) -> list[An
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, n_residuals: int, **params: Any
 ) -> tuple[Any, Any]:
-    """The derivative: the map itself, unless residuals have a tangent too."""
+    # The map itself, unless residuals have a tangent too.
     call = partial(linear_map_p.bind, n_residuals=n_residuals, **params)
     zero = [isinstance(t, ad.Zero) for t in tangents]
     if all(zero[:n_residuals]):

@@ -21,7 +21,8 @@ from ..schema.traits import NAMED_DATA
 
 
 def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
-    """The shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of ``dims``."""
+    """Returns the shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of
+    ``dims``."""
     out, infer = _read_spec(dims, spec)
     size, partial_size = math.prod(dims), math.prod(out)
     if infer is not None and infer < len(out) and partial_size:
@@ -85,7 +86,7 @@ def _split_dim(dim: int, parts: Sequence[int]) -> tuple[int, int]:
 
 
 def _resolve_target_shape(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
-    """The shape given by the attributes of MXNet before 0.9, in which one 0 is deduced."""
+    # The attributes of MXNet before 0.9, in which one 0 is deduced.
     out = [dims[0], *target[1:]] if keep_highest else list(target)
     free = [i for i, d in enumerate(out) if d == 0]
     if len(free) > 1:
@@ -136,14 +137,14 @@ def reshape(
     target_shape: Shape = (),
     keep_highest: bool = False,
 ):
-    """The elements of data, in the same order, in another shape.
+    """Reshapes data, of any shape; elements keep their order.
 
-    data may have any shape. The entries of ``shape`` are read from left to right, each using
-    axes of data: a positive number is the size of an axis; 0 keeps an axis; -1 (once) is
-    deduced from the number of elements (behind a -2 or a -4 MXNet counts wrongly and deduces
-    another axis, as we do); -2 keeps all remaining axes; -3 joins two axes; -4 splits one
-    into the two sizes that follow, one of which may be -1. With ``reverse`` shape and data are
-    read from right to left (so that the sizes stand before their -4).
+    The entries of ``shape`` are read from left to right, each using axes of data: a positive number
+    is the size of an axis; 0 keeps an axis; -1 (once) is deduced from the number of elements
+    (behind a -2 or a -4 MXNet counts wrongly and deduces another axis, as we do); -2 keeps all
+    remaining axes; -3 joins two axes; -4 splits one into the two sizes that follow, one of which
+    may be -1. With ``reverse`` shape and data are read from right to left (so that the sizes come
+    before their -4).
 
     ``target_shape`` and ``keep_highest`` are MXNet 0.8's, used when ``shape`` is not given: one
     0 is inferred, and ``keep_highest`` keeps the first axis.
@@ -177,7 +178,7 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ):
-    """lhs with its axes ``lhs_begin`` to ``lhs_end`` reshaped as axes of rhs.
+    """Reshapes the axes ``lhs_begin`` to ``lhs_end`` of lhs as axes of rhs.
 
     lhs and rhs may have any shapes; rhs gives sizes only (its type does not matter, its gradient
     is zero). None means from the first, or to the last axis; negative numbers count from the end.
@@ -202,7 +203,7 @@ def _infer_flatten_shape(s: ShapeFacts, p: Params) -> None:
     output_shapes=lambda p, shapes: ((shapes[0][0], math.prod(shapes[0][1:])),),
 )  # fmt: skip
 def flatten(data: Array):
-    """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
+    """Reshapes data (N, ...) to a matrix (N, K); a vector (N,) becomes (N, 1)."""
     return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))
 
 
@@ -215,13 +216,13 @@ def _infer_expand_dims_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("expand_dims", infer_shape=_infer_expand_dims_shape, kind="shape")
 def expand_dims(data: Array, *, axis: int):
-    """data, of any shape, with a new axis of size 1 at position ``axis`` of the result."""
+    """Inserts an axis of size 1 into data, of any shape, at position ``axis`` of the result."""
     return lax.expand_dims(data, (normal_axis(axis, data.ndim + 1),))
 
 
 @register("squeeze", traits={NAMED_DATA}, kind="shape")
 def squeeze(data: Array, *, axis: Shape | None = None):
-    """data, of any shape, without the axes named, which must be of size 1 (None: without all such).
+    """Drops the axes named, of size 1, from data of any shape (None: all axes of size 1).
 
     Where every axis goes, one stays: the result has shape (1,), as MXNet has no scalars.
     """
@@ -257,7 +258,7 @@ def _transposed(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
 
 @register("transpose", infer_shape=_infer_transpose_shape, output_shapes=_transposed, kind="shape")
 def transpose(data: Array, *, axes: Shape = ()):
-    """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
+    """Permutes the axes of data, of any shape, into the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
     if sorted(order) != list(range(data.ndim)):
         problem = f"axes={axes}, expected each of 0 to {data.ndim - 1} once: data is {data.shape}"
@@ -282,7 +283,7 @@ def _infer_swapaxes_shape(s: ShapeFacts, p: Params) -> None:
     "SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape, traits={NAMED_DATA}, kind="shape"
 )
 def swapaxes(data: Array, *, dim1: int = 0, dim2: int = 0):
-    """data, of any shape, with axes ``dim1`` and ``dim2`` exchanged."""
+    """Exchanges axes ``dim1`` and ``dim2`` of data, of any shape."""
     return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))
 
 
@@ -296,7 +297,7 @@ def _infer_blocks(s: ShapeFacts, p: Params, to_depth: bool) -> None:
 
 @register("depth_to_space", infer_shape=partial(_infer_blocks, to_depth=False), traits={NAMED_DATA})
 def depth_to_space(data: Array, *, block_size: int):
-    """Channels laid out as blocks of pixels.
+    """Moves channels into blocks of pixels.
 
     data (N, b*b*C, H, W) with b = ``block_size``. Returns (N, C, H*b, W*b), in which
     out[n, c, h*b + i, w*b + j] = data[n, (i*b + j)*C + c, h, w].
@@ -313,7 +314,7 @@ def depth_to_space(data: Array, *, block_size: int):
 
 @register("space_to_depth", infer_shape=partial(_infer_blocks, to_depth=True), traits={NAMED_DATA})
 def space_to_depth(data: Array, *, block_size: int):
-    """Blocks of pixels stacked as channels, the inverse of ``depth_to_space``.
+    """Stacks blocks of pixels as channels, the inverse of ``depth_to_space``.
 
     data (N, C, H*b, W*b) with b = ``block_size``. Returns (N, b*b*C, H, W).
     """

@@ -32,7 +32,6 @@ def _slices(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tup
 
 
 def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
-    """Axes that are not cut have one size in data and output."""
     data, out = s["data"], s["out0"]
     if data is not None and out is not None and len(data) == len(out):
         steps = p.step or (None,) * len(p.begin)
@@ -46,10 +45,10 @@ def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("slice", "crop", infer_shape=_infer_slice_shape, traits={CUTS_AXES}, kind="shape")
 def slice_(data: Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
-    """data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
+    """Returns data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
 
     data may have any shape; axes beyond ``begin`` are kept whole. None, negative numbers and
-    numbers beyond the axis mean what they mean in Python.
+    numbers beyond the axis have the same meaning as in Python.
     """
     return data[_slices(data.shape, begin, end, step)]
 
@@ -63,7 +62,7 @@ def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("slice_axis", infer_shape=_infer_slice_axis_shape, traits={CUTS_AXES}, kind="shape")
 def slice_axis(data: Array, *, axis: int, begin: int, end: int | None):
-    """Entries ``begin`` to ``end`` of one axis of data, which may have any shape.
+    """Returns entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 
     ``end=None`` means to the last entry; negative numbers count from the end. The range must not
     be empty and must lie in the axis.
@@ -80,9 +79,9 @@ def slice_axis(data: Array, *, axis: int, begin: int, end: int | None):
 
 @register("slice_like", infer_type=dtype_of_first_input)
 def slice_like(data: Array, shape_like: Array, *, axes: Shape = ()):
-    """The leading entries of data, as many along each axis as shape_like has.
+    """Returns the leading entries of data, as many along each axis as shape_like has.
 
-    data and shape_like have the same number of axes, or ``axes`` names those to cut (the others
+    data and shape_like have the same number of axes, or ``axes`` names the ones to cut (the others
     are kept whole). No axis of shape_like may be larger. Its values do not matter, and its
     gradient is zero.
     """
@@ -107,11 +106,10 @@ def crop(
     h_w: Shape = (0, 0),
     center_crop: bool = False,
 ):
-    """A window of the images data (N, C, H, W).
+    """Crops a window out of the images data (N, C, H, W).
 
-    Its height and width are those of the second input (any N and C, zero gradient), or with one
-    input ``h_w``. Its upper left corner is ``offset`` (y, x), or with ``center_crop`` such that
-    the window is in the middle.
+    Height and width are the second input's (any N and C, zero gradient), or with one input ``h_w``.
+    The upper left corner is ``offset`` (y, x); ``center_crop`` centres the window.
     """
     image = data[0]
     if image.ndim != 4 or any(x.ndim != 4 for x in data) or len(data) > 2:
@@ -138,7 +136,7 @@ def _infer_slice_assign_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_slice_assign", "_crop_assign", infer_shape=_infer_slice_assign_shape)
 def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
-    """lhs with the box that ``slice`` would cut out of it replaced by rhs.
+    """Replaces the box that ``slice`` would cut out of lhs by rhs.
 
     lhs may have any shape, rhs has the shape of the box. MXNet has no gradient for it.
     """
@@ -153,7 +151,8 @@ def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step
 def slice_assign_scalar(
     data: Array, *, scalar: float = 0.0, begin: OptShape, end: OptShape, step: OptShape = ()
 ):
-    """data, of any shape, with every element of the box that ``slice`` would cut set to ``scalar``.
+    """Sets every element of the box that ``slice`` would cut out of data, of any shape, to
+    ``scalar``.
 
     MXNet has no gradient for it.
     """

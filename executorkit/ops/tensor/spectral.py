@@ -16,7 +16,7 @@ from .indexing import integer_indices
 
 @register("_contrib_fft")
 def fft(data: Array, *, compute_size: Tuning[int] = 128):
-    """Fourier transform along the last axis of real data.
+    """Computes the Fourier transform along the last axis of real data.
 
     data (..., d) gives (..., 2 d): real and imaginary parts in turn. ``compute_size`` has no
     effect.
@@ -27,7 +27,7 @@ def fft(data: Array, *, compute_size: Tuning[int] = 128):
 
 @register("_contrib_ifft")
 def ifft(data: Array, *, compute_size: Tuning[int] = 128):
-    """Real part of the inverse Fourier transform along the last axis, not divided by its length.
+    """Computes the real part of the inverse Fourier transform along the last axis, undivided.
 
     data (..., 2 d), real and imaginary parts in turn, gives (..., d); ``ifft(fft(x))`` is d x.
     ``compute_size`` has no effect.
@@ -50,7 +50,7 @@ def _infer_sketch_shape(s: ShapeFacts, p: Params) -> None:
 def count_sketch(
     data: Array, h: Array, s: Array, *, out_dim: int, processing_batch_size: Tuning[int] = 32
 ):
-    """The count sketch of data's rows: out[n, h[i]] is the sum of s[i] data[n, i].
+    """Computes the count sketch of data's rows: out[n, h[i]] is the sum of s[i] data[n, i].
 
     data (..., d); h (1, d) holds indices in [0, out_dim), s (1, d) signs. Returns (..., out_dim).
     Only data gets a gradient. Source: Pham and Pagh, 2013.

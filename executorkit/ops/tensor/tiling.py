@@ -17,7 +17,7 @@ from .binary_arithmetic import scalar_constant
 
 @register("tile", traits={NAMED_DATA})
 def tile(data: Array, *, reps: Shape):
-    """data, of any shape, repeated ``reps[i]`` times along axis i.
+    """Repeats data, of any shape, ``reps[i]`` times along axis i.
 
     The shorter of ``reps`` and data's shape is preceded by ones.
     """
@@ -28,7 +28,7 @@ def tile(data: Array, *, reps: Shape):
 
 @register("repeat", traits={NAMED_DATA})
 def repeat(data: Array, *, repeats: int, axis: int | None = None):
-    """data, of any shape, with every entry of ``axis`` repeated ``repeats`` times in place.
+    """Repeats every entry of ``axis`` of data, of any shape, ``repeats`` times in place.
 
     With ``axis=None`` data is flattened first, and the result is a vector.
     """
@@ -41,7 +41,7 @@ def repeat(data: Array, *, repeats: int, axis: int | None = None):
 
 @register("reverse", "flip", infer_shape=same_shapes, traits={NAMED_DATA})
 def reverse(data: Array, *, axis: Shape):
-    """data, of any shape, with the order of the entries reversed along every axis named."""
+    """Reverses data, of any shape, along every axis named."""
     return lax.rev(data, normal_axes(axis, data.ndim, "axis"))
 
 
@@ -67,7 +67,7 @@ def pad(
     pad_width: Shape,
     constant_value: float = 0.0,
 ):
-    """data with new entries before and after those of each axis.
+    """Pads data before and after the entries of each axis.
 
     data may have any shape and dtype (in MXNet 4 or 5 axes, the first two of them not padded, and a
     floating dtype); ``pad_width`` is (before0, after0, before1, after1, ...). New entries are
@@ -91,7 +91,7 @@ def pad(
 
 @register("diag", traits={NAMED_DATA})
 def diag(data: Array, *, k: int = 0, axis1: int = 0, axis2: int = 1):
-    """Diagonal ``k`` of matrices, or a matrix with that diagonal.
+    """Extracts diagonal ``k`` of matrices, or makes a matrix with that diagonal.
 
     data (n,) gives the matrix (n + abs(k), n + abs(k)) with data on its diagonal ``k``, zeros
     elsewhere. Of data with more axes, ``axis1`` and ``axis2`` are rows and columns of matrices;

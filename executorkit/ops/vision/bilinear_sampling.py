@@ -8,7 +8,7 @@ from ..tensor.reverse_rules import bilinear_tangent, linear_in_first, with_vjp
 
 
 def weighted_rows(rows: Array, index: Array, weight: Array) -> Array:
-    """``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
+    """Computes ``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
 
     index and weight are (R, B, K). R is a loop on the device, so that only a small array is
     gathered at once; the gradient of rows is accumulated in place, which the derivative of such a
@@ -50,9 +50,9 @@ _weighted_rows = with_vjp(_weighted_sums, _keep, _back, _tangent)
 
 
 def bilinear(y: Array, x: Array, height: int, width: int) -> tuple[Array, Array]:
-    """The four pixels around positions, and their weights: index into ``height * width``, (..., 4)
-    each. Pixels outside the image have weight 0. At a pixel, derivatives are those to the right
-    and below."""
+    """Returns the four pixels around positions, and their weights: indices into ``height * width``,
+    (..., 4) each. Pixels outside the image have weight 0. At a pixel, derivatives are one-sided, to
+    the right and below."""
     top, left = (lax.stop_gradient(jnp.floor(v)) for v in (y, x))
     below, right = y - top, x - left
     index, weight = [], []
@@ -65,7 +65,7 @@ def bilinear(y: Array, x: Array, height: int, width: int) -> tuple[Array, Array]
 
 
 def pooled_regions(data: Array, image: Array, down: Array, across: Array) -> Array:
-    """Weighted sums of pixels whose weights are products of a row's and a column's.
+    """Sums pixels weighted by the product of a row's and a column's weight.
 
     data (N, C, H, W); for each of R regions, ``image`` (R,) is an index into N, ``down`` (R, P, H)
     and ``across`` (R, Q, W) are the weights; returns (R, C, P, Q). Only data has a gradient, added

@@ -20,13 +20,13 @@ Sides = tuple[Array, Array, Array, Array]
 
 
 def to_corner(box: Array) -> Array:
-    """Corner boxes from center boxes, (..., 4) each."""
+    """Converts center boxes to corner boxes, (..., 4) each."""
     middle, half = box[..., :2], box[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
 def to_center(box: Array) -> Array:
-    """Center boxes from corner boxes, (..., 4) each."""
+    """Converts corner boxes to center boxes, (..., 4) each."""
     first, last = box[..., :2], box[..., 2:]
     return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
 
@@ -46,20 +46,20 @@ def _sides(box: Array) -> Sides:
 
 
 def iou(a: Array, b: Array) -> Array:
-    """Intersection over union of corner boxes, broadcast; 0 where a side is negative or the union
-    is empty."""
+    """Computes intersection over union of corner boxes, broadcast; 0 where a side is negative or
+    the union is empty."""
     return _overlap(_sides(a), _sides(b))
 
 
 def greedy_suppression(
     box, candidate, kind, threshold, inclusive: bool, max_kept: int | None = None
 ):
-    """Greedy suppression of boxes sorted by score, as a mask of the boxes that remain.
+    """Suppresses boxes sorted by score greedily; returns the mask of the boxes that remain.
 
     candidate (B, K) is the mask of the boxes to compare. Each iteration takes every sample's next
     remaining box and drops the later ones that overlap it by more than ``threshold``
     (``inclusive``: by as much) and are of its ``kind`` (None: of any kind). After ``max_kept``
-    iterations that many boxes are final; the ones behind them have not been compared.
+    iterations that many boxes are final; later ones have not been compared.
     """
     count = candidate.shape[1]
     at = jnp.arange(count, dtype=jnp.int32)
@@ -97,10 +97,10 @@ def _infer_iou_shape(s: ShapeFacts, p: Params) -> None:
 
 @register("_contrib_box_iou", infer_shape=_infer_iou_shape)
 def box_iou(lhs: Array, rhs: Array, *, format: BoxFormat = "corner"):
-    """Intersection over union of every box of one array with every box of another.
+    """Computes intersection over union of every box of one array with every box of another.
 
-    lhs (a..., 4), rhs (b..., 4), floating; returns (a..., b...), 0 for boxes without area. MXNet's
-    gradient is zero, and so is this one.
+    lhs (a..., 4), rhs (b..., 4), floating; returns (a..., b...), 0 for boxes without area. The
+    gradient is zero, as in MXNet.
     """
     lhs, rhs = lax.stop_gradient(lhs), lax.stop_gradient(rhs)
     if format == "center":
@@ -129,7 +129,8 @@ def box_nms(
     in_format: BoxFormat = "corner",
     out_format: BoxFormat = "corner",
 ):
-    """Non-maximum suppression: of boxes that overlap, only the one with the best score stays.
+    """Applies non-maximum suppression: of overlapping boxes, only the one with the best score
+    stays.
 
     data (..., N, W), floating: N boxes of W numbers, of which ``coord_start`` and the three behind
     it are the box, ``score_index`` its score and ``id_index`` (if not negative) its class. Boxes
@@ -186,7 +187,7 @@ def _infer_encode_shape(s: ShapeFacts, p: Params) -> None:
 def box_encode(
     samples: Array, matches: Array, anchors: Array, refs: Array, means: Array, stds: Array
 ):
-    """Offsets from anchors to the boxes that they are matched with: targets of a regression.
+    """Computes offsets from anchors to their matched boxes: targets of a regression.
 
     samples (B, N), positive above 0.5; matches (B, N), the index of each anchor's box among M;
     anchors (B, N, 4) and refs (B, M, 4), corner boxes; means and stds (4,). Returns
@@ -224,7 +225,7 @@ def box_decode(
     clip: float = -1.0,
     format: BoxFormat = "center",
 ):
-    """Corner boxes from offsets to anchors, the inverse of ``box_encode``.
+    """Returns corner boxes from offsets to anchors, the inverse of ``box_encode``.
 
     data (B, N, 4) offsets, multiplied by ``std0`` to ``std3``; anchors (1, N, 4) in ``format``;
     returns (B, N, 4). Logarithms of sizes are at most ``clip``, if that is positive. Gradients are
@@ -240,12 +241,12 @@ def box_decode(
 
 @register("_contrib_bipartite_matching", outputs=("output0", "output1"))
 def bipartite_matching(data: Array, *, is_ascend: bool = False, threshold: float, topk: int = -1):
-    """Pairs of rows and columns, best score first, each row and each column at most once.
+    """Pairs rows and columns, best score first, each row and each column at most once.
 
     data (..., N, M), scores, floating; the best one is the largest, or with ``is_ascend`` the
-    smallest. Scores have to be beyond ``threshold``; at most ``topk`` + 1 pairs are made, as in
+    smallest. Scores must be beyond ``threshold``; at most ``topk`` + 1 pairs are made, as in
     MXNet, if ``topk`` is positive. Returns the column of each row, (..., N), and the row of each
-    column, (..., M), -1 for those without. Gradients are zero.
+    column, (..., M), -1 for unpaired ones. Gradients are zero.
     """
     *batch, rows, columns = data.shape
     score = lax.stop_gradient(data).reshape(-1, rows, columns)

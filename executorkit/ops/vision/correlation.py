@@ -45,14 +45,14 @@ def correlation(
     pad_size: int = 0,
     is_multiply: bool = True,
 ):
-    """Mean product of the patches of two images, for every position and displacement.
+    """Computes the mean product of the patches of two images, for every position and displacement.
 
     data1, data2 (N, C, H, W), floating, both padded by ``pad_size`` zeros. For a patch of data1
     (C, k, k), k = ``kernel_size`` (odd), at every ``stride1``-th position, and each of D x D
     displacements of data2 (multiples of ``stride2`` up to ``max_displacement`` each way, y before
     x), the mean of the products, or with ``is_multiply=False`` of the absolute differences. Returns
     (N, D * D, H', W') over the positions from which no displacement leaves the padded image; hidden
-    behind it are the padded images, channels last. Dosovitskiy et al., FlowNet, 2015.
+    outputs are the padded images, channels last. Dosovitskiy et al., FlowNet, 2015.
     """
     radius = (kernel_size - 1) // 2
     reach = max_displacement // stride2

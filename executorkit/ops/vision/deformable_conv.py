@@ -94,14 +94,14 @@ def deformable_convolution(
     no_bias: bool = False,
     layout: Layout | None = None,
 ):
-    """Convolution whose kernel taps sample at offsets, by bilinear interpolation.
+    """Computes a deformable convolution: kernel taps sample at offsets, by bilinear interpolation.
 
     data (N, C, H, W); offset (N, 2 G K, H', W'), y before x for each of the K taps of the kernel
-    and each of G = ``num_deformable_group`` groups of channels, in pixels; weight
-    (num_filter, C / num_group, *kernel); bias (num_filter,), absent with ``no_bias``; returns
-    (N, num_filter, H', W'), H' and W' as of Convolution. Positions outside the image read 0; those
-    between its last row (or column) and its border read that. Floating. Dai et al., Deformable
-    Convolutional Networks, 2017.
+    and each of G = ``num_deformable_group`` groups of channels, in pixels; weight (num_filter, C /
+    num_group, *kernel); bias (num_filter,), absent with ``no_bias``; returns (N, num_filter, H',
+    W'), H' and W' as of Convolution. Positions outside the image read 0; positions between its last
+    row (or column) and its border read the last row. Floating. Dai et al., Deformable Convolutional
+    Networks, 2017.
     """
     strides, dilation = per_axis("stride", stride, 2, 1), per_axis("dilate", dilate, 2, 1)
     window = kernel, strides, dilation, pad or (0, 0)
@@ -141,11 +141,11 @@ def modulated_deformable_convolution(
     im2col_step: Tuning[int] = 64,
     layout: Layout | None = None,
 ):
-    """DeformableConvolution with a factor for each sampled tap.
+    """Computes DeformableConvolution with a factor for each sampled tap.
 
-    As there, with mask (N, G K, H', W'), the factors, and pixels outside the image read as 0, with
-    interpolation between them and the border. Its gradient, which MXNet has on GPUs only, is the
-    derivative. Zhu et al., Deformable ConvNets v2, 2019.
+    Arguments are the same, with mask (N, G K, H', W'), the factors, and pixels outside the image
+    read as 0, with interpolation between them and the border. Its gradient, which MXNet has on GPUs
+    only, is the derivative. Zhu et al., Deformable ConvNets v2, 2019.
     """
     strides, dilation = per_axis("stride", stride, 2, 1), per_axis("dilate", dilate, 2, 1)
     window = kernel, strides, dilation, pad or (0, 0)

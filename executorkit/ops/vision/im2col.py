@@ -85,11 +85,7 @@ def _add_patches(patches: Array, sizes: Shape, grid: _PatchGrid) -> Array:
 
 
 def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., Array], ...]:
-    """Gathering patches of images of these sizes and adding them up, each the other's gradient.
-
-    JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
-    """
-
+    # JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     def gather(images: Array) -> Array:
         return linear_with_transpose(lambda x: _gather_patches(x, grid), scatter_add)(images)
 
@@ -113,7 +109,7 @@ def _patch_grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _Pat
 
 @register("im2col")
 def im2col(data: Array, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()):
-    """The patches of images that a convolution multiplies with its weight, as columns.
+    """Extracts the patches of images that a convolution multiplies with its weight, as columns.
 
     data (N, C, *sizes) with one to three sizes, as many as ``kernel`` has numbers; stride and
     dilate default to 1, pad (with zeros) to 0. Returns (N, C * product of kernel, patches): row
@@ -138,9 +134,9 @@ def col2im(
     dilate: Shape = (),
     pad: Shape = (),
 ):
-    """Images from columns of patches, summed where they overlap.
+    """Adds up images from columns of patches.
 
-    data (N, C * product of kernel, patches), as ``im2col`` gives it for images of ``output_size``.
+    data (N, C * product of kernel, patches), as from ``im2col`` of images of ``output_size``.
     Returns (N, C, *output_size). The gradient is ``im2col``.
     """
     grid = _patch_grid(kernel, stride, dilate, pad)

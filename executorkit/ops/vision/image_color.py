@@ -35,10 +35,7 @@ _PART_PIXELS = 8192
 
 
 def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: Any) -> Any:
-    """``change`` of an image in float32 or float64, converted back to the image's dtype.
-
-    Images are JAX's or NumPy's, here and below.
-    """
+    # Images are JAX's or NumPy's, here and below.
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
     if not is_floating(data):
@@ -48,12 +45,10 @@ def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: Any) -> A
 
 
 def _numpy_of(x: Any) -> Any:
-    """The module that computes with an array: ``jax.numpy`` or ``numpy``."""
     return np if isinstance(x, np.ndarray) else jnp
 
 
 def _on_host(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """``fn`` for NumPy's images of usual dtypes."""
     usual = (np.uint8, np.float32, np.float64)
     return lambda data, **attrs: fn(data, **attrs) if data.dtype in usual else None
 
@@ -82,8 +77,7 @@ def _saturation(x: Array, alpha: Array) -> Array:
 
 
 def _plus_per_channel(x: Any, part: Any) -> Any:
-    """x + part, which has a number for each channel, or for each pixel. NumPy is given one channel
-    at a time: it takes ten times as long for the short axis."""
+    # NumPy is given one channel at a time: it takes ten times as long for the short axis.
     if not isinstance(x, np.ndarray):
         return x + part
     for i in range(x.shape[-1]):
@@ -107,8 +101,6 @@ def _hue(x: Any, alpha: Any) -> Any:
 
 
 def _turned(xp: Any, planes: Any, alpha: Any) -> list[Any]:
-    """Red, green and blue with their hue rotated by ``alpha``; ``xp`` is ``numpy`` or
-    ``jax.numpy``."""
     red, green, blue = planes
     high = xp.maximum(xp.maximum(red, green), blue)
     low = xp.minimum(xp.minimum(red, green), blue)
@@ -203,11 +195,11 @@ def _jitter_on_host(
 def random_color_jitter(
     data: Array, *, brightness: float, contrast: float, saturation: float, hue: float, key: Key
 ):
-    """Brightness, contrast, saturation and hue changed at random, in random order.
+    """Changes brightness, contrast, saturation and hue randomly, in random order.
 
     The factors of the first three are uniform in [1 - b, 1 + b] for the attribute b, the rotation
-    of hue in [-hue, hue]; 0 leaves a property alone. data (height, width, channels) gives the same
-    shape and dtype.
+    of hue in [-hue, hue]; 0 leaves a property unchanged. data (height, width, channels) gives the
+    same shape and dtype.
     """
     permutation, *keys = split(key, 5)
     steps = _jitter_steps((brightness, contrast, saturation, hue), keys)
@@ -235,7 +227,7 @@ def adjust_lighting(data: Array, *, alpha: Floats):
 
 
 def random_lighting(data: Array, *, alpha_std: float = 0.05, key: Key):
-    """``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``.
+    """Applies ``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``.
 
     data (height, width, 3) gives the same shape and dtype.
     """

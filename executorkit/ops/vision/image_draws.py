@@ -20,19 +20,16 @@ _NORMAL = NormalDist()
 
 
 def uniform(key: Any, low: float, high: float) -> Any:
-    """A float32 between ``low`` and ``high``."""
     if isinstance(key, tuple):
         return _uniform(key, 0, low, high)
     return jax.random.uniform(key, (), jnp.float32, low, high)
 
 
 def coin(key: Any) -> Any:
-    """True in half of all draws."""
     return hash_words(key, 0)[0] < 1 << 31 if isinstance(key, tuple) else jax.random.bernoulli(key)
 
 
 def normals(key: Any, count: int) -> Any:
-    """Normally distributed float32 numbers, ``count`` of them."""
     if not isinstance(key, tuple):
         return jax.random.normal(key, (count,), jnp.float32)
     above = np.nextafter(np.float32(-1), np.float32(0))
@@ -41,14 +38,13 @@ def normals(key: Any, count: int) -> Any:
 
 
 def split(key: Any, count: int) -> Any:
-    """Further keys, ``count`` of them."""
     if isinstance(key, tuple):
         return [hash_words(key, i) for i in range(count)]
     return jax.random.split(key, count)
 
 
 def order(key: Words, count: int) -> list[int]:
-    """The numbers below ``count`` in random order, as ``jax.random.permutation`` has them."""
+    """Returns the numbers below ``count`` in random order, as from ``jax.random.permutation``."""
     subkey = hash_words(key, 1)
     return sorted(range(count), key=lambda i: _bits(subkey, i))
 

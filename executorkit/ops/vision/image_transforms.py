@@ -22,10 +22,8 @@ from .image_draws import Words, coin
 
 
 def check_image(data: Any, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
-    """Raises a :class:`ShapeError` unless data is an image or a batch of images.
-
-    They have 1 or 3 channels, or any number.
-    """
+    """Raises a :class:`ShapeError` unless data is an image or a batch of images, of 1 or 3 channels
+    or any number."""
     if data.ndim not in ranks:
         batch = " or (N, height, width, channels)" if 4 in ranks else ""
         raise ShapeError(f"'data' is {data.shape}, expected (height, width, channels){batch}")
@@ -35,7 +33,7 @@ def check_image(data: Any, ranks: tuple[int, ...] = (3,), any_channels: bool = F
 
 @register("_image_crop", host=True)
 def crop(data: Array, *, x: int, y: int, width: int, height: int):
-    """The part of images from column x and row y on, of ``height`` by ``width``.
+    """Crops images from column x and row y on, to ``height`` by ``width``.
 
     data (height, width, channels) or (N, height, width, channels), of any dtype.
     """
@@ -59,7 +57,7 @@ def _to_tensor_on_host(data: np.ndarray) -> np.ndarray | None:
 
 @register("_image_to_tensor", infer_type=output_dtype("float32"), host=_to_tensor_on_host)
 def to_tensor(data: Array):
-    """Images from 0 to 255 as float32 from 0 to 1, with channels first.
+    """Converts images from 0 to 255 to float32 from 0 to 1, with channels first.
 
     data (height, width, channels) or (N, height, width, channels), of any dtype, gives
     (channels, height, width) or (N, channels, height, width). float16 is divided in float16.
@@ -79,7 +77,7 @@ def _normalize_on_host(data: Any, **attrs: Floats) -> Any:
 def normalize(
     data: Array, *, mean: Floats = (0.0, 0.0, 0.0, 0.0), std: Floats = (1.0, 1.0, 1.0, 1.0)
 ):
-    """(data - mean) / std, channel by channel.
+    """Computes (data - mean) / std, channel by channel.
 
     data (channels, height, width) or (N, channels, height, width) with 1 or 3 channels; mean and
     std have a number for each channel, or one for all (MXNet refuses its own default). Returns
@@ -246,11 +244,11 @@ def _resize_on_host(
 
 @register("_image_resize", host=_resize_on_host)
 def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
-    """Images resized to ``size``: (width, height), or one number for both.
+    """Resizes images to ``size``: (width, height), or one number for both.
 
     With ``keep_ratio`` one number is the length of the shorter side, and the longer one is scaled
     alike, rounded down. ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas (where
-    both sides shrink), 4 Lanczos over eight pixels; other methods of OpenCV are not served. data
+    both sides shrink), 4 Lanczos over eight pixels; OpenCV's other methods are not supported. data
     (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64, and of
     int8 or int32 for the nearest; the result has data's dtype. MXNet has no gradient for it.
     """
@@ -263,7 +261,6 @@ def resize(data: Array, *, size: Shape = (), keep_ratio: bool = False, interp: i
 
 
 def _new_size(data: Any, size: Shape, keep_ratio: bool, interp: int) -> tuple[int, int]:
-    """The height and width of resized images; an error for what is not served."""
     check_image(data, (3, 4), any_channels=True)
     if len(size) not in (1, 2) or min(size) < 1:
         raise AttributeValueError(f"size={size}, expected one or two positive numbers")

@@ -30,7 +30,8 @@ def multibox_prior(
     steps: Floats = (-1.0, -1.0),
     offsets: Floats = (0.5, 0.5),
 ):
-    """Anchor boxes around every position of a feature map, as corners relative to the image.
+    """Generates anchor boxes around every position of a feature map, as corners relative to the
+    image.
 
     data (N, C, H, W), of which only H and W are used; returns (1, H * W * A, 4) with
     A = len(sizes) + len(ratios) - 1: at each position every size with the first ratio, then the
@@ -62,11 +63,9 @@ def _infer_target_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _match_labels(overlap: Array, valid: Array, threshold: float):
-    """Matches of every anchor (A) with a label (M) of one sample: mask, label, largest overlap.
-
-    First each label takes the anchor that overlaps it most, best pair first; then every other
-    anchor takes the label that it overlaps most, if by more than ``threshold`` (if positive).
-    """
+    # First each label takes the anchor that overlaps it most, best pair first; then every other
+    # anchor takes the label that it overlaps most, if by more than ``threshold`` (if positive).
+    # Returns mask, label and largest overlap of every anchor.
     anchors, labels = overlap.shape
 
     def assign_best_pair(_, state):
@@ -109,7 +108,7 @@ def multibox_target(
     minimum_negative_samples: int = 0,
     variances: Floats = VARIANCES,
 ):
-    """Training targets of every anchor: offsets to regress, their mask, and the class.
+    """Computes training targets of every anchor: offsets to regress, their mask, and the class.
 
     anchor (1, A, 4) corners; label (N, M, 5 or more), rows (class, corner box, ...) up to the first
     whose class is -1; cls_pred (N, K, A) scores, class 0 being the background. Returns
@@ -123,10 +122,10 @@ def multibox_target(
     Each label takes the anchor that overlaps it most, best pair first; each other anchor then takes
     the label that it overlaps most, if by more than ``overlap_threshold`` (if that is positive).
     All others are negative, or with ``negative_mining_ratio`` > 0 that many times the number of
-    matched ones: those that overlap every label by less than ``negative_mining_thresh`` and have
-    the lowest background probability. (Where there are too few of these, MXNet refuses; here all
-    are taken.) ``minimum_negative_samples`` has no effect, as in MXNet on CPU. Gradients are zero,
-    and no head gradient is needed. float32. Liu et al., SSD, 2016.
+    matched ones: the anchors that overlap every label by less than ``negative_mining_thresh`` and
+    have the lowest background probability. (Where there are too few of these, MXNet refuses; here
+    all are taken.) ``minimum_negative_samples`` has no effect, as in MXNet on CPU. Gradients are
+    zero, and no head gradient is needed. float32. Liu et al., SSD, 2016.
     """
     thresholds = overlap_threshold, ignore_label, negative_mining_ratio, negative_mining_thresh
     arrays = (lax.stop_gradient(a) for a in (anchor[0], label, cls_pred))
@@ -200,7 +199,7 @@ def multibox_detection(
     variances: Floats = VARIANCES,
     nms_topk: int = -1,
 ):
-    """Detected objects from class probabilities and regressed boxes, after suppression.
+    """Detects objects from class probabilities and regressed boxes, with suppression.
 
     cls_prob (N, K, A), class 0 being the background; loc_pred (N, 4 A), offsets in the form of
     ``MultiBoxTarget``; anchor (1, A, 4) corners. Returns (N, A, 6), rows (class, score, corner

@@ -13,12 +13,12 @@ from ..tracing import is_known
 
 
 def round_away(x: Array) -> Array:
-    """The nearest integer, halves away from zero, as C's ``round``."""
+    """Rounds to the nearest integer, halves away from zero, as C's ``round``."""
     return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
 
 
 def rounding(dtype: jnp.dtype) -> Callable[[Array], Array]:
-    """A function that rounds float64 numbers to the precision of ``dtype``."""
+    """Returns a function that rounds float64 numbers to the precision of ``dtype``."""
     kind = jnp.finfo(dtype)
     return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
 
@@ -35,7 +35,6 @@ class Bins(NamedTuple):
     right: Array
 
     def area(self) -> Array:
-        """Number of pixels per bin: (..., P, Q)."""
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
 
@@ -43,9 +42,9 @@ class Bins(NamedTuple):
         """Runs ``state = visit(state, at, inside)`` for every pixel of the bins.
 
         Each iteration takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is its
-        index into the H x ``width`` pixels of the image; a bin without any left is not ``inside``
-        (..., P, Q). The work is that of the pixels in the bins (all as large as the largest), not
-        of the image.
+        index into the H x ``width`` pixels of the image; a finished bin is not ``inside`` (..., P,
+        Q). The work grows with the pixels in the bins (all as large as the largest), not with the
+        image.
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
@@ -63,7 +62,8 @@ _MIN_BLOCK_SIZE = 8192
 
 
 def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
-    """Arrays of R regions as blocks of regions, (blocks, B, ...) each, padded with zeros; and R.
+    """Groups arrays of R regions into blocks, (blocks, B, ...) each, padded with zeros; returns R
+    too.
 
     B regions of ``numbers`` elements each make one iteration of a loop over blocks worth its cost.
     """
@@ -81,12 +81,12 @@ def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
 
 def join_blocks(blocks: Array, count: int) -> Array:
-    """The inverse of :func:`to_blocks`: the first ``count`` regions of the blocks."""
+    """Inverts :func:`to_blocks`: returns the first ``count`` regions of the blocks."""
     return blocks.reshape(blocks.shape[0] * blocks.shape[1], *blocks.shape[2:])[:count]
 
 
 def support(weights: Array) -> tuple[Array, Array]:
-    """Begin and end of the nonzero entries of (..., size)."""
+    """Returns begin and end of the nonzero entries of (..., size)."""
     counts, size = weights != 0, weights.shape[-1]
     at = jnp.arange(size, dtype=jnp.int32)
     first = jnp.min(jnp.where(counts, at, size), axis=-1)
@@ -94,10 +94,10 @@ def support(weights: Array) -> tuple[Array, Array]:
 
 
 def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: Array) -> Array:
-    """Sums of the pixels in the bins of regions, each bin reading its own channels.
+    """Sums the pixels in the bins of regions, each bin reading its own channels.
 
     data (N, D G G, H, W), G = ``groups``; ``image`` (R,) is each region's index into N, and
-    ``bins`` are those of R regions; returns (R, D, P, Q), of which place (p, q) reads the channels
+    ``bins`` cover R regions; returns (R, D, P, Q), of which place (p, q) reads the channels
     (d, p G // P, q G // Q). ``weights``, if there are any, are factors of rows (R, P, H) and of
     columns (R, Q, W). Only data has a gradient.
     """

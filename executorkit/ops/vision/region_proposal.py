@@ -116,14 +116,14 @@ def proposal(
     output_score: bool = False,
     iou_loss: bool = False,
 ):
-    """Regions of interest from a region proposal network's scores and offsets.
+    """Proposes regions of interest from a region proposal network's scores and offsets.
 
     cls_prob (N, 2 A, H, W), of which the last A channels are the scores of A anchors (each of
     ``ratios`` with each of ``scales``) at every position, ``feature_stride`` pixels apart;
     bbox_pred (N, 4 A, H, W), offsets in center form, or with ``iou_loss`` of the corners; im_info
-    (N, 3), each (height, width, scale) of an image. Boxes are cut at the image; those smaller than
-    ``rpn_min_size`` times the scale are grown by half of that on each side and, as those whose
-    position is outside the image, get score -1. Of the ``rpn_pre_nms_top_n`` best, a box goes if a
+    (N, 3), each (height, width, scale) of an image. Boxes are cut at the image; boxes smaller than
+    ``rpn_min_size`` times the scale are grown by half of that on each side and get score -1, as do
+    boxes whose position is outside the image. Of the ``rpn_pre_nms_top_n`` best, a box goes if a
     better one overlaps it by more than ``threshold``. Returns ``rpn_post_nms_top_n`` = R rows
     (index of the image, x1, y1, x2, y2) for each image, (N R, 5), the best first, repeated where
     there are fewer; and, shown with ``output_score``, their scores (N R, 1). Gradients are zero.

@@ -184,10 +184,10 @@ def bilinear_resize_2d(
     ] = "size",
     align_corners: bool = True,
 ):
-    """Bilinear interpolation of images (N, C, height, width), floating, to another size.
+    """Interpolates images (N, C, height, width), floating, bilinearly to another size.
 
     The new size, per axis: ``size``: height and width, or the old size times scale_height and
-    scale_width, rounded down, where these are given; ``like``: that of the second input, whose
+    scale_width, rounded down, where these are given; ``like``: the second input's size, whose
     gradient is zero; ``odd_scale``: scaled, where an odd size n becomes (n - 1) scale + 1;
     ``to_even_up``, ``to_even_down``, ``to_odd_up``, ``to_odd_down``: the next size that is even or
     odd. With ``align_corners`` the corner pixels keep their values; otherwise pixels are

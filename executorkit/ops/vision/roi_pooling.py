@@ -22,14 +22,10 @@ def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
 def _roi_pooling_bounds(
     first: Array, last: Array, count: int, size: int, dtype: jnp.dtype
 ) -> tuple[Array, Array]:
-    """Bounds of ``count`` bins of regions from row (or column) ``first`` to ``last``.
-
-    Returns starts and (excluded) stops, (R, count) each, within [0, ``size``].
-
-    MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
-    in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
-    everything is computed in double precision and rounded to the dtype where MXNet rounds.
-    """
+    # MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
+    # in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
+    # everything is computed in double precision and rounded to the dtype where MXNet rounds. Starts
+    # and (excluded) stops are (R, count) each, within [0, ``size``].
     rounded = rounding(dtype)
     bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)[:, None]
     index = jnp.arange(count, dtype=jnp.float64)
@@ -45,14 +41,14 @@ def _roi_pooling_bounds(
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def roi_pooling(data: Array, rois: Array, *, pooled_size: Shape, spatial_scale: UnitInterval):
-    """Largest value in each of a grid of bins, for each region of interest.
+    """Returns the largest value in each of a grid of bins, for each region of interest.
 
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
     image that data shows at ``spatial_scale``, ends included; returns (R, C, *pooled_size).
     Corners are rounded to whole rows and columns, halves away from zero; bins overlap where the
     region does not divide evenly; an empty bin, or a negative index, gives 0. NaN and -inf are
-    passed over; a bin of nothing else gives the lowest float32. The gradient goes to the first
-    largest entry of each bin; that of rois is zero. Girshick, Fast R-CNN, 2015.
+    skipped; a bin of nothing else gives the lowest float32. The gradient goes to the first
+    largest entry of each bin; rois get zero. Girshick, Fast R-CNN, 2015.
     """
     count, channels, height, width = data.shape
     rows, columns = pooled_size
@@ -160,16 +156,15 @@ def roi_align(
     position_sensitive: bool = False,
     aligned: bool = False,
 ):
-    """Mean of bilinear samples in each of a grid of bins, for each region of interest.
+    """Averages bilinear samples in each of a grid of bins, for each region of interest.
 
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
     image that data shows at ``spatial_scale``; returns (R, C, P, Q), P, Q = ``pooled_size``. Each
     bin takes ``sample_ratio`` samples each way, or as many as it is long (rounded up). Samples more
-    than a pixel outside count as 0. ``aligned`` moves regions by half a pixel and takes them as
-    small as they are; otherwise they are at least one pixel wide and high. With
-    ``position_sensitive``, C = D P Q, the result is (R, D, P, Q), and each bin reads its own
-    channel. A negative index gives zeros (undefined in MXNet). The gradient of rois is zero. He et
-    al., Mask R-CNN, 2017.
+    than a pixel outside count as 0. ``aligned`` moves regions by half a pixel and does not enlarge
+    them; otherwise they are at least one pixel wide and high. With ``position_sensitive``, C = D P
+    Q, the result is (R, D, P, Q), and each bin reads its own channel. A negative index gives zeros
+    (undefined in MXNet). The gradient of rois is zero. He et al., Mask R-CNN, 2017.
     """
     rois = lax.stop_gradient(rois)
     (bins_y, bins_x), (height, width) = pooled_size, data.shape[2:]
@@ -202,12 +197,12 @@ def rroi_align(
     spatial_scale: UnitInterval,
     sampling_ratio: int = -1,
 ):
-    """Mean of bilinear samples in each of a grid of bins, for each rotated region of interest.
+    """Averages bilinear samples in each of a grid of bins, for each rotated region of interest.
 
     data (N, C, H, W), floating; rois (R, 6), each (index into N, x, y of the middle, width, height,
     angle in degrees, clockwise in the picture) in pixels of an image that data shows at
-    ``spatial_scale``; returns (R, C, *pooled_size). Sampling is that of ROIAlign. (MXNet has no
-    gradient; here data has the derivative, and that of rois is zero.) Ma et al., 2018.
+    ``spatial_scale``; returns (R, C, *pooled_size), sampled as in ROIAlign. (MXNet has no
+    gradient; here data has the derivative, and rois get zero.) Ma et al., 2018.
     """
     rois = lax.stop_gradient(rois)
     (bins_y, bins_x), (count, channels, height, width) = pooled_size, data.shape
@@ -283,12 +278,8 @@ def _psroi_extent(rois: Array, spatial_scale: float) -> tuple[Array, ...]:
 
 
 def _psroi_bounds(start: Array, extent: Array, count: int, size: int) -> list[Array]:
-    """Bounds of ``count`` bins of regions: the first row (or column) and the one behind the last.
-
-    Returns starts and stops, (R, count) each, within [0, ``size``].
-
-    Bounds are rounded where MXNet rounds them, because a bin may end just at a row.
-    """
+    # Starts and (excluded) stops, (R, count) each, within [0, ``size``], rounded where MXNet rounds
+    # them, because a bin may end just at a row.
     rounded = rounding(start.dtype)
     start, extent = start.astype(jnp.float64)[:, None], extent.astype(jnp.float64)[:, None]
     number = jnp.arange(count, dtype=jnp.float64)
@@ -308,7 +299,7 @@ def psroi_pooling(
     pooled_size: int,
     group_size: int = 0,
 ):
-    """Mean over each of a grid of bins of a region, every bin of other channels.
+    """Averages each of a grid of bins of a region, every bin of other channels.
 
     data (N, D G G, H, W), floating, D = ``output_dim``, G = ``group_size`` (0: as many as bins);
     rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an image that data shows at
@@ -354,13 +345,13 @@ def deformable_psroi_pooling(
     trans_std: float = 0.0,
     no_trans: bool = False,
 ):
-    """PSROIPooling whose bins are moved: the mean of bilinear samples in each bin of a region.
+    """Averages bilinear samples in each bin of a region, as PSROIPooling with moved bins.
 
     data (N, D G G, H, W), floating, and rois (R, 5) as in PSROIPooling; trans (R, 2 K, T, T), x
     before y, T = ``part_size`` (0: as many as bins), moves the bins of the k-th of K groups of
     channels by ``trans_std`` times the region's width and height; absent with ``no_trans``. Each
-    bin takes ``sample_per_part`` samples each way; those more than half a pixel outside are left
-    out. Returns (R, D, P, P); hidden behind it is the number of samples of each. The gradient of
+    bin takes ``sample_per_part`` samples each way; samples more than half a pixel outside are left
+    out. Returns (R, D, P, P); the hidden output is the number of samples of each. The gradient of
     rois is zero. Dai et al., Deformable Convolutional Networks, 2017.
     """
     rois = lax.stop_gradient(rois)

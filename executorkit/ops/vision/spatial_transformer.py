@@ -14,7 +14,6 @@ from .bilinear_sampling import bilinear, weighted_rows
 
 
 def _normalized_coordinates(size: int, dtype: jnp.dtype) -> Array:
-    """``size`` evenly spaced coordinates from -1 to 1."""
     return jnp.arange(size, dtype=dtype) * (2.0 / (size - 1) if size > 1 else jnp.nan) - 1
 
 
@@ -45,7 +44,7 @@ def _infer_grid_shape(s: ShapeFacts, p: Params) -> None:
 def grid_generator(
     data: Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
 ):
-    """Source coordinates for ``BilinearSampler``: (N, 2, H, W), x before y, -1 to 1 over the image.
+    """Generates source coordinates for ``BilinearSampler``: (N, 2, H, W), x before y, -1 to 1.
 
     ``affine``: data (N, 6), the rows of a (2, 3) matrix that maps target (x, y, 1) to source;
     H, W = ``target_shape``, each at least 2. ``warp``: data (N, 2, H, W), a flow in pixels that is
@@ -84,7 +83,7 @@ def _infer_sampler_shape(s: ShapeFacts, p: Params) -> None:
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def bilinear_sampler(data: Array, grid: Array, *, cudnn_off: Tuning[bool | None] = None):
-    """Bilinear interpolation of images at the positions of a grid.
+    """Samples images bilinearly at the positions of a grid.
 
     data (N, C, H, W); grid (N, 2, h, w) with x and y from -1, the first column or row, to 1, the
     last; returns (N, C, h, w). Pixels outside the image count as 0. Floating; keeps the dtype.
@@ -113,7 +112,7 @@ def spatial_transformer(
     sampler_type: Literal["bilinear"],
     cudnn_off: Tuning[bool | None] = None,
 ):
-    """Images seen through an affine map: ``BilinearSampler(data, GridGenerator(loc))``.
+    """Transforms images by an affine map: ``BilinearSampler(data, GridGenerator(loc))``.
 
     data (N, C, H, W); loc (N, 6), the rows of a (2, 3) matrix; returns (N, C, *target_shape), each
     side at least 2. Floating; keeps the dtype. Jaderberg et al., 2015.

@@ -1,9 +1,7 @@
 """Convolution kernels: one entry per operation, with the algorithm that runs best on the platform.
 
 ``convolve`` and ``conv_transpose`` choose between XLA's own convolution and the algorithms of this
-folder, which are faster on CPUs (``dispatch`` has the table); ``pointwise_matmul`` is the
-convolution with a kernel of one element. ``use_winograd`` and ``prepared_weights`` are contexts in
-which a program is traced.
+folder, which are faster on CPUs (``dispatch`` has the table).
 """
 
 from .conv_dims import ConvDims as ConvDims

@@ -34,7 +34,7 @@ _MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
 def column_kernels(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
-    """Forward as ``f(data, weight)`` and input gradient as ``f(g, weight, shape)``; None where
+    """Returns forward ``f(data, weight)`` and input gradient ``f(g, weight, shape)``, or None where
     the kernel fits into the data, the layout is another one, or the matrix would be too large."""
     if dims.layout != "NHWC" or not is_known(*data[1:-1]):
         return None, None

@@ -12,12 +12,8 @@ from ...schema.attrs import Shape
 class ConvDims(NamedTuple):
     """The static part of a convolution; hashable.
 
-    strides, pads, dilation
-        one entry per spatial axis; padding is the same on both sides.
-    groups
-        number of groups of channels that do not see each other.
-    layout
-        letters of the data's axes, such as ``NCHW`` or ``NHWC``.
+    One entry per spatial axis of strides, pads (the same on both sides) and dilation; ``groups``
+    independent groups of channels; ``layout`` as ``NCHW`` or ``NHWC``.
     """
 
     strides: Shape
@@ -28,30 +24,29 @@ class ConvDims(NamedTuple):
 
     @property
     def channels_last(self) -> bool:
-        """True if the channels are the last axis of data and weight."""
         return self.layout[1] != "C"
 
     def spatial(self, shape: Shape) -> Shape:
-        """The spatial part of the shape of data, weight or result."""
+        """Returns the spatial part of the shape of data, weight or result."""
         return shape[1:-1] if self.channels_last else shape[2:]
 
     def per_axis(self, first: Any, channels: Any, spatial: Sequence[Any]) -> tuple[Any, ...]:
-        """Values for the first axis, the channels and the spatial axes, in the layout's order."""
+        """Returns values for the first axis, the channels and the spatial axes, in the layout's
+        order."""
         return (first, *spatial, channels) if self.channels_last else (first, channels, *spatial)
 
     def output_sizes(self, sizes: Shape, kernel: Shape) -> Shape:
-        """Spatial sizes of the result, for data of these spatial sizes."""
         axes = zip(sizes, kernel, self.strides, self.pads, self.dilation, strict=True)
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
 
 
 def as_unsigned(index: Any) -> Array:
-    """An index that is never negative, as uint32: XLA then adds no code for negative indices."""
+    """Returns a nonnegative index as uint32: XLA then adds no code for negative indices."""
     return lax.convert_element_type(index, np.uint32)
 
 
 def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[Array, Array]:
-    """Offset (down, along) of the element with this number in a two-dimensional kernel."""
+    """Returns the offset (down, along) of an element, by number, in a two-dimensional kernel."""
     number = as_unsigned(number)
     down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))
     return down * np.uint32(dilation[0]), along * np.uint32(dilation[1])

@@ -32,8 +32,8 @@ def _padded(data: Array, dims: ConvDims) -> Array:
 
 
 def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
-    """For each element of the kernel, the part of the padded data that it is multiplied with; each
-    part has the spatial sizes ``out`` of the result."""
+    """Returns, for each element of the kernel, the part of the padded data that it is multiplied
+    with; each part has the spatial sizes ``out`` of the result."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
     data = _padded(data, dims)
     for element in itertools.product(*map(range, kernel)):
@@ -44,12 +44,9 @@ def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> I
 
 
 def _materialized_transpose(weight: Array) -> Array:
-    """(C, elements) as (elements, C), in an array of its own.
-
-    XLA's loop fusions take in transpositions and copies; they then fetch the entries one by one
-    where a vector of channels is needed, which took three times as long as the sums of products
-    themselves. They do not take in sums.
-    """
+    # XLA's loop fusions take in transpositions and copies, and then fetch the entries one by one
+    # where a vector of channels is needed: three times the time of the sums of products. They do
+    # not take in sums.
     shape = (2, *weight.shape[::-1])
     keep_first = lax.broadcast_in_dim(np.array([True, False]), shape, (0,))
     twice = lax.broadcast_in_dim(weight.T, shape, (1, 2))
@@ -89,12 +86,9 @@ shifted_products_p = sum_primitive("executorkit_shifted_products", _sum_of_produ
 
 
 def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) -> Array:
-    """Gradient of the weight, (C, elements of the kernel), for channels-last data.
-
-    A loop over the rows of ``g`` that adds up products row by row takes 2.7 ms for 32 channels of
-    four images of 112 x 112 pixels; one sum for each of nine elements takes 35 ms. Columns and
-    channels of a row are one axis where that can be: with loops over 32 channels it takes 7.9 ms.
-    """
+    # A loop over the rows of ``g`` that adds up products row by row takes 2.7 ms for 32 channels of
+    # four images of 112 x 112 pixels; one sum for each of nine elements takes 35 ms. Columns and
+    # channels of a row are one axis where possible: with loops over 32 channels it takes 7.9 ms.
     row_stride, *strides = dims.strides
     row_dilation, *dilation = dims.dilation
     data = jnp.pad(data, [(0, 0), *((x, x) for x in dims.pads), (0, 0)])
@@ -131,10 +125,8 @@ def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) ->
 
 
 def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, Any, Any]:
-    """Forward, input gradient and weight gradient; None where XLA's is kept.
-
-    ``data`` and ``weight`` are the shapes of the arrays.
-    """
+    """Returns forward, input gradient and weight gradient for arrays of these shapes; None where
+    XLA's is kept."""
     kernel = dims.spatial(weight)
     out = dims.output_sizes(dims.spatial(data), kernel)
     dense = max(dims.dilation) == 1
@@ -163,8 +155,8 @@ def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, 
         return jnp.stack(sums, axis=-1).reshape(shape)
 
     def input_grad(g: Array, weight: Array, shape: Shape) -> Array:
-        """Each position of the data, as (block, offset in it), meets one element per block: no
-        work is done for the zeros between the entries of a gradient of a strided convolution."""
+        # Each position of the data, as (block, offset in it), meets one element per block: the
+        # zeros between the entries of a strided convolution's gradient cost nothing.
         rank, strides = len(kernel), dims.strides
         n, c = shape[0], shape[dims.layout.index("C")]
         padding = [(0, b * s - k) for k, b, s in zip(kernel, blocks, strides, strict=True)]

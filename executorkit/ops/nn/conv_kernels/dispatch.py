@@ -49,7 +49,6 @@ _MAX_SPLIT_GROUPS = 8
 
 
 def xla_conv(data: Array, weight: Array, dims: ConvDims) -> Array:
-    """XLA's own convolution."""
     layout = dims.layout
     return lax.conv_general_dilated(
         data,
@@ -102,7 +101,7 @@ def _per_group(
 
 
 def _grouped_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
-    """The weight gradient of a grouped convolution: a product of matrices per kernel element."""
+    # A product of matrices per kernel element.
     n, groups, positions = data.shape[0], dims.groups, math.prod(g.shape[2:])
     columns = g.reshape(n, groups, -1, positions)
     products = [
@@ -115,8 +114,8 @@ def _grouped_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) ->
 def cpu_kernels(
     data: Shape, weight: Shape, dims: ConvDims, winograd: Winograd
 ) -> tuple[Any, Any, Any]:
-    """Forward, input gradient and weight gradient that a CPU runs in place of XLA's, or None each,
-    for data and weight of these shapes."""
+    """Returns forward, input gradient and weight gradient that a CPU runs for data and weight of
+    these shapes; None for XLA's."""
     channels = dims.layout.index("C")
     if dims.groups == 1:
         forward, input_grad = column_kernels(data, weight, dims)
@@ -174,7 +173,7 @@ def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 
 
 def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
-    """Convolution, with the algorithms for it and its gradients that the platform runs best."""
+    """Convolves, by the algorithms that the platform runs best, in gradients too."""
     winograd = current_winograd(data.dtype)
     if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims, winograd) == (
         (None,) * 3
@@ -203,7 +202,8 @@ _convolve = with_vjp(_forward, _conv_fwd, _conv_bwd, _conv_tangent, (2, 3))
 
 
 def conv_transpose(data: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
-    """Transposed convolution: the input gradient of :func:`convolve`, as an operator of its own.
+    """Computes a transposed convolution: the input gradient of :func:`convolve`, as its own
+    operator.
 
     ``data`` has the shape of the convolution's result, the result the shape ``shape``.
     """
@@ -245,23 +245,18 @@ _conv_transpose = with_vjp(
 
 
 def _pointwise_weight_grad(g: Array, data: Array) -> Array:
-    """The weight gradient, (filters, channels)."""
     return lax.dot_general(g, data, (((0,), (0,)), ((), ())))
 
 
 def _pointwise_weight_grad_transposed(g: Array, data: Array) -> Array:
-    """The same, computed as (channels, filters). The barrier keeps XLA from undoing that."""
+    # The barrier keeps XLA from undoing the transposition.
     return lax.optimization_barrier(_pointwise_weight_grad(data, g)).T
 
 
 def _pointwise_bwd(residuals: Any, g: Array) -> tuple[Array, Array]:
-    """Gradients of data and weight.
-
-    The CPU's product over a common first axis copies its first matrix into another order, so the
-    smaller one should come first: measured on one core, 12544 positions, 64 channels, 256 filters,
-    8.1 ms for 4.8 ms. Transposing the result costs less than that if there are more positions than
-    channels.
-    """
+    # The CPU's product over a common first axis copies its first matrix into another order, so the
+    # smaller one should come first: on one core, 12544 positions, 64 channels, 256 filters, 4.8 ms
+    # in place of 8.1. Transposing the result costs less if there are more positions than channels.
     (data, weight), g = delay_residuals(residuals, g)
     positions, channels = data.shape
     if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
@@ -274,7 +269,7 @@ def _pointwise_bwd(residuals: Any, g: Array) -> tuple[Array, Array]:
 
 
 def pointwise_matmul(data: Array, weight: Array) -> Array:
-    """Convolution with a kernel of one element: (positions, channels) times (filters, channels)^T.
+    """Convolves by a kernel of one element: (positions, channels) times (filters, channels)^T.
 
     Each gradient is one product too.
     """

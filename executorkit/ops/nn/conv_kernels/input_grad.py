@@ -51,7 +51,7 @@ _0 = np.uint32(0)
 def shifted_matmul_input_grad(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> Callable[..., Array] | None:
-    """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
+    """Returns the input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or max(dims.strides) > 1 or not is_known(*data[1:-1]):
         return None
     windows = math.prod(dims.output_sizes(data[1:-1], weight[1:-1]))
@@ -86,7 +86,7 @@ def _shifted_matmuls(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> A
 
 
 def column_input_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
-    """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
+    """Returns the input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or max(dims.dilation) > 1 or not is_known(*data[1:-1]):
         return None
     if data[-1] > _MAX_CHANNELS:

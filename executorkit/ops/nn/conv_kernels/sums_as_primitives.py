@@ -1,5 +1,5 @@
-"""Sums that are one primitive each to JAX, which would take longer to trace them written out than
-all the rest of a network."""
+"""Sums as single JAX primitives: written out, they would take longer to trace than a network's
+rest."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,11 +14,11 @@ from ....jax_internals import Primitive
 def sum_primitive(
     name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
 ) -> Any:
-    """A primitive that is compiled, differentiated, and mapped by ``vmap`` as the function that
-    writes it out.
+    """Returns a primitive that is compiled, differentiated and mapped as the function that writes
+    it out.
 
-    ``avals`` gives the aval of the result, or those of ``several``, from those of the arrays and
-    the parameters.
+    ``avals`` gives the aval of the result, or a list of avals for ``several``, from the avals of
+    the arrays and the parameters.
     """
     primitive = Primitive(name)
     primitive.multiple_results = several

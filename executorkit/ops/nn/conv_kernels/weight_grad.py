@@ -59,7 +59,7 @@ _0 = np.uint32(0)
 
 
 def im2col_weight_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
-    """The weight gradient as ``f(data, g, shape)``, or None where XLA's is as good."""
+    """Returns the weight gradient as ``f(data, g, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or data[-1] < IM2COL_MIN_CHANNELS:
         return None
     if not is_known(*data) or data[0] >= _IM2COL_MAX_IMAGES:
@@ -120,9 +120,9 @@ def _im2col(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 def tiled_weight_grad(
     data: Shape, weight: Shape, dims: ConvDims, weight_grad: Callable[..., Array]
 ) -> Callable[..., Array] | None:
-    """The weight gradient as ``f(data, g, shape)``, or None where whole images are as good.
+    """Returns the weight gradient as ``f(data, g, shape)``, or None where whole images are as good.
 
-    ``weight_grad(data, g, shape, dims)`` computes that of whole images.
+    ``weight_grad(data, g, shape, dims)`` computes the gradient of whole images.
     """
     if dims.layout != "NHWC" or not is_known(*data) or data[0] >= _TILES:
         return None
@@ -137,7 +137,6 @@ def _tiled(
     data: Array, g: Array, shape: Shape, dims: ConvDims, tiles: int,
     weight_grad: Callable[..., Array],
 ) -> Array:  # fmt: skip
-    """The weight gradient with each image cut into ``tiles`` strips of rows."""
     n, rows, columns, filters = g.shape
     above, left = dims.pads
     height = -(-rows // tiles)

@@ -81,17 +81,12 @@ class Costs(NamedTuple):
     """The cost of the transformations, in multiplications of a convolution (5e-12 s each on two
     cores, at the rate of a large product of matrices).
 
-    prepared_call, call
-        of every convolution, if the weight was transformed before or not. The loops take 40 ms to
-        compile, or 100 ms with those of the weight, which the savings of a few hundred or a
-        thousand calls should be worth; and measured training steps gained less than the layers.
-    element
-        of an element that a sum of rows reads or writes.
-    weight
-        of an element of the transformed weight, beyond what XLA spends on turning the weight;
-        nothing if the weight was transformed before.
-    gradient_weight
-        the same for the input gradient, whose weight is in a better order.
+    ``prepared_call`` and ``call`` are per convolution, with the weight transformed before or not.
+    The loops take 40 ms to compile, or 100 ms with the weight's, which a few hundred or a thousand
+    calls should save; and measured training steps gained less than the layers. ``element`` is per
+    element that a sum of rows reads or writes. ``weight`` is per element of the transformed weight,
+    beyond XLA's cost of turning the weight, and 0 if the weight was transformed before;
+    ``gradient_weight`` is the same for the input gradient, whose weight is in a better order.
     """
 
     prepared_call: float = 8e6
@@ -102,13 +97,8 @@ class Costs(NamedTuple):
 
 
 class Winograd(NamedTuple):
-    """The choice of algorithms of a convolution; hashable.
-
-    rows
-        numbers of rows per block that may be taken.
-    prepared
-        True if what depends on the weight only is computed before.
-    """
+    """The choice of algorithms of a convolution; hashable: the numbers of rows per block that may
+    be taken, and whether expressions of the weight alone are computed before."""
 
     rows: tuple[int, ...] = ()
     prepared: bool = False
@@ -120,9 +110,9 @@ _prepared: ContextVar[bool] = ContextVar("executorkit_prepared_weights", default
 
 
 def winograd_default() -> str:
-    """The setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default one.
+    """Returns the setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default.
 
-    Raises ArgumentValueError for a text that is none.
+    Raises ArgumentValueError for an unknown setting.
     """
     setting = os.environ.get(_VARIABLE) or _DEFAULT
     if setting not in WINOGRAD_SETTINGS:
@@ -133,7 +123,7 @@ def winograd_default() -> str:
 
 @contextmanager
 def use_winograd(setting: str) -> Iterator[None]:
-    """Convolutions that are traced in this context take this setting."""
+    """Sets the choice for convolutions that are traced in this context."""
     token = _setting.set(setting)
     try:
         yield
@@ -143,8 +133,8 @@ def use_winograd(setting: str) -> Iterator[None]:
 
 @contextmanager
 def prepared_weights() -> Iterator[None]:
-    """Functions that are traced in this context are split so that expressions of the weights alone
-    are computed once: transformed weights then cost nothing."""
+    """Marks traces of functions that are split: expressions of the weights alone are computed once,
+    so transformed weights cost nothing."""
     token = _prepared.set(True)
     try:
         yield
@@ -153,7 +143,7 @@ def prepared_weights() -> Iterator[None]:
 
 
 def winograd_in(setting: str, training: bool) -> str:
-    """The setting itself; for 'auto' 'F4' in inference, 'exact' in training.
+    """Returns the setting itself; for 'auto' 'F4' in inference, 'exact' in training.
 
     By 'F4' a training step of ResNet-18 (four images of 224 x 224) takes 6 % less of the
     processor's time and half as long again to compile, and gradients carry the rounding of all
@@ -165,7 +155,7 @@ def winograd_in(setting: str, training: bool) -> str:
 
 
 def current_winograd(dtype: Any) -> Winograd:
-    """The choice for a convolution of this dtype that is traced now."""
+    """Returns the choice for a convolution of this dtype that is traced now."""
     if dtype not in _DTYPES:
         return Winograd()
     setting = winograd_in(_setting.get() or winograd_default(), training=False)
@@ -182,9 +172,9 @@ class Transforms(NamedTuple):
 
 @lru_cache(maxsize=4)
 def transforms(rows: int) -> Transforms:
-    """The matrices for ``rows`` rows per block.
+    """Returns the matrices for ``rows`` rows per block.
 
-    A product of polynomials, the kernel's of degree 2 and one of degree m - 1, is found from its
+    A product of polynomials, the kernel's of degree 2 and one of degree m - 1, follows from its
     values at m + 1 points and its highest coefficient ("at infinity"); filtering is the transpose
     of it.
     """
@@ -203,7 +193,7 @@ def transforms(rows: int) -> Transforms:
 def winograd_kernels(
     data: Shape, weight: Shape, dims: ConvDims, choice: Winograd
 ) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
-    """Forward as ``f(data, weight)`` and input gradient as ``f(g, weight, shape)``; None where
+    """Returns forward ``f(data, weight)`` and input gradient ``f(g, weight, shape)``; None where
     another algorithm is as good."""
     if (
         not choice.rows
@@ -226,10 +216,8 @@ def winograd_kernels(
 
 
 def _best_rows(result: Shape, weight: Shape, choice: Winograd, weight_cost: float) -> int:
-    """The number of rows per block that costs least, 0 for a convolution as it is.
-
-    ``result`` is the number of images, rows and columns of the result.
-    """
+    # 0 for a convolution as it is. ``result`` is the number of images, rows and columns of the
+    # result.
     saved = {
         rows: _saved(rows, result, weight, choice.prepared, weight_cost) for rows in choice.rows
     }
@@ -274,7 +262,7 @@ weighted_sums_p = sum_primitive(
 
 
 def combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
-    """For each row of the matrix, the sum of the arrays times its entries."""
+    """Returns, for each row of the matrix, the sum of the arrays times its entries."""
     return weighted_sums_p.bind(*arrays, matrix=tuple(map(tuple, matrix.tolist())))
 
 
