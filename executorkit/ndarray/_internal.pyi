@@ -14,13 +14,13 @@ _DType = str | type[_Any] | _np.dtype[_Any] | None
 def _adamw_update(weight: NDArray | None = None, grad: NDArray | None = None, mean: NDArray | None = None, var: NDArray | None = None, rescale_grad: NDArray | None = None, lr: float = ..., beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-08, wd: float = 0.0, eta: float = ..., clip_gradient: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Adam with decoupled weight decay: weight - eta (lr mean / (sqrt(var) + epsilon) + wd weight), where mean (beta1) and var (beta2) are moving averages of g and g^2. rescale_grad is an array of one element; where it is 0 or not finite, nothing changes. Source: Loshchilov and Hutter, 2019."""
 def _arange(start: float = ..., stop: float | None = None, step: float = 1.0, repeat: int = 1, infer_range: bool = False, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""start, start + step, ... before stop, each ``repeat`` times, of shape (count * repeat,)."""
+    r"""Counts start, start + step, ... before stop, each ``repeat`` times; (count * repeat,)."""
 def _cond(*data: NDArray, num_args: int = ..., num_outputs: int = ..., cond_input_locs: _Shape = ..., then_input_locs: _Shape = ..., else_input_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""One of two bodies, chosen by a condition; only the chosen one runs."""
+    r"""Runs one of two bodies, chosen by a condition."""
 def _copy(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""data itself, of any shape and dtype."""
+    r"""Returns data, of any shape and dtype."""
 def _copyto(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
+    r"""Copies data, of any shape and dtype, to ``out``. For arrays only."""
 def _div_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""x / scalar, for every element x of data."""
 _DivScalar = _div_scalar
@@ -45,11 +45,11 @@ def _equal_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool
     r"""x == scalar, for every element x of data."""
 _EqualScalar = _equal_scalar
 def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
+    r"""Creates a matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
 def _foreach(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., in_state_locs: _Shape = ..., in_data_locs: _Shape = ..., remain_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""A body applied to every slice along the first axis of its data, with states carried over."""
+    r"""Applies a body to every slice along the first axis of its data, carrying states."""
 def _full(shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = 'float32', value: float = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
+    r"""Creates an array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
 def _grad_add(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs + rhs, element by element."""
 def _greater(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -65,7 +65,7 @@ def _greater_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bo
     r"""x > scalar, for every element x of data."""
 _GreaterScalar = _greater_scalar
 def _histogram(data: NDArray | None = None, bins: NDArray | None = None, bin_cnt: int | None = None, range: _Floats | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""Counts of the elements of data in each bin, and the edges of the bins, as two outputs."""
+    r"""Counts the elements of data in each bin; returns the counts and the edges of the bins."""
 def _hypot(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""sqrt(lhs^2 + rhs^2), element by element."""
 _Hypot = _hypot
@@ -73,7 +73,7 @@ def _hypot_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool
     r"""sqrt(x^2 + scalar^2), for every element x of data."""
 _HypotScalar = _hypot_scalar
 def _identity_with_attr_like_rhs(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
+    r"""Returns lhs; rhs, of the same shape and dtype, informs inference and gets zero gradient."""
 def _lesser(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs < rhs, element by element."""
 _Lesser = _lesser
@@ -87,7 +87,7 @@ def _lesser_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: boo
     r"""x < scalar, for every element x of data."""
 _LesserScalar = _lesser_scalar
 def _linspace(start: float = ..., stop: float = ..., num: int = ..., endpoint: bool = True, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""``num`` equally spaced numbers from start to stop, of shape (num,)."""
+    r"""Returns ``num`` equally spaced numbers from start to stop, of shape (num,)."""
 def _logical_and(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs != 0 and rhs != 0, element by element."""
 _Logical_And = _logical_and
@@ -147,9 +147,9 @@ def _not_equal_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: 
     r"""x != scalar, for every element x of data."""
 _NotEqualScalar = _not_equal_scalar
 def _np_cumsum(a: NDArray | None = None, axis: int | None = None, dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Running sums along ``axis``: out[i] = a[0] + ... + a[i]."""
+    r"""Computes running sums along ``axis``: out[i] = a[0] + ... + a[i]."""
 def _onehot_encode(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Rows with 1 at the index that lhs holds and 0 elsewhere."""
+    r"""Returns rows with 1 at the index in lhs and 0 elsewhere."""
 def _ones(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""An array of ``shape`` and ``dtype`` filled with 1."""
 def _plus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -202,13 +202,13 @@ def _random_poisson(lam: float = 1.0, shape: _Shape | None = None, ctx: _Any = '
 def _random_poisson_like(data: NDArray | None = None, lam: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Poisson distributed numbers with mean lam."""
 def _random_randint(low: int = ..., high: int = ..., shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Uniformly distributed integers in [low, high)."""
+    r"""Draws uniformly distributed integers in [low, high)."""
 def _random_uniform(low: float = 0.0, high: float = 1.0, shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Uniformly distributed numbers in [low, high)."""
 def _random_uniform_like(data: NDArray | None = None, low: float = 0.0, high: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Uniformly distributed numbers in [low, high)."""
 def _ravel_multi_index(data: NDArray | None = None, shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The position of each coordinate tuple in an array of shape ``shape``, last axis fastest."""
+    r"""Returns the position of each coordinate tuple in an array of ``shape``, last axis fastest."""
 def _rdiv_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""scalar / x, for every element x of data."""
 _RDivScalar = _rdiv_scalar
@@ -219,7 +219,7 @@ def _rmod_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool 
     r"""scalar mod x, for every element x of data."""
 _RModScalar = _rmod_scalar
 def _rnn_param_concat(*data: NDArray, num_args: int = ..., dim: int = 1, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> NDArray:
-    r"""The inputs one after the other along axis ``dim``."""
+    r"""Concatenates the inputs along axis ``dim``."""
 def _rpower_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""scalar ^ x, for every element x of data."""
 _RPowerScalar = _rpower_scalar
@@ -230,7 +230,7 @@ def _sample_gamma(alpha: NDArray | None = None, beta: NDArray | None = None, sha
 def _sample_generalized_negative_binomial(mu: NDArray | None = None, alpha: NDArray | None = None, shape: _Shape = (), dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)."""
 def _sample_multinomial(data: NDArray | None = None, shape: _Shape = (), get_prob: bool = False, dtype: _DType = 'int32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
-    r"""Indices drawn with the probabilities in data's last axis."""
+    r"""Draws indices with the probabilities in data's last axis."""
 def _sample_negative_binomial(k: NDArray | None = None, p: NDArray | None = None, shape: _Shape = (), dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Numbers of failures before success k, where each trial succeeds with probability p."""
 def _sample_normal(mu: NDArray | None = None, sigma: NDArray | None = None, shape: _Shape = (), dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -240,7 +240,7 @@ def _sample_poisson(lam: NDArray | None = None, shape: _Shape = (), dtype: _DTyp
 def _sample_uniform(low: NDArray | None = None, high: NDArray | None = None, shape: _Shape = (), dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Uniformly distributed numbers in [low, high)."""
 def _sample_unique_zipfian(range_max: int = ..., shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""Rows of different integers in [0, range_max), small ones more likely, and how many draws each row took."""
+    r"""Draws rows of different integers in [0, range_max), small ones more likely, and counts the draws."""
 def _scatter_elemwise_div(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs / rhs, element by element."""
 def _scatter_minus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -248,31 +248,31 @@ def _scatter_minus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_i
 def _scatter_plus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""x + scalar, for every element x of data."""
 def _scatter_set_nd(lhs: NDArray | None = None, rhs: NDArray | None = None, indices: NDArray | None = None, shape: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place."""
+    r"""Sets lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place."""
 def _sg_mkldnn_conv(*data: NDArray, with_bn: bool = False, with_act: bool = False, with_relu: bool = False, with_sum: bool = False, with_postsum_act: bool = False, with_postsum_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, weight_channelwise_scale: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""A convolution with normalisation, a sum and activations, as given by the node's subgraph."""
+    r"""Computes a convolution with normalisation, a sum and activations, as given by the node's subgraph."""
 def _sg_mkldnn_fully_connected(*data: NDArray, with_eltwise: bool = False, with_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, channel_wise_quantize: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""An affine map with element-wise operators behind it, as given by the node's subgraph."""
+    r"""Computes an affine map with element-wise operators behind it, as given by the node's subgraph."""
 def _sg_mkldnn_selfatt_qk(queries_keys_values: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
-    r"""Attention scores of every position with every other: q k^T / sqrt(size), head by head."""
+    r"""Computes attention scores of every position with every other: q k^T / sqrt(size) per head."""
 def _sg_mkldnn_selfatt_valatt(queries_keys_values: NDArray | None = None, attention: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, min_attention: NDArray | None = None, max_attention: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
-    r"""Sums of the values weighted by attention, head by head."""
+    r"""Sums the values weighted by attention, head by head."""
 def _shuffle(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""data (N, ...) with its N rows in a random order."""
+    r"""Returns data (N, ...) with its N rows in random order."""
 def _slice_assign(lhs: NDArray | None = None, rhs: NDArray | None = None, begin: _OptShape = ..., end: _OptShape = ..., step: _OptShape = (), out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""lhs with the box that ``slice`` would cut out of it replaced by rhs."""
+    r"""Replaces the box that ``slice`` would cut out of lhs by rhs."""
 _crop_assign = _slice_assign
 def _slice_assign_scalar(data: NDArray | None = None, scalar: float = 0.0, begin: _OptShape = ..., end: _OptShape = ..., step: _OptShape = (), out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""data, of any shape, with every element of the box that ``slice`` would cut set to ``scalar``."""
+    r"""Sets every element of the box that ``slice`` would cut out of data, of any shape, to ``scalar``."""
 _crop_assign_scalar = _slice_assign_scalar
 def _split_v2(data: NDArray | None = None, indices: _Shape = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
-    r"""data, of any shape, cut along ``axis`` at ``indices``, or into ``sections`` parts."""
+    r"""Cuts data, of any shape, along ``axis`` at ``indices``, or into ``sections`` parts."""
 def _square_sum(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Sum of squares over ``axis``."""
 def _unravel_index(data: NDArray | None = None, shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The coordinates of each position in an array of shape ``shape``, last axis fastest."""
+    r"""Returns the coordinates of each position in an array of ``shape``, last axis fastest."""
 def _while_loop(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., max_iterations: int = ..., cond_input_locs: _Shape = ..., func_input_locs: _Shape = ..., func_var_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""A body applied to loop variables while a condition on them holds, up to a maximum count."""
+    r"""Applies a body to loop variables while a condition on them holds, at most ``max_iterations`` times."""
 def _zeros(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""An array of ``shape`` and ``dtype`` filled with 0."""
 def __getattr__(name: str) -> _Callable[..., _Any]: ...

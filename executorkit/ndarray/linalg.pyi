@@ -12,37 +12,37 @@ _Floats = float | _Sequence[float]
 _DType = str | type[_Any] | _np.dtype[_Any] | None
 
 def det(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix."""
+    r"""Computes the determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix."""
 def extractdiag(A: NDArray | None = None, offset: int = 0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
+    r"""Extracts diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
 def extracttrian(A: NDArray | None = None, offset: int = 0, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""A triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2)."""
+    r"""Extracts a triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2)."""
 def gelqf(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""A = L Q with lower triangular L and orthonormal rows of Q."""
+    r"""Factorises A = L Q with lower triangular L and orthonormal rows of Q."""
 def gemm(A: NDArray | None = None, B: NDArray | None = None, C: NDArray | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, beta: float = 1.0, axis: int = -2, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""alpha op(A) op(B) + beta C, for the matrices at each position of the other axes."""
+    r"""Computes alpha op(A) op(B) + beta C, for the matrices at each position of the other axes."""
 def gemm2(A: NDArray | None = None, B: NDArray | None = None, transpose_a: bool = False, transpose_b: bool = False, alpha: float = 1.0, axis: int = -2, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""alpha op(A) op(B), for the matrices at each position of the other axes."""
+    r"""Computes alpha op(A) op(B), for the matrices at each position of the other axes."""
 def inverse(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The inverses of the matrices A (..., n, n)."""
+    r"""Inverts the matrices A (..., n, n)."""
 def makediag(A: NDArray | None = None, offset: int = 0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
+    r"""Makes matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
 def maketrian(A: NDArray | None = None, offset: int = 0, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
+    r"""Makes matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
 def potrf(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
+    r"""Computes the Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
 def potri(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
+    r"""Computes the inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
 def slogdet(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""Sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
+    r"""Computes sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
 def sumlogdiag(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
+    r"""Sums the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
 def syevd(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""A = U^T diag(l) U: eigenvalues and eigenvectors of symmetric matrices."""
+    r"""Computes eigenvalues and eigenvectors of symmetric matrices, A = U^T diag(l) U."""
 def syrk(A: NDArray | None = None, transpose: bool = False, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    r"""Computes alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
 def trmm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular."""
+    r"""Computes alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular."""
 def trsm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""X with op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular."""
+    r"""Solves op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular."""
 def __getattr__(name: str) -> _Callable[..., _Any]: ...

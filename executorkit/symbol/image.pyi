@@ -14,17 +14,17 @@ _NodeAttributes = _TypedDict('_NodeAttributes', {'lr_mult': float | str, '__lr_m
 def adjust_lighting(data: Symbol | None = None, alpha: _Floats = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Adds a colour to images: alpha, of three numbers, along the principal axes of ImageNet's."""
 def crop(data: Symbol | None = None, x: int = ..., y: int = ..., width: int = ..., height: int = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""The part of images from column x and row y on, of ``height`` by ``width``."""
+    r"""Crops images from column x and row y on, to ``height`` by ``width``."""
 def flip_left_right(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Images flipped, left to right."""
 def flip_top_bottom(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Images flipped, top to bottom."""
 def normalize(data: Symbol | None = None, mean: _Floats = (0.0, 0.0, 0.0, 0.0), std: _Floats = (1.0, 1.0, 1.0, 1.0), name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""(data - mean) / std, channel by channel."""
+    r"""Computes (data - mean) / std, channel by channel."""
 def random_brightness(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Brightness changed at random: x a; a is uniform in [min_factor, max_factor]."""
 def random_color_jitter(data: Symbol | None = None, brightness: float = ..., contrast: float = ..., saturation: float = ..., hue: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Brightness, contrast, saturation and hue changed at random, in random order."""
+    r"""Changes brightness, contrast, saturation and hue randomly, in random order."""
 def random_contrast(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Contrast changed at random: x a + (1 - a) m, with m the mean of 0.299 red + 0.587 green + 0.114 blue; a is uniform in [min_factor, max_factor]."""
 def random_flip_left_right(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
@@ -34,11 +34,11 @@ def random_flip_top_bottom(data: Symbol | None = None, name: str | None = None, 
 def random_hue(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Hue changed at random: x with its hue turned by the part a of the full circle; a is uniform in [min_factor, max_factor]."""
 def random_lighting(data: Symbol | None = None, alpha_std: float = 0.05, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``."""
+    r"""Applies ``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``."""
 def random_saturation(data: Symbol | None = None, min_factor: float = ..., max_factor: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Saturation changed at random: x a + (1 - a) g, with g 0.114 of blue, as MXNet has it; a is uniform in [min_factor, max_factor]."""
 def resize(data: Symbol | None = None, size: _Shape = (), keep_ratio: bool = False, interp: int = 1, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Images resized to ``size``: (width, height), or one number for both."""
+    r"""Resizes images to ``size``: (width, height), or one number for both."""
 def to_tensor(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Images from 0 to 255 as float32 from 0 to 1, with channels first."""
+    r"""Converts images from 0 to 255 to float32 from 0 to 1, with channels first."""
 def __getattr__(name: str) -> _Callable[..., Symbol]: ...

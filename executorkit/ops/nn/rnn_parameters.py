@@ -72,6 +72,7 @@ class PackedSizes:
             yield cell, "recurrent_bias", (rows,)
 
     def unpack(self, vector: Array, features: int) -> list[dict[str, Array]]:
+        """Returns the weights and biases of every cell, by name."""
         cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
         layout = list(self.layout(features))
         # The gradient of a slice is an array as large as the vector; that of this, one for all.

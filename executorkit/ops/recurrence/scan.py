@@ -84,6 +84,7 @@ def scan_with_vjp(
 
 
 def matrix_rows(shape: Sequence[int]) -> int:
+    """Returns the number of rows of an array of this shape, seen as a matrix."""
     return prod(shape[:-1])
 
 

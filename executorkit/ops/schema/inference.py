@@ -64,6 +64,7 @@ def shape_text(shape: Shape | None) -> str:
 
 
 def is_fully_known(shape: Shape | None) -> typing.TypeGuard[Shape]:
+    """Returns True if every dimension of a shape is known."""
     return shape is not None and 0 not in shape
 
 
