@@ -123,7 +123,7 @@ def _computed_before(data: Array) -> Array:
 
 
 def _root(total: Array, power: int) -> Array:
-    # Where the result is 0 the gradient is 0, not infinite times 0, as in MXNet.
+    # The gradient at 0 is 0, not infinite times 0, as in MXNet.
     if power == 1:
         return total
     zero = total == 0
