@@ -120,13 +120,8 @@ def module_checkpoint(
 
 
 def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
-    """Returns an epoch callback that writes the symbol and parameters it is given, every ``period``
-    epochs.
-
-    prefix, period
-        as in :func:`module_checkpoint`; the files are those of
-        :func:`executorkit.model.save_checkpoint`, each written whole or not at all.
-    """
+    """Returns an epoch callback that writes the symbol and parameters it is given every ``period``
+    epochs, by :func:`executorkit.model.save_checkpoint`, each file whole or not at all."""
     period = max(1, int(period))
 
     def checkpoint(

@@ -6,19 +6,15 @@ from ..display import ProgressLine
 
 
 class ProgressBar:
-    """A batch callback that shows the progress of an epoch.
+    """A batch callback that shows the progress of an epoch, its speed and the time left.
 
     total
-        batches in an epoch.
+        batches in an epoch; a notebook's bar says how many more there are.
     length
-        width in characters, of the bar alone in the log and of the whole line with tqdm.
+        width in characters, of the bar in the log, or of the whole line with tqdm.
 
-    One bar per epoch, which also tells the speed and the time left; it counts the calls, and so
-    ends full. Batches beyond ``total`` do not begin another bar: a notebook's bar says how many
-    they are, and one in a terminal is finished. In a notebook it is static HTML that is renewed in
-    place and stays in the file. In a terminal it is one of ``tqdm`` if that is installed (``pip
-    install executorkit[progress]``). Otherwise, and where stderr goes to a file, it is MXNet's line
-    in the log, at level INFO, made of the batch's number.
+    In a notebook the bar is static HTML, renewed in place. In a terminal it is tqdm's (``pip
+    install executorkit[progress]``). Otherwise it is MXNet's line in the log, at level INFO.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:

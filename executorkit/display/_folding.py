@@ -33,17 +33,10 @@ _MAX_PERIOD = 1000
 
 @dataclass(frozen=True, slots=True)
 class GraphNodes:
-    """The nodes of a graph in topological order.
+    """The nodes of a graph in topological order, and the numbers of the nodes that each reads.
 
-    names
-        of the nodes.
-    kinds
-        for each node an object that is equal for nodes that may stand for each other in a block:
-        its operator, say, without the numbers of its channels.
-    details
-        a text for each node; where these are equal too, blocks are exactly the same.
-    reads
-        numbers of the nodes that each reads.
+    Nodes of equal ``kinds`` may stand for each other in a block; blocks are the same where
+    ``details`` are equal, too.
     """
 
     names: Sequence[str]

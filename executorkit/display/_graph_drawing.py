@@ -147,14 +147,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes and edges; an edge goes from a lower number to a higher one.
+    """Boxes and edges; an edge leads from a lower number to a higher one.
 
     entries
-        for boxes of the uppermost layer that read what stands above the drawing, its name.
+        for uppermost boxes that read what stands above the drawing, its name.
     n_outside
-        number of boxes, the first ones, that stand for nodes of other drawings.
-    most_lines
-        maximum number of lines of the text form.
+        number of first boxes that stand for nodes of other drawings.
     """
 
     boxes: Sequence[Box]
@@ -167,11 +165,8 @@ class Drawing:
         return drawn_or_read(self.svg(is_readable=True))
 
     def svg(self, style: str = "", is_readable: bool = False) -> str:
-        """Returns the SVG element, coloured by the page's style sheet or by ``style``.
-
-        is_readable
-            puts words that are not drawn between the others: together they are the text form.
-        """
+        """Returns the SVG element, coloured by the page or by ``style``; with ``is_readable`` its
+        text is the text form."""
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
         longest = max((len(w) for b in self.boxes for w in (b.name, *b.lines)), default=0)
         size = (max(_MIN_WIDTH, _SIDES + _CHARACTER * min(longest, _MAX_WORDS + 1)), height)
@@ -243,17 +238,8 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class BlockFold:
-    """A block of nodes as a box that unfolds in its place.
-
-    title, words
-        its name, and a description.
-    parts, unread
-        its content, and further parts that the text form leaves out.
-    follows
-        True if it reads what stands above it.
-    is_open_in_text
-        True if the text form has the content too.
-    """
+    """A block of nodes that unfolds in its place; the text form leaves out ``unread`` parts.
+    ``follows`` if it reads what stands above it."""
 
     title: str
     words: str

@@ -16,12 +16,8 @@ _DRAWING_INTERVAL = 0.1
 
 
 class ProgressLine:
-    """The bar of one epoch after the other.
-
-    In a notebook it is static HTML that is renewed in place and stays in the file. In a terminal it
-    is one of ``tqdm`` if that is installed (``pip install executorkit[progress]``). Otherwise, and
-    where stderr goes to a file, it is MXNet's line in the log, at level INFO.
-    """
+    """The bar of one epoch after the other: static HTML in a notebook, ``tqdm`` in a terminal if it
+    is installed, otherwise MXNet's line in the log, at level INFO."""
 
     def __init__(self) -> None:
         self._bar: Any = None

@@ -50,8 +50,7 @@ class _Piece(NamedTuple):
 class Timeline:
     """Lanes of spans over time, with the names that take the most time.
 
-    A lane has a row more where spans overlap. Where several spans fall on one pixel, that of
-    the most time is drawn, so that a picture has a bounded size however long the recording is.
+    A lane has a row more where spans overlap; of several spans on one pixel the longest is drawn.
 
     >>> lane = Lane("thread", [Span("a", 0, 30), Span("b", 30, 60)])
     >>> print(*Timeline([lane]).text().splitlines()[1:], sep=chr(10))

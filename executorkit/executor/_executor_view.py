@@ -48,13 +48,8 @@ NOT_STORED = "a Step stores none"
 
 
 class SectionEntry(NamedTuple):
-    """One array of a section.
-
-    name, columns
-        the cells before its statistics.
-    contents
-        its contents, as the reader of the section takes them, or a text in their place.
-    """
+    """One array of a section: the cells before its statistics, and its contents or a text in their
+    place."""
 
     name: str
     columns: Sequence[str]

@@ -6,14 +6,13 @@ Augmenters of colour take float32 images; docstrings say which of them work in p
 
 import json
 import random
-import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import ndarray as nd
 from .._support.keyword_arguments import CheckedKeywords
-from ..errors import ArgumentValueError, NotSupportedError
+from ..errors import NotSupportedError
 from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
 from . import _image_functions as images
@@ -120,13 +119,8 @@ class RandomSizedCropAug(Augmenter):
         **kwargs: Any,
     ) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
-        if "min_area" in kwargs:
-            warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
-            area = kwargs.pop("min_area")
-        if kwargs:
-            raise ArgumentValueError("RandomSizedCropAug", f"it takes no {list(kwargs)}")
         self.size = size
-        self.area = area
+        self.area = images.area_option("RandomSizedCropAug", area, kwargs)
         self.ratio = ratio
         self.interp = interp
 

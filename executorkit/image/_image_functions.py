@@ -83,6 +83,10 @@ def fixed_crop(
     return imresize(out, *size, interp=get_interp_method(interp, (h, w, size[1], size[0])))
 
 
+def _crop_to(src: Any, box: Rectangle, size: Any, interp: int) -> tuple[Any, Rectangle]:
+    return fixed_crop(src, *box, size=size, interp=interp), box
+
+
 def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
     """Returns a part of ``size`` (width, height) at a random place, and (x, y, width, height) of
     it.
@@ -93,8 +97,7 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     new_width, new_height = scale_down((width, height), size)
     x0 = random.randint(0, width - new_width)
     y0 = random.randint(0, height - new_height)
-    out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
-    return out, (x0, y0, new_width, new_height)
+    return _crop_to(src, (x0, y0, new_width, new_height), size, interp)
 
 
 def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
@@ -105,8 +108,16 @@ def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
-    out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
-    return out, (x0, y0, new_width, new_height)
+    return _crop_to(src, (x0, y0, new_width, new_height), size, interp)
+
+
+def area_option(where: str, area: Any, options: dict[str, Any]) -> Any:
+    if "min_area" in options:
+        warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=3)
+        area = options.pop("min_area")
+    if options:
+        raise ArgumentValueError(where, f"it takes no {list(options)}")
+    return area
 
 
 def random_size_crop(
@@ -128,11 +139,7 @@ def random_size_crop(
     :func:`center_crop`. ``min_area`` is the old name of ``area``.
     """
     height, width, _ = src.shape
-    if "min_area" in kwargs:
-        warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
-        area = kwargs.pop("min_area")
-    if kwargs:
-        raise ArgumentValueError("random_size_crop", f"it takes no {list(kwargs)}")
+    area = area_option("random_size_crop", area, kwargs)
     least, most = (area, 1.0) if isinstance(area, int | float | np.generic) else area
     for _ in range(10):
         target = random.uniform(least, most) * (height * width)
@@ -142,8 +149,7 @@ def random_size_crop(
         if new_width <= width and new_height <= height:
             x0 = random.randint(0, width - new_width)
             y0 = random.randint(0, height - new_height)
-            out = fixed_crop(src, x0, y0, new_width, new_height, size=size, interp=interp)
-            return out, (x0, y0, new_width, new_height)
+            return _crop_to(src, (x0, y0, new_width, new_height), size, interp)
     return center_crop(src, size, interp)
 
 

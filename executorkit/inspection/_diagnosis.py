@@ -224,8 +224,7 @@ def version_name(number: int) -> str:
 
 
 def size_text(shape: Shape | None) -> str:
-    """Returns a shape in words: ``N`` for the batch, ``?`` for another size that is free or
-    unknown.
+    """Returns a shape in words: ``N`` for the batch, ``?`` for a free or unknown size.
 
     >>> size_text((0, 3, 0, 0)), size_text((8, 10)), size_text(None)
     ('(N, 3, ?, ?)', '(8, 10)', '?')

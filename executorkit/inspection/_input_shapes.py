@@ -64,15 +64,11 @@ def known_shapes(shapes: Mapping[str, Shape | None]) -> dict[str, Shape]:
 def deduce_inputs(
     symbol: Symbol, parameters: Shapes, shapes: Shapes | None = None
 ) -> dict[str, Shape | None]:
-    """Returns the shapes of the arguments that are not parameters, as far as the parameters tell
-    them.
+    """Returns the shapes of the inputs, as far as the parameters tell them; labels last.
 
-    parameters, shapes
-        the shapes of the parameters, and those of inputs that are known, by name.
-
-    Returns a shape by name, labels last; 0 stands for a size that is free or unknown, such as that
-    of the batch, and None for a shape of which nothing is known. Raises ShapeError if ``shapes``
-    contradict each other.
+    ``parameters`` and ``shapes`` hold the shapes of parameters and of known inputs by name. 0
+    stands for a size that is free or unknown, None for an unknown shape. Raises ShapeError if
+    ``shapes`` contradict each other.
     """
     arguments = symbol.list_arguments()
     known = dict(shapes or {})
@@ -147,11 +143,8 @@ def _one_by_one(
 def example_shapes(
     symbol: Symbol, parameters: Shapes, inputs: Mapping[str, Shape | None]
 ) -> tuple[dict[str, Shape], ImageSize]:
-    """Returns shapes of the inputs for one example, to count operations for.
-
-    Returns them, and the size of images that was filled in: one that follows from the parameters,
-    or a usual one. What cannot be filled in is 0.
-    """
+    """Returns shapes of the inputs for one example, and the size of images that was filled in: it
+    follows from the parameters, or is a usual one. Unknown sizes are 0."""
     variables = set(symbol.list_inputs())
     weights = {name: shape for name, shape in parameters.items() if name in variables}
     single = {name: (shape[0] or 1, *shape[1:]) for name, shape in inputs.items() if shape}

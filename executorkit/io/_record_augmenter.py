@@ -2,7 +2,7 @@
 own random generator."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
@@ -62,7 +62,8 @@ class RecordAugmenter:
         if options.has_colour_jitter:
             image = self._jitter_colours(image, random)
         if options.has_hls_shift:
-            image = self._shift_hls(image, random)
+            limits = options.random_h, options.random_l, options.random_s
+            image = shift_hls(image, [int(random.uniform(-limit, limit)) for limit in limits])
         if options.pca_noise > 0:
             image = self._add_pca_noise(image, random)
         return image
@@ -159,26 +160,25 @@ class RecordAugmenter:
         for limit, change in changes:
             if limit > 0:
                 alpha = np.float32(1 + random.uniform(-limit, limit))
-                colours = _saturate(change(colours.astype(np.float32), alpha))
+                colours = saturate(change(colours.astype(np.float32), alpha))
         return _with_colours(image, colours)
-
-    def _shift_hls(self, image: Image, random: Random) -> Image:
-        cv2, options = require_opencv(), self._options
-        limits = options.random_h, options.random_l, options.random_s
-        shifts = [int(random.uniform(-limit, limit)) for limit in limits]
-        hls = cv2.cvtColor(np.ascontiguousarray(image[..., :3]), cv2.COLOR_BGR2HLS)
-        shifted = np.clip(hls.astype(np.int16) + np.array(shifts, np.int16), 0, _HLS_LIMITS)
-        return _with_colours(image, cv2.cvtColor(shifted.astype(np.uint8), cv2.COLOR_HLS2BGR))
 
     def _add_pca_noise(self, image: Image, random: Random) -> Image:
         alpha = [random.gauss(0, self._options.pca_noise) for _ in range(3)]
         shift = (np.array(IMAGENET_AXES) @ (np.array(IMAGENET_SPREAD) * alpha))[::-1]
         if image.ndim == 2:
-            return _saturate(image + np.float32(shift[2]))
-        return _with_colours(image, _saturate(image[..., :3] + shift.astype(np.float32)))
+            return saturate(image + np.float32(shift[2]))
+        return _with_colours(image, saturate(image[..., :3] + shift.astype(np.float32)))
 
 
-def _saturate(values: np.ndarray) -> Image:
+def shift_hls(image: Image, shifts: Sequence[int]) -> Image:
+    cv2 = require_opencv()
+    hls = cv2.cvtColor(np.ascontiguousarray(image[..., :3]), cv2.COLOR_BGR2HLS)
+    shifted = np.clip(hls.astype(np.int16) + np.array(shifts, np.int16), 0, _HLS_LIMITS)
+    return _with_colours(image, cv2.cvtColor(shifted.astype(np.uint8), cv2.COLOR_HLS2BGR))
+
+
+def saturate(values: np.ndarray) -> Image:
     return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from .._support.box_geometry import areas, seen_in, shared_areas
 from ..errors import BatchError, RecordError
-from ..opencv import require_opencv
-from ._record_augmenter import pad_image, resize_image, resize_shorter_edge
+from ._record_augmenter import pad_image, resize_image, resize_shorter_edge, saturate, shift_hls
 from ._record_decoder import ImageList, decode_record_image, opencv_errors, unpack_record
 from ._record_options import DetectionOptions, DetectionRecordOptions
 from ._record_pixels import Normalization
@@ -112,7 +111,7 @@ class DetectionAugmenter:
         return self._resize(np.ascontiguousarray(image), random), objects
 
     def _change_colours(self, image: np.ndarray, random: Random) -> np.ndarray:
-        options, cv2 = self._options, require_opencv()
+        options = self._options
         shifts = [
             int(random.uniform(-limit, limit)) if random.random() < probability else 0
             for limit, probability in (
@@ -122,14 +121,11 @@ class DetectionAugmenter:
             )
         ]
         if any(shifts) and image.ndim == 3:
-            hls = cv2.cvtColor(image[..., :3], cv2.COLOR_BGR2HLS).astype(np.int16)
-            shifted = np.clip(hls + np.array(shifts, np.int16), 0, [180, 255, 255])
-            image = image.copy()
-            image[..., :3] = cv2.cvtColor(shifted.astype(np.uint8), cv2.COLOR_HLS2BGR)
+            image = shift_hls(image, shifts)
         if options.max_random_contrast > 0 and random.random() < options.random_contrast_prob:
             limit = options.max_random_contrast
             factor = np.float32(1 + random.uniform(-limit, limit))
-            image = np.clip(np.rint(image * factor), 0, 255).astype(np.uint8)
+            image = saturate(image * factor)
         return image
 
     def _pad(self, image: np.ndarray, objects: Objects, random: Random) -> _Placed:

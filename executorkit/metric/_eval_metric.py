@@ -15,11 +15,8 @@ from ..registry import get_alias_func, get_create_func, get_register_func
 def check_label_shapes(
     labels: Any, preds: Any, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
-    """Returns labels and predictions, after a check that their lengths (``shape``: their shapes)
-    are equal.
-
-    With ``wrap`` single NDArrays are returned as lists of one. Raises ValueError if they differ.
-    """
+    """Returns labels and predictions if their lengths (``shape``: their shapes) are equal, else
+    raises ValueError; ``wrap`` makes lists of single NDArrays."""
     sizes = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if sizes[0] != sizes[1]:
         kind = "shape" if shape else "length"

@@ -63,11 +63,8 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """Returns a standard normal NDArray of ``dtype``, by default float32.
-
-    Sparse storage (any ``stype`` but "default") is not supported, so that the arguments for sparse
-    arrays have no effect.
-    """
+    """Returns a standard normal NDArray of ``dtype``, by default float32; ``stype`` can only be
+    "default"."""
     if stype != "default":
         problem = f"stype={stype!r}, only dense arrays are served"
         raise MXNetError("rand_ndarray", problem, hint="'default'")

@@ -77,23 +77,22 @@ def init(
     conditional_fp32_ops: Iterable[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Iterable[str] | None = None,
 ) -> None:
-    """Has operators compute in mixed precision for the rest of the process.
+    """Computes in mixed precision for the rest of the process.
 
-    Arrays and symbols that listed operators are called with are cast by ``amp_cast``; those of
-    other operators stay, and so do types other than float16, bfloat16 and float32. Parameters stay
-    in float32, and their gradients are. It acts on calls: networks that are hybridized already,
-    and symbols that are made, stay as they are. A second call does nothing.
+    Inputs of listed operators are cast by ``amp_cast``, from float16, bfloat16 and float32 only.
+    Parameters and their gradients stay float32. Networks that are hybridized and symbols that are
+    made already stay as they are. A second call does nothing.
 
     target_dtype
         'float16' or 'bfloat16' (NumPy's too); AssertionError (ArgumentValueError) for others.
     target_precision_ops, fp32_ops
-        names of operators that compute in ``target_dtype`` and in float32, in place of those of
-        :func:`list_lp16_ops` and :func:`list_fp32_ops`. AttributeError for one that is not there.
+        operators that compute in ``target_dtype`` and in float32, instead of :func:`list_lp16_ops`
+        and :func:`list_fp32_ops`. AttributeError for an unknown operator.
     conditional_fp32_ops
         ``(operator, attribute, values)``: operators that compute in float32 if an attribute, given
-        by keyword, is one of ``values``; in place of those of :func:`list_conditional_fp32_ops`.
+        by keyword, is one of ``values``; instead of :func:`list_conditional_fp32_ops`.
 
-    Differs from MXNet: float16 arrays are cast on a CPU, too, as on a GPU.
+    float16 arrays are cast on a CPU, too (in MXNet on a GPU only).
     """
     if installed() is not None:
         return

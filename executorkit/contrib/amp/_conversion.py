@@ -32,29 +32,25 @@ def convert_symbol(
     data_names: list[str] | None = None,
     cast_optional_params: bool = False,
 ) -> Symbol:
-    """Returns a symbol that computes in mixed precision and whose outputs are float32: MXNet's
-    graph, node by node, with ``amp_cast`` and ``amp_multicast`` before listed operators.
+    """Returns MXNet's graph of mixed precision, with casts; its outputs are float32.
 
-    sym
-        the symbol.
     target_dtype
         'float16' or 'bfloat16'.
     target_dtype_ops, fp32_ops
-        names of operators that compute in ``target_dtype`` and in float32, in place of those of
-        :func:`list_lp16_ops` and :func:`list_fp32_ops`.
+        operators that compute in ``target_dtype`` and in float32, instead of :func:`list_lp16_ops`
+        and :func:`list_fp32_ops`.
     conditional_fp32_ops
         ``(operator, attribute, values)``: operators that compute in float32 for some values of an
-        attribute; in place of those of :func:`list_conditional_fp32_ops`.
+        attribute, instead of :func:`list_conditional_fp32_ops`.
     excluded_sym_names
-        names of nodes that compute in float32.
+        nodes that compute in float32.
     data_names
         the inputs that are not parameters; the others get their type as an attribute.
     cast_optional_params
-        whether parameters that are only cast become ``target_dtype`` themselves; it needs
-        ``data_names``.
+        True casts parameters that are only used in ``target_dtype``; it needs ``data_names``.
 
-    Raises AssertionError (ArgumentValueError) for other arguments, and for an operator in two of
-    the lists; MXNetError for ``data_names`` that are not inputs.
+    Raises AssertionError (ArgumentValueError) for other arguments, and for an operator in two
+    lists; MXNetError for ``data_names`` that are not inputs.
     """
     where = "amp.convert_symbol"
     _check(where, "sym", isinstance(sym, Symbol), "a Symbol")

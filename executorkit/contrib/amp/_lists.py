@@ -20,8 +20,8 @@ def dtype_name(where: str, dtype: Any) -> str:
 
 
 def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """Returns operators that compute in ``target_dtype``, which is 'float16' or 'bfloat16'
-    (AssertionError for others)."""
+    """Returns operators that compute in ``target_dtype``, 'float16' or 'bfloat16'; else
+    AssertionError."""
     return sorted(PRECISIONS[dtype_name("list_lp16_ops", target_dtype)].low)
 
 
@@ -36,8 +36,7 @@ def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
 
 
 def list_conditional_fp32_ops(target_dtype: Any) -> list[Condition]:
-    """Returns operators that compute in float32 for some values of an attribute: (name, attribute,
-    values) each."""
+    """Returns (operator, attribute, values): float32 if the attribute has one of the values."""
     dtype_name("list_conditional_fp32_ops", target_dtype)
     return [(name, attribute, list(values)) for name, attribute, values in CONDITIONS]
 
@@ -54,8 +53,8 @@ def list_loss_output_functions(target_dtype: Any) -> list[str]:
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
-    """Returns operators that compute in bfloat16 with float32 parameters, and the names of their
-    inputs, "" for those of either type; None for float16."""
+    """Returns inputs of bfloat16 operators by operator, with "" for those that need not be float32;
+    None for float16."""
     if dtype_name("list_lp16_use_fp32_params", target_dtype) == "float16":
         return None
     names = ["", "gamma", "beta", "moving_mean", "moving_var"]

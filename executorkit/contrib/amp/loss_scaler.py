@@ -10,13 +10,11 @@ from ...ndarray import NDArray, multi_all_finite
 
 
 class LossScaler:
-    """The scale of losses: halved after a step whose gradients overflow, doubled after 2,000 in a
-    row that do not.
+    """The scale of losses: halved when gradients overflow, doubled after 2,000 steps without.
 
-    As in MXNet a new scale is in use from the step after the next: ``loss_scale`` at a step is what
-    was known when the step before it began. So the host need not wait for a step's gradients
-    before the next one is recorded: a trainer gives a step's check to :meth:`defer`, and it is read
-    when the following step comes, or when somebody asks for a number that depends on it.
+    As in MXNet a new scale is used from the step after the next, so the host need not wait for a
+    step: a trainer gives its check to :meth:`defer`, which is read at the next step or when the
+    scale is asked for.
     """
 
     def __init__(self) -> None:
@@ -43,8 +41,8 @@ class LossScaler:
         return self._good_steps
 
     def has_overflow(self, params: Sequence[Any]) -> bool:
-        """Returns True if a gradient of the parameters is not finite; counts the step, and decides
-        on the next scale. Gradients on all contexts are looked at, in MXNet those of the first."""
+        """Returns True if a gradient is not finite on any context (MXNet checks the first only);
+        counts the step, and decides on the next scale."""
         self.settle()
         self._loss_scale = self._next
         by_context: dict[Any, list[NDArray]] = {}
@@ -58,8 +56,8 @@ class LossScaler:
         return not finite
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
-        """Counts a step whose program says in ``finite`` if it has changed anything; ``undo`` takes
-        back what else has been counted, if it has not."""
+        """Counts a step whose program reports in ``finite`` if it changed anything; ``undo``
+        reverts what else was counted."""
         self.settle()
         self._loss_scale = self._next
         self._pending = finite, undo

@@ -153,13 +153,12 @@ def quantize_graph(
     LayerOutputCollector: Any = None,  # noqa: N803 - MXNet's name
     logger: Any = None,
 ) -> tuple[Symbol, Params, Params, Any]:
-    """Returns a network with 8-bit layers whose ranges are not known yet, and a collector of
-    ranges.
+    """Returns a network with 8-bit layers without ranges, and a collector of ranges.
 
-    Arguments as of ``quantize_model``. The collector's ``collect`` is a callback for
-    ``set_monitor_callback(collector.collect, monitor_all=True)`` of the floating network, None with
-    ``calib_mode="none"``; ``calib_mode="customize"`` returns ``LayerOutputCollector``.
-    ``calib_graph`` takes the filled collector.
+    Arguments as of ``quantize_model``. ``collector.collect`` is a callback for
+    ``set_monitor_callback(..., monitor_all=True)`` of the floating network; the collector is None
+    with ``calib_mode="none"``, and ``LayerOutputCollector`` with "customize". ``calib_graph`` takes
+    it.
     """
     where, calib_mode = "quantize_graph", calib_mode or "none"
     _check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)

@@ -28,15 +28,13 @@ def quantize_symbol(
     quantize_mode: Literal["smart", "full"] = "smart",
     quantize_granularity: Literal["tensor-wise", "channel-wise"] = "tensor-wise",
 ) -> tuple[Symbol, list[str]]:
-    """Returns a symbol with 8-bit layers, and the names of the outputs whose ranges are to be
-    measured.
+    """Returns a symbol with 8-bit layers, and the names of the outputs to measure.
 
-    ``excluded_symbols`` and ``excluded_operators`` name the nodes and the operators that stay
-    floating, ``offline_params`` the variables whose quantised values will be parameters (``w`` as
-    ``w_quantize``, ``w_quantize_min`` and ``w_quantize_max``). With ``quantize_mode`` "full" every
-    operator that can be is quantised; with "smart" the convolutions, the affine maps, and what
-    stands between them. ``quantize_granularity`` matters for oneDNN's fused layers only, ``ctx``
-    not at all. Raises AttributeValueError for values other than these.
+    ``offline_params`` are the variables whose quantised values become parameters (``w`` as
+    ``w_quantize``, ``w_quantize_min``, ``w_quantize_max``). ``quantize_mode`` "full" quantises
+    every operator that it can; "smart" convolutions, affine maps, and what stands between them.
+    ``quantize_granularity`` and ``ctx`` have no effect. Raises AttributeValueError for other
+    values.
     """
     where = "quantize_symbol"
     check_choice(where, "quantized_dtype", quantized_dtype, DTYPES)

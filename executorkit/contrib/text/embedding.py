@@ -161,11 +161,8 @@ create = get_create_func(_TokenEmbedding, "token embedding")
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Returns names of files by the name of an embedding, or those of one; KeyError for an unknown
-    one.
-
-    fastText's files, one per language, are not listed.
-    """
+    """Returns names of files by embedding, or the names of one embedding; KeyError for an unknown
+    one. fastText's files are not listed."""
     names = {kind.__name__.lower(): list(kind.pretrained_file_names) for kind in (GloVe, FastText)}
     if embedding_name is None:
         return names
