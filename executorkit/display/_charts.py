@@ -122,7 +122,7 @@ class Curves:
         curves, entries = [], []
         for i, (name, points) in enumerate(drawn):
             colour = _COLOURS[i % len(_COLOURS)]
-            curves.append(_line([_placed(p, xs, ys) for p in points], colour))
+            curves.append(_line([_place(p, xs, ys) for p in points], colour))
             words = f"{name} {points[-1][1]:.6g}" if points else name
             bars = _bars([y for _, y in points])
             entries.append(f"{_entry(i / len(drawn), words, colour)}  {bars}\n")
@@ -148,7 +148,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _placed(point: Point, xs: Point, ys: Point) -> Point:
+def _place(point: Point, xs: Point, ys: Point) -> Point:
     x = (point[0] - xs[0]) / (xs[1] - xs[0])
     y = (point[1] - ys[0]) / (ys[1] - ys[0])
     wide = _CURVES_WIDTH - _MARGIN_LEFT - _MARGIN_RIGHT
@@ -196,11 +196,11 @@ def _frame(xs: Point, ys: Point, axis: str, whole: bool) -> str:
     right, bottom = _CURVES_WIDTH - _MARGIN_RIGHT, _CURVES_HEIGHT - _MARGIN_BOTTOM
     words, grid, marks = [], "", ""
     for y in ticks(*ys, _TICKS_DOWN):
-        _, at = _placed((xs[0], y), xs, ys)
+        _, at = _place((xs[0], y), xs, ys)
         grid += f"M{_MARGIN_LEFT} {at:.0f}H{right}"
         words.append((_MARGIN_LEFT - 5, at + 4, "end", f"{y:.6g}"))
     for x in ticks(*xs, _TICKS_ACROSS, whole):
-        at, _ = _placed((x, ys[0]), xs, ys)
+        at, _ = _place((x, ys[0]), xs, ys)
         marks += f"M{at:.0f} {bottom}v4"
         words.append((at, bottom + 15, "middle", f"{x:.6g}"))
     words.append((right, bottom + 27, "end", axis))

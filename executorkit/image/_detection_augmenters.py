@@ -136,12 +136,12 @@ class _RandomFrame(DetAugmenter):
         least, most = (area * height * width for area in self.area_range)
         ratio = random.uniform(*self.aspect_ratio_range)
         size = self._draw_size((least, most), ratio, height, width) if ratio > 0 else None
-        return None if size is None else self._placed(label, size, height, width)
+        return None if size is None else self._place(label, size, height, width)
 
     def _draw_size(self, limits: _Range, ratio: float, height: int, width: int) -> _Size | None:
         raise NotImplementedError
 
-    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
+    def _place(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         raise NotImplementedError
 
 
@@ -184,7 +184,7 @@ class DetRandomCropAug(_RandomFrame):
         x, y, width, height, label = proposal
         return fixed_crop(src, x, y, width, height, None), label
 
-    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
+    def _place(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, height - new_height))
         box = (random.randint(0, max(0, width - new_width)), y, new_width, new_height)
@@ -289,7 +289,7 @@ class DetRandomPadAug(_RandomFrame):
             colour = (colour,) * 4
         return copy_make_border(src, y, below, x, after, 16, values=colour), label
 
-    def _placed(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
+    def _place(self, label: np.ndarray, size: _Size, height: int, width: int) -> Proposal | None:
         new_width, new_height = size
         y = random.randint(0, max(0, new_height - height))
         x = random.randint(0, max(0, new_width - width))

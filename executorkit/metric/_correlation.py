@@ -46,7 +46,7 @@ class PearsonCorrelation(DeviceMetric):
         check_label_shapes(label, pred, shape=True)
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return a + b if self.average == "macro" else _joined(a, b)
+        return a + b if self.average == "macro" else _merge_moments(a, b)
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
         if self.average == "macro":
@@ -69,7 +69,7 @@ def _moments(xp: Any, label: Any, pred: Any) -> Any:
     return xp.stack([xp.asarray(x, xp.float64) for x in moments])
 
 
-def _joined(a: Any, b: Any) -> Any:
+def _merge_moments(a: Any, b: Any) -> Any:
     xp = np if isinstance(a, np.ndarray) else jnp
     count = a[1] + b[1]
     weight = b[1] / xp.maximum(count, 1)
@@ -89,7 +89,7 @@ def _pearson(xp: Any, label: Any, pred: Any) -> Any:
 #: The correlation of a pair.
 _PEARSON = Measure(_pearson)
 #: The moments of a pair, joined with those of earlier ones.
-_JOINING = Measure(_moments, merge=_joined)
+_JOINING = Measure(_moments, merge=_merge_moments)
 
 
 @register

@@ -204,7 +204,7 @@ def _lengths(node: Any, inputs: Sequence[Imported | None]) -> _Lengths | None:
     return compute(lists[0], lists[1:]) if compute and lists and lists[0] is not None else None
 
 
-def _joined(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | None:
+def _concatenate(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | None:
     parts = [part for part in others if part is not None]
     return sum(parts, first) if len(parts) == len(others) else None
 
@@ -226,7 +226,7 @@ def _sliced(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | No
 #: Functions of the first list of lengths and the others, by operator.
 _OF_LENGTHS: Mapping[str, Callable[[_Lengths, Sequence[_Lengths | None]], _Lengths | None]] = {
     **dict.fromkeys(("Cast", "Identity", "Unsqueeze", "Squeeze"), lambda first, others: first),
-    "Concat": _joined,
+    "Concat": _concatenate,
     "Gather": _gathered,
     "Slice": _sliced,
 }

@@ -208,7 +208,7 @@ class _Levels:
 
     def _segment(self, start: int, stop: int, levels: Sequence[Block], above: Block | None) -> Part:
         if stop - start > self._graph.budget.boxes:
-            return Lines(self._listed(start, stop))
+            return Lines(self._name_lines(start, stop))
         sources = {
             source: self._name(source, levels)
             for i in range(start, stop)
@@ -243,11 +243,11 @@ class _Levels:
             if first.parts
             else [self._segment(first.start, first.stop, [*levels, block], None)]
         )
-        names = Lines(self._listed(block.start, block.stop, first.size))
+        names = Lines(self._name_lines(block.start, block.stop, first.size))
         every = Fold(f"the nodes of all {len(block.parts)}", [names])
         return BlockFold(title, words, inner, (every,), follows, is_open)
 
-    def _listed(self, start: int, stop: int, together: int = 1) -> list[str]:
+    def _name_lines(self, start: int, stop: int, together: int = 1) -> list[str]:
         budget = self._graph.budget
         count = min(stop - start, max(0, budget.names))
         budget.names -= count
