@@ -206,9 +206,9 @@ def _lines(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
             f"{name} {size_text(shape)}{' (label)' * (name in labels)}"
             for name, shape in diagnosis.inputs.items()
         ]
-        yield f"inputs: {_join_names(words, limit)}"
+        yield f"inputs: {_names(words, limit)}"
     words = [f"{name} {size_text(shape)}" for name, shape in diagnosis.outputs.items()]
-    yield f"outputs: {_join_names(words, limit)}"
+    yield f"outputs: {_names(words, limit)}"
     yield from _sums(diagnosis, limit)
 
 
@@ -260,7 +260,7 @@ def _problems(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
         ("stored twice, the last one counts", check.repeated, ", "),
     ):
         if names:
-            yield f"  {problem} ({len(names)}): {_join_names(names, limit, separator)}"
+            yield f"  {problem} ({len(names)}): {_names(names, limit, separator)}"
     words = [
         ", ".join(
             f"{count:,} {noun}"
@@ -271,7 +271,7 @@ def _problems(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
         for name, broken in diagnosis.not_finite.items()
     ]
     if words:
-        yield f"  not finite ({len(words)}): {_join_names(words, limit, '; ')}"
+        yield f"  not finite ({len(words)}): {_names(words, limit, '; ')}"
 
 
 def _arrays(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
@@ -302,13 +302,13 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
     unknown = [name for name in diagnosis.inputs if name in set(summary.unknown) - set(labels)]
     if unknown:
         yield (
-            f"sizes that are not known: {_join_names(unknown, limit)}; give those of the inputs, such "
+            f"sizes that are not known: {_names(unknown, limit)}; give those of the inputs, such "
             f"as --shape {_suggested(diagnosis)}"
         )
     elif computed:
         is_assumed = image.size is not None and not image.determined
         why = ", an assumption: other sizes fit too (--shape)" if is_assumed else ""
-        yield f"table for {_join_names(computed, limit)}{why}"
+        yield f"table for {_names(computed, limit)}{why}"
 
 
 def _suggested(diagnosis: Diagnosis) -> str:
@@ -320,7 +320,7 @@ def _suggested(diagnosis: Diagnosis) -> str:
     return "data=1,3,224,224"
 
 
-def _join_names(names: Sequence[str], limit: int | None, separator: str = ", ") -> str:
+def _names(names: Sequence[str], limit: int | None, separator: str = ", ") -> str:
     return listed((clipped(name, 80) for name in names), limit, separator)
 
 
