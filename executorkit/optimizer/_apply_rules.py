@@ -76,12 +76,12 @@ class Sharing:
 
 
 def apply_cache_info() -> CacheInfo:
-    """The use of the cache of compiled updates so far in this process."""
+    """Returns the use of the cache of compiled updates in this process."""
     return _updates.info(_counts.traces)
 
 
 def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
-    """The positions of the pairs that are no NDArrays of one shape and dtype."""
+    """Returns the positions of the pairs that are not NDArrays of one shape and dtype."""
     return [
         i
         for i, (weight, grad) in enumerate(zip(weights, grads, strict=True))
@@ -93,7 +93,7 @@ def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
 
 
 def check_arrays(where: str, weight: Any, grad: Any) -> None:
-    """InputTypeError, ShapeError or DTypeError for a gradient that does not fit its weight."""
+    """Raises InputTypeError, ShapeError or DTypeError for a gradient unlike its weight."""
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
             problem = f"{name} is {type(x).__name__}, expected an NDArray"
@@ -112,17 +112,16 @@ Prepare = Callable[[Rollback], UpdateCall | None]
 def attach_update(
     weights: Sequence[PendingValue], grads: Sequence[PendingValue], prepare: Prepare
 ) -> UpdateCall | None:
-    """Makes an update a part of the program that computes the gradients, if that is pending.
+    """Makes an update a part of the pending program that computes the gradients.
 
     weights, grads
-        arrays to be updated, and the gradient of each.
+        The arrays to be updated, and their gradients.
     prepare
-        makes the update with its state and this step's hyperparameters. It is called only when the
-        pending step can take the update; None withdraws it.
+        Counts and makes the update. It is called only when the step can take the update; None
+        withdraws it.
 
-    Returns None if the update cannot become a part of a program: the gradients have been computed,
-    someone has looked at an executor's output since forward, or a weight has been written. Nothing
-    is changed then, and the caller updates by the gradients themselves.
+    Returns None, and changes nothing, if the gradients have been computed, an output has been read
+    since forward, or a weight has been written. The caller then updates by the gradients.
     """
     return _attach(weights, grads, prepare)
 
@@ -130,8 +129,6 @@ def attach_update(
 def _attach(
     weights: Sequence[Any], grads: Sequence[Any], prepare: Prepare, otherwise_now: bool = False
 ) -> UpdateCall | None:
-    """The update, attached or made now, else None; after an exception it is attached or made, or
-    its counts are taken back."""
     call: UpdateCall | None = None
     if modes.recording:
         for weight in weights:
@@ -155,12 +152,10 @@ def _attach(
 def apply_update(
     weights: Sequence[NDArray], grads: Sequence[NDArray], prepare: Prepare
 ) -> UpdateCall | None:
-    """Updates weights and the states of an update, NDArrays, in place; ``prepare`` as for
-    :func:`attach_update`.
+    """Updates weights and states in place; ``prepare`` is as for :func:`attach_update`.
 
-    Gradients that are pending on an executor are not computed for that: the update becomes a part
-    of the program that computes them. After an exception weights, states and counts are all as they
-    were, or all as after the update.
+    Pending gradients are not computed first: the update becomes a part of their program. An
+    exception leaves weights, states and counts all as before the update, or all as after it.
     """
     return _attach(weights, grads, prepare, otherwise_now=True)
 
@@ -201,7 +196,6 @@ def apply_rules(
 
 
 def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
-    """Updates weights and states by gradients that are there, as one program."""
     leaves, treedef = jax.tree.flatten((tuple(weights), call.state))
     uses = Counter(id(x.storage) for x in leaves)
     if max(uses.values()) > 1 and len(weights) > 1:
@@ -248,7 +242,6 @@ def _store(arrays: Sequence[NDArray], values: Sequence[Array], device: Device) -
 
 
 def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
-    """Gives arrays whose buffers a failed program has destroyed their contents again."""
     for x, before, restored in zip(arrays, donated.tree, donated.restored(), strict=True):
         if x.current is before is not restored:
             x.assign(restored)
@@ -256,10 +249,10 @@ def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
 
 @dataclass(frozen=True)
 class CombinedUpdate:
-    """Rules for several parameters as one update; ``places`` are those where the hyperparameters of
-    each begin, ``widths`` their numbers.
+    """Rules for several parameters as one ``program.UpdateFunction``.
 
-    A ``program.UpdateFunction``.
+    places, widths
+        Where the hyperparameters of each rule begin, and their numbers.
     """
 
     rules: tuple[Rule, ...]
@@ -278,7 +271,6 @@ class CombinedUpdate:
         hyperparams: Any,
         key_data: Any,
     ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
-        """The new weights and states; ``key_data`` has a row for the key of each random rule."""
         keys = iter(() if key_data is None else key_data)
         new_weights, new_states = [], []
         rules = zip(self.rules, self.places, self.widths, weights, grads, state, strict=True)
@@ -304,10 +296,9 @@ def plan_update(
     age: int | None,
     sharing: Sharing | None = None,
 ) -> UpdateCall:
-    """One step for several parameters by a rule for each, with its hyperparameters and its state.
+    """Returns one step for several parameters, by a rule, hyperparameters and a state for each.
 
-    ``sharing`` is that of the training, where there is one. Each random rule draws a key from the
-    context's stream, as one call of a random operator does.
+    Each random rule draws a key from the context's stream, as one call of a random operator does.
     """
     sharing = Sharing() if sharing is None else sharing
     rows = sharing.distinct(hyperparams)
@@ -329,7 +320,6 @@ def plan_update(
 
 
 def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
-    """The updates of a call for several parameters, one by one."""
     key, plan = 0, call.update
     for rule, begin, width, state in zip(
         plan.rules, plan.places, plan.widths, call.state, strict=True

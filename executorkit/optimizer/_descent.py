@@ -19,18 +19,19 @@ RATE_NAMES = ("lr", "wd", "rescale_grad")
 
 
 def aggregation_size(default: int) -> int:
-    """Number of weights that MXNet updates in one call; some hyperparameters depend on it."""
+    """Returns the number of weights that MXNet updates in one call; some hyperparameters depend on
+    it."""
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
 def or_negative(limit: float | None) -> float:
-    """A limit for the update operators, where a negative number means none."""
+    """Returns a limit for the update operators, where a negative number means none."""
     return float(limit) if limit else -1.0
 
 
 @lru_cache(maxsize=64)
 def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
-    """Gradient descent, with momentum if that is positive."""
+    """Returns gradient descent, with momentum if that is positive."""
     limit = or_negative(clip_gradient)
     if momentum > 0:
         momentum = float(momentum)
@@ -41,7 +42,8 @@ def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
 def attribute_rule(
     optimizer: Any, update: UpdateRule, *constants: str, more: tuple[str, ...] = (), **others: Any
 ) -> Rule:
-    """The rule of an update operator whose constants are attributes of an optimizer, and others.
+    """Returns the rule of an update operator whose constants are attributes of an optimizer, and
+    others.
 
     ``more`` are names of hyperparameters besides the rates.
     """
@@ -199,9 +201,8 @@ class SGLD(Optimizer):
     """SGLD, stochastic gradient Langevin dynamics.
 
     ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr and g the
-    gradient times rescale_grad, then clipped. The noise of a weight is what
-    ``mx.nd.random.normal(0, sqrt(lr), shape, dtype)`` would draw instead; the numbers themselves
-    are not MXNet's. Source: Patterson and Teh, 2013.
+    gradient times rescale_grad, then clipped. The noise is drawn as by ``mx.nd.random.normal(0,
+    sqrt(lr), shape, dtype)``; its numbers differ from MXNet's. Source: Patterson and Teh, 2013.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -24,10 +24,7 @@ def _sum_of_squares(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class _LayerRateRule(Rule):
-    """Another rule at a rate in proportion to the norms of weight and gradient.
-
-    A fourth hyperparameter, the momentum, is passed on to that rule: it changes with the rate.
-    """
+    """Another rule at a rate in proportion to the norms of weight and gradient."""
 
     rule: Rule
     eta: float
@@ -265,7 +262,6 @@ class LBSGD(Optimizer):
         return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state
 
     def _warmup(self, done: Any) -> Any:
-        """The factor of the rate after ``done`` updates."""
         warmup_updates, final = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
         if warmup_updates <= 1:
             return final

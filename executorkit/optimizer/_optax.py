@@ -31,13 +31,13 @@ class OptimizerState(NamedTuple):
     """The state of a transformation.
 
     count
-        number of updates done, ``begin_num_update`` included.
+        Number of updates done, ``begin_num_update`` included.
     states
-        the state of each parameter, by name.
+        The state of each parameter, by name.
     shared_state
-        numbers of no single parameter: Nadam's momentum schedule, LARS's last rates.
+        Numbers of all parameters together: Nadam's momentum schedule, LARS's last rates.
     key
-        key data of random numbers; None if no rule draws any.
+        Key data of random numbers; None if no rule draws any.
     """
 
     count: Array
@@ -49,7 +49,7 @@ class OptimizerState(NamedTuple):
 def transformation(
     optimizer: RuleProvider, names: Sequence[str] | None, key: Any
 ) -> "optax.GradientTransformationExtraArgs":
-    """The optax transformation that ``Optimizer.to_optax`` returns."""
+    """Returns the optax transformation of ``Optimizer.to_optax``."""
     import optax
 
     if not optimizer._is_pure:
@@ -61,7 +61,6 @@ def transformation(
     order = None if names is None else {name: i for i, name in enumerate(names)}
 
     def named_leaves(tree: Any) -> list[tuple[str, Any]]:
-        """Leaves with their names, in the order of updates."""
         named = [(_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(tree)]
         if order is None:
             return named
@@ -119,7 +118,6 @@ def _step(
     grads: dict[str, Any],
     state: OptimizerState,
 ) -> tuple[dict[str, Any], dict[str, State], Any]:
-    """One update of all parameters: differences, states, shared state."""
     count = state.count + 1
     step_key = None if state.key is None else jax.random.fold_in(wrap_key(state.key), count)
     shared_state = jax.tree.map(lambda x: x.astype(jnp.float64), state.shared_state)
@@ -146,7 +144,6 @@ def _step(
 
 
 def _snapshot(optimizer: Provider, names: Sequence[str] | None) -> Provider:
-    """A copy with the given names, independent of later changes of the optimizer."""
     snapshot = copy.copy(optimizer)
     snapshot.param_dict = dict(optimizer.param_dict)
     snapshot.lr_mult, snapshot.wd_mult = dict(optimizer.lr_mult), dict(optimizer.wd_mult)
@@ -158,7 +155,6 @@ def _snapshot(optimizer: Provider, names: Sequence[str] | None) -> Provider:
 
 
 def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
-    """The rate without multipliers as a pure function of the number of updates."""
     scheduler = optimizer.lr_scheduler
     if scheduler is None:
         return lambda count: jnp.asarray(optimizer.lr, jnp.result_type(float))
@@ -170,12 +166,10 @@ def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
 
 
 def _name(path: tuple[Any, ...]) -> str:
-    """The name of a leaf: its keys, joined by underscores."""
     return "_".join(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path)
 
 
 def _index(optimizer: RuleProvider, name: str) -> Any:
-    """The optimizer's index of a parameter; its name if it has none."""
     return next((i for i, n in optimizer.idx2name.items() if n == name), name)
 
 
@@ -188,7 +182,6 @@ def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
 
 
 def _first_state(optimizer: RuleProvider, index: Any, weight: Array) -> State:
-    """The state from ``create_state_multi_precision``, for a weight that may be traced."""
     if optimizer.multi_precision and is_half(weight.dtype):
         master = weight.astype(jnp.float32)
         inner = _first_state(optimizer, index, master)

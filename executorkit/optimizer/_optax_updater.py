@@ -26,7 +26,7 @@ Arrays = Sequence[Any]
 
 
 def is_transformation(optimizer: Any) -> bool:
-    """True for an optax transformation."""
+    """Returns True for an optax transformation."""
     optax = sys.modules.get("optax")
     return optax is not None and isinstance(optimizer, optax.GradientTransformation)
 
@@ -34,17 +34,15 @@ def is_transformation(optimizer: Any) -> bool:
 class StatefulUpdate(Protocol):
     """An update of all parameters, a ``program.UpdateFunction``, with its first state.
 
-    It may have a method ``loss_scale(state)``, as described there.
-
-    names
-        the parameters, in the order of the weights.
+    It may have a method ``loss_scale(state)``. ``names`` are the parameters, in the order of the
+    weights.
     """
 
     @property
     def names(self) -> tuple[str, ...]: ...
 
     def init(self, weights: Arrays) -> Any:
-        """The state before the first step."""
+        """Returns the state before the first step."""
         ...
 
     def __call__(
@@ -54,12 +52,12 @@ class StatefulUpdate(Protocol):
 
 @dataclass(frozen=True)
 class OptaxUpdate:
-    """Updates by an optax transformation, which sees a dict of parameters by name.
+    """An optax transformation's updates of a dict of parameters by name.
 
     names
-        the parameters, in the order of the weights.
+        The parameters, in the order of the weights.
     rescale
-        gradients are multiplied by it first, and by the hyperparameter if there is one.
+        Gradients are multiplied by it first, and by the hyperparameter if there is one.
     """
 
     transformation: optax.GradientTransformation
@@ -67,7 +65,6 @@ class OptaxUpdate:
     rescale: float = 1.0
 
     def init(self, weights: Arrays) -> Any:
-        """The state before the first step."""
         with jax.enable_x64(_needs_x64(weights)):
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
@@ -95,17 +92,14 @@ def _needs_x64(weights: Arrays) -> bool:
 
 
 class OptaxUpdater:
-    """An update with its state, which updates all parameters together: what an
-    :class:`~executorkit.optimizer.Updater` is for MXNet's optimizers.
+    """The :class:`~executorkit.optimizer.Updater` of an update of all parameters together.
 
     states
-        the state, a pytree of NDArrays, by the only index 0.
+        The state, a pytree of NDArrays, by the only index 0.
     hyperparams
-        numbers that the update is given at each step.
-    training
-        the training that it updates.
+        Numbers given to the update at each step.
     replicated_states
-        the state on all devices of a group, which the group keeps here.
+        The state on all devices of a group, which the group keeps here.
     """
 
     is_pure = True
@@ -124,7 +118,7 @@ class OptaxUpdater:
         return {**vars(self), "replicated_states": {}}
 
     def set_state(self, state: Any) -> None:
-        """Takes over a state, a pytree of arrays."""
+        """Replaces the state by a pytree of arrays."""
         device = self._context.device
         self.states = {
             0: jax.tree.map(
@@ -162,19 +156,15 @@ class OptaxUpdater:
         state_of: Callable[[Any], Any],
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
-        """As :meth:`executorkit.optimizer.Updater.attach`."""
         trainings = [self.training, *[updater.training for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, trainings))
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
-        """The number of the parameter whose name is in the path of a leaf of the state; None for
-        one that belongs to all."""
         keys = [entry.key for entry in path if isinstance(entry, DictKey)]
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
-        """Does nothing: the state is there."""
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None: ...
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates all weights in place, as one program."""
@@ -184,7 +174,6 @@ class OptaxUpdater:
     def _counted(
         self, state_of: Callable[[Any], Any], trainings: Sequence[Training], rollback: Rollback
     ) -> UpdateCall:
-        """The update, which these trainings count."""
         numbers, age = self.hyperparams, self.training.age
         before = [training.updates for training in trainings]
 

@@ -34,25 +34,27 @@ class Optimizer(CheckedKeywords):
     """Base class of optimizers.
 
     rescale_grad
-        factor of gradients, usually 1 / batch size.
+        Gradients are multiplied by this factor, usually 1 / batch size.
     param_idx2name
-        names of the parameters by index. With names, only parameters whose name ends in ``_weight``
-        or ``_gamma`` are decayed.
+        The names of the parameters by index. With names, only parameters whose name ends in
+        ``_weight`` or ``_gamma`` are decayed.
     wd
-        weight decay.
+        The weight decay.
     clip_gradient
-        limit of the magnitude of each element of a rescaled gradient; None for none.
-    learning_rate, lr_scheduler
-        the rate (0.01 if neither is given), or a scheduler that computes it from the number of
-        updates. If both are given, ``learning_rate`` becomes the scheduler's ``base_lr``.
+        The limit of the magnitude of each element of a rescaled gradient; None is no limit.
+    learning_rate
+        The rate, 0.01 by default. With a scheduler it becomes the scheduler's ``base_lr``.
+    lr_scheduler
+        A function that computes the rate from the number of updates.
     sym
-        a symbol; ``__lr_mult__`` and ``__wd_mult__`` attributes of its variables are multipliers.
+        A symbol; the ``__lr_mult__`` and ``__wd_mult__`` attributes of its variables are
+        multipliers.
     begin_num_update
-        number of updates done before.
+        The number of updates done before.
     multi_precision
-        whether float16 (and, unlike MXNet, bfloat16) weights are updated through a float32 copy.
+        Whether float16 (and, unlike MXNet, bfloat16) weights are updated through a float32 copy.
     param_dict
-        objects with ``lr_mult`` and ``wd_mult`` by index; they override all other multipliers.
+        Objects with ``lr_mult`` and ``wd_mult`` by index; they override all other multipliers.
     """
 
     #: Classes by lower-case name.
@@ -135,7 +137,7 @@ class Optimizer(CheckedKeywords):
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
-        """An optimizer by the case-insensitive name of its class, and its arguments.
+        """Returns an optimizer by the case-insensitive name of its class, and its arguments.
 
         Raises ValueError for a name that is not registered, or not a str.
         """
@@ -158,7 +160,7 @@ class Optimizer(CheckedKeywords):
         return self.lr  # type: ignore[return-value]
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the rate; RefusedCallError (a UserWarning) if a scheduler computes it."""
+        """Sets the rate; raises RefusedCallError (a UserWarning) if a scheduler computes it."""
         if self.lr_scheduler is not None:
             problem = "lr_scheduler decides on the learning rate"
             hint = "optimizer.lr_scheduler.base_lr = ..."
@@ -166,18 +168,17 @@ class Optimizer(CheckedKeywords):
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
-        """Not supported, as in MXNet: raises a DeprecationWarning."""
+        """Raises a DeprecationWarning, as in MXNet."""
         raise RefusedCallError("set_lr_scale", "it is gone", hint="set_lr_mult(...)")
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
-        """Sets multipliers of the rate by name or index, over those of the symbol."""
+        """Sets multipliers of the rate by name or index, which override the symbol's."""
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
         """Sets multipliers of the weight decay by name or index.
 
-        They override those of the symbol, and 0 for named parameters that are neither weights nor
-        gammas.
+        They override the symbol's, and 0 for named parameters that are neither weights nor gammas.
         """
         unnamed = {n: 0.0 for n in self.idx2name.values() if not self._decays(n)}
         self.wd_mult = {**unnamed, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
@@ -186,7 +187,6 @@ class Optimizer(CheckedKeywords):
         return name.endswith(("_weight", "_gamma"))
 
     def _symbol_multipliers(self, attribute: str) -> dict[Any, float]:
-        """The values of an attribute of the symbol's arguments, by name."""
         if not self.sym_info:
             return {}
         attrs, arguments = self.sym_info
@@ -209,7 +209,6 @@ class Optimizer(CheckedKeywords):
         ]
 
     def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
-        """The rates of parameters at the current number of updates."""
         lr = self.learning_rate
         return [lr * multiplier for multiplier in self._multipliers(indices, "lr_mult")]
 
@@ -217,7 +216,6 @@ class Optimizer(CheckedKeywords):
         return self._get_lrs([index])[0]
 
     def _get_wds(self, indices: Sequence[Any]) -> list[float]:
-        """The weight decays of parameters."""
         wd = self.wd
         return [wd * multiplier for multiplier in self._multipliers(indices, "wd_mult")]
 
@@ -227,16 +225,13 @@ class Optimizer(CheckedKeywords):
     # Counting
 
     def _set_current_context(self, device_id: int) -> None:
-        """Selects the counts of the device with this number for the next updates."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def _restore_counts(self, counts: dict[int, dict[Any, int]], device_id: int) -> None:
-        """Sets the counts of all devices, and selects those of one device."""
         self._all_index_update_counts = counts
         self._set_current_context(device_id)
 
     def _update_count(self, index: Any) -> None:
-        """Counts an update of one parameter, or of each in a list."""
         counts, begin, largest = self._index_update_count, self.begin_num_update, self.num_update
         for i in index if isinstance(index, list | tuple) else (index,):
             counts[i] = count = counts.get(i, begin) + 1
@@ -253,7 +248,7 @@ class Optimizer(CheckedKeywords):
         return max([counts.get(i, begin) for i in indices], default=begin)
 
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
-        """A function that takes back updates of these parameters that are counted from now on."""
+        """Returns a function that takes back later updates of these parameters."""
         counts = self._index_update_count
         before = [(i, counts.get(i)) for i in indices]
         num_update, shared_state = self.num_update, self.shared_state
@@ -274,11 +269,11 @@ class Optimizer(CheckedKeywords):
     # States
 
     def create_state(self, index: Any, weight: NDArray) -> State:
-        """The state of a parameter: None, an NDArray, or a tuple of states."""
+        """Returns the state of a parameter: None, an NDArray, or a tuple of states."""
         return None
 
     def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
-        """The state of a parameter; for a half precision weight with its float32 master."""
+        """Returns the state of a parameter; for a half precision weight with its float32 master."""
         if is_half(weight.dtype):
             if self.multi_precision:
                 master = weight.astype(np.float32)
@@ -295,28 +290,23 @@ class Optimizer(CheckedKeywords):
     # Rules and their hyperparameters: defined by the classes of this package
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """The rule of :meth:`update`; None if ``update`` is overridden instead."""
+        """Returns the rule of :meth:`update`; None if ``update`` is overridden instead."""
         return None
 
     def _update_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """The rule of ``update`` for a weight of any precision."""
         rule = self._base_rule(index, weight)
         return Float32Rule(rule) if rule is not None and is_half(weight.dtype) else rule
 
     def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """The rule for a half precision weight whose state holds its master."""
         rule = self._base_rule(index, weight)
         return None if rule is None else MasterWeightRule(rule, self._master_last)
 
     def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """The rule of :meth:`update_multi_precision`.
-
-        None if a subclass overrides that method or ``update``, which must then be called.
-        """
+        """Returns the rule of :meth:`update_multi_precision`; None if a subclass overrides it or
+        ``update``."""
         return self._select_rule(index, weight) if self._is_pure else None
 
     def _pure_rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
-        """:meth:`_pure_rule` of several parameters; None if it is None for one of them."""
         if not self._is_pure:
             return None
         dtypes = [w.dtype for w in weights]
@@ -340,19 +330,20 @@ class Optimizer(CheckedKeywords):
         return all(getattr(f, "__func__", None) is inherited for f, inherited in methods)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
-        """The hyperparameters of update ``t`` (1 is the first), and the new ``shared_state``.
+        """Returns the hyperparameters of update ``t`` (1 is the first), and the new
+        ``shared_state``.
 
         Arithmetic only: it is called with Python numbers, and traced by :meth:`to_optax`.
         """
         return (lr, wd, self.rescale_grad), shared_state
 
     def _begin_step(self, rate: Any, shared_state: Any) -> Any:
-        """``shared_state`` at the start of a call that updates parameters at ``rate``."""
+        """Returns ``shared_state`` at the start of a call that updates parameters at ``rate``."""
         return shared_state
 
     @property
     def shared_state(self) -> Any:
-        """Numbers that are kept from step to step for all parameters together; None if none are."""
+        """Numbers kept from step to step for all parameters together; None by default."""
         return None
 
     @shared_state.setter
@@ -360,29 +351,27 @@ class Optimizer(CheckedKeywords):
         pass
 
     def _counted_lrs(self, indices: Sequence[Any]) -> list[float]:
-        """The rates of updates that have just been counted."""
         if type(self)._get_lr is not Optimizer._get_lr:
             return [self._get_lr(i) for i in indices]
         return self._get_lrs(indices)
 
     def _counted_wds(self, indices: Sequence[Any]) -> list[float]:
-        """The weight decays of updates that have just been counted."""
         if type(self)._get_wd is not Optimizer._get_wd:
             return [self._get_wd(i) for i in indices]
         return self._get_wds(indices)
 
     def _schedule_count(self, position: int, count: Any) -> Any:
-        """The number of updates that is passed to the scheduler for update ``count``.
+        """Returns the number of updates passed to the scheduler for update ``count``.
 
-        ``position`` is the index of the parameter among those that are updated at each step.
+        ``position`` numbers the parameters updated at each step.
         """
         return count
 
     def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
 
-        ``together`` parameters at a time are counted before their rates are computed; all, where
-        nothing but a parameter's own count matters.
+        ``together`` parameters at a time are counted before their rates are computed; all of them,
+        where nothing but a parameter's own count matters.
         """
         hyperparams: list[Hyperparams] = []
         if self._counts_matter_alone and len({*indices}) == len(indices):
@@ -405,8 +394,6 @@ class Optimizer(CheckedKeywords):
 
     @property
     def _counts_matter_alone(self) -> bool:
-        """True if hyperparameters of a parameter depend on no count but its own: rates come from no
-        scheduler and no method of a subclass."""
         if self.lr_scheduler is not None:
             return False
         names = "learning_rate", "_get_lr", "_get_lrs", "_get_wd", "_get_wds", "_begin_step"
@@ -420,7 +407,7 @@ class Optimizer(CheckedKeywords):
         self._apply(_listed(index, weight, grad, state), self._update_rule)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
-        """Like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
+        """Updates like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
         items = _listed(index, weight, grad, state)
         if self._is_pure:
             self._apply(items, self._pure_rule)  # type: ignore[arg-type]
@@ -448,16 +435,19 @@ class Optimizer(CheckedKeywords):
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: Array | None = None
     ) -> optax.GradientTransformationExtraArgs:
-        """An optax transformation of a dictionary of parameters, equal to the present optimizer.
+        """Returns an equal optax transformation of a dictionary of parameters.
 
-        Its updates are the differences of the weights that an :class:`Updater` would make, in the
-        order of ``names``, or of sorted names; it can be compiled. Multipliers are found by name,
-        and by the index that a name has in ``names`` (which then also decide, as for a Module,
-        which parameters are not decayed) or in ``param_idx2name``. Names of nested dictionaries
-        are joined by underscores. ``tx.update(..., learning_rate=x)`` overrides the rate and its
-        scheduler. ``key`` is the source of random numbers (default: ``mx.random``).
+        Its updates are the differences of the weights that an :class:`Updater` would make, and can
+        be compiled. ``tx.update(..., learning_rate=x)`` overrides the rate and its scheduler.
 
-        Raises NotImplementedError if the class overrides ``update``, or if the scheduler cannot be
+        names
+            The parameters in the order of updates, sorted by default. The index of a name selects
+            its multipliers, and its ending decides on decay, as for a Module. Names of nested
+            dictionaries are joined by underscores.
+        key
+            The source of random numbers, ``mx.random`` by default.
+
+        Raises NotImplementedError if the class overrides ``update``, or the scheduler cannot be
         traced.
         """
         return transformation(self, names, key)
@@ -465,7 +455,7 @@ class Optimizer(CheckedKeywords):
     # Pickling
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but ``param_dict``, which belongs to the trainer."""
+        """Returns all attributes but ``param_dict``, which belongs to the trainer."""
         return {k: v for k, v in self.__dict__.items() if k != "param_dict"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -474,19 +464,18 @@ class Optimizer(CheckedKeywords):
 
 
 def _listed(*items: Any) -> tuple[Sequence[Any], ...]:
-    """Index, weight, grad and state as lists."""
     if isinstance(items[0], list | tuple):
         return items
     return tuple([x] for x in items)
 
 
 def zeros_like(weight: NDArray) -> NDArray:
-    """A state of zeros for a weight."""
+    """Returns a state of zeros for a weight."""
     return zeros(weight.shape, weight.context, dtype=weight.dtype)
 
 
 def zero_states(count: int) -> Any:
-    """A method ``create_state`` of optimizers whose states are ``count`` arrays of zeros."""
+    """Returns a method ``create_state`` for states of ``count`` arrays of zeros."""
 
     def create_state(self: Any, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if count == 1 else tuple(zeros_like(weight) for _ in range(count))
@@ -496,7 +485,7 @@ def zero_states(count: int) -> Any:
 
 
 def momentum_state(self: Any, index: Any, weight: NDArray) -> State:
-    """The state of a parameter: its momentum as zeros, or None if ``momentum`` is 0."""
+    """Returns the momentum of a parameter as zeros, or None if ``momentum`` is 0."""
     return zeros_like(weight) if self.momentum != 0.0 else None
 
 

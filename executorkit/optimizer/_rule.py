@@ -30,17 +30,17 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 @lru_cache(maxsize=64)
 def is_half(dtype: Any) -> bool:
-    """True for dtypes of half precision, whose weights may have a float32 master."""
+    """Returns True for dtypes of half precision, whose weights may have a float32 master."""
     return jnp.dtype(dtype).name in _HALF
 
 
 def as_float32(number: float) -> float:
-    """A constant rounded to float32, as MXNet's update operators get it."""
+    """Rounds a constant to float32, as MXNet's update operators get it."""
     return float(np.float32(number))
 
 
 def clipped(grad: Array, limit: float | None) -> Array:
-    """``grad`` clipped to [-limit, limit]; unchanged for None."""
+    """Clips ``grad`` to [-limit, limit], unless the limit is None."""
     return grad if limit is None else jnp.clip(grad, -limit, limit)
 
 
@@ -48,9 +48,9 @@ def clipped(grad: Array, limit: float | None) -> Array:
 class Rule:
     """The update of one parameter by an optimizer.
 
-    Called with a weight and its gradient (of one shape and dtype), the state that ``create_state``
-    returned, and a float64 vector of hyperparameters, the rate and the weight decay first. Returns
-    the new weight and the new state, with unchanged dtypes.
+    Called with a weight and its gradient (of one shape and dtype), a state of ``create_state``, and
+    a float64 vector of hyperparameters, the rate and the weight decay first. Returns the new weight
+    and the new state, with unchanged dtypes.
     """
 
     #: True if the rule draws random numbers and so needs a key.
@@ -72,7 +72,7 @@ class StepRule(Rule):
     def step(
         self, weight: Array, grad: Array, state: State, *hyperparams: Array
     ) -> tuple[Array, State]:
-        """The new weight and state; hyperparameters have the dtype of the weight."""
+        """Returns the new weight and state; hyperparameters have the dtype of the weight."""
         raise NotImplementedError
 
 
@@ -81,13 +81,13 @@ class OperatorRule(Rule):
     """A rule with the equation of an update operator.
 
     equation
-        the operator's function of named parameters, weight, gradient and states.
+        The operator's function of named parameters, weight, gradient and states.
     states
-        number of states; 0 leaves a state unchanged.
+        Number of states; 0 leaves a state unchanged.
     names
-        the equation's names of the hyperparameters, in order.
+        The equation's names of the hyperparameters, in order.
     constants
-        the other named parameters.
+        The other named parameters.
     """
 
     equation: Callable[..., tuple[Array, ...]]
@@ -107,7 +107,7 @@ class OperatorRule(Rule):
 
 
 def operator_rule(update: UpdateRule, names: tuple[str, ...], **constants: Any) -> OperatorRule:
-    """The rule of an update operator; float constants are rounded to float32, as in MXNet."""
+    """Returns the rule of an update operator, with constants rounded to float32 as in MXNet."""
     rounded = {k: as_float32(v) if isinstance(v, float) else v for k, v in constants.items()}
     return OperatorRule(update.step, len(update.states), names, tuple(rounded.items()))
 
@@ -137,8 +137,8 @@ class MasterWeightRule(Rule):
 class Float32Rule(Rule):
     """A rule applied to a half precision weight without a master.
 
-    The step is computed in float32 and rounded once, so that constants such as 1e-8 do not become
-    0; MXNet computes it in half precision.
+    The step is computed in float32 and rounded once, so that constants such as 1e-8 do not become 0
+    (in MXNet they do).
     """
 
     rule: Rule
@@ -154,10 +154,8 @@ class Float32Rule(Rule):
 
 
 class RuleProvider(Protocol):
-    """The properties of an optimizer from which an optax transformation is made.
-
-    ``Optimizer`` provides them and documents them; all of them are arithmetic that can be traced.
-    """
+    """The properties of an optimizer that an optax transformation needs; ``Optimizer`` documents
+    them."""
 
     _master_last: ClassVar[bool]
 

@@ -24,7 +24,8 @@ _TRAILER = struct.Struct("<Q8s")
 
 
 def dump_updater(updater: Any) -> bytes:
-    """The states of an updater, its optimizer's counts, and the state of ``mx.random``."""
+    """Returns an updater's states, its optimizer's counts, and the state of ``mx.random``, as
+    bytes."""
     optimizer = updater.optimizer
     facts = {
         "counts": [[d, [*n.items()]] for d, n in optimizer._all_index_update_counts.items()],
@@ -37,10 +38,9 @@ def dump_updater(updater: Any) -> bytes:
 
 
 def read_state_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file of states.
+    """Returns the bytes of a file of states.
 
-    Raises OSError as ``open`` does if it cannot be read, FileFormatError if it is recognised as a
-    file of another kind, before it is read.
+    Raises OSError as ``open`` does, or FileFormatError for a recognised file of another kind.
     """
     with open(path, "rb") as file:
         remove_leftovers(path)
@@ -54,23 +54,20 @@ def prepare_restoration(
     devices: Sequence[int],
     where: str = "optimizer states",
 ) -> Callable[[], None]:
-    """A function that gives an updater the states in bytes, those of :func:`dump_updater` or of a
-    file of MXNet's, which are checked now.
+    """Checks the bytes of a file of states; returns a function that gives them to an updater.
 
     indices
-        the optimizer's index of each parameter.
+        The optimizer's index of each parameter.
     devices
-        the number of the device on which updates are made, or those of all devices, each of which
-        has states of its own: there the index is ``index * len(devices) + k``.
+        The number of the device on which updates are made; or of all devices, each with its own
+        states at ``index * len(devices) + k``.
     where
-        the path of the file, for errors.
+        The path of the file, for errors.
 
-    Files of a module with a store have names where others have numbers, and those of several
-    devices without a store have states for each; any file is read by any module. Where a file has
-    states of fewer devices than are needed, the last one's are copied. (In MXNet such a module has
-    errors, or begins with new states.)
-
-    Raises FileFormatError for other bytes.
+    Files of a module with a store have names where others have numbers, and files of several
+    devices without a store have states for each; any file is read by any module. States of devices
+    beyond the file's are copies of the last one's. (In MXNet such a module has errors, or new
+    states.)
     """
     pickled, text = _split(content)
     facts = None if text is None else _parsed(text, where)
@@ -125,11 +122,6 @@ def _counts_by_new_index(
 def _new_indices(
     states: Mapping[Any, Any], indices: Mapping[str, Any], count: int
 ) -> dict[Any, list[Any]]:
-    """The indices that take over the state at each index of a file.
-
-    count
-        number of devices with states of their own.
-    """
     names = list(indices)
     if all(isinstance(i, str) for i in states):
         file_indices = {name: [name] for name in names}
@@ -145,7 +137,6 @@ def _new_indices(
 
 
 def _saved_devices(states: Mapping[Any, Any], names: int, count: int) -> int:
-    """Number of devices that a file has numbered states of."""
     last = max(states, default=0)
     if last < names:
         return 1
@@ -162,7 +153,6 @@ def _copy(state: Any) -> Any:
 
 
 def _split(content: bytes) -> tuple[bytes, bytes | None]:
-    """The pickle, and the text after it if there is one."""
     if len(content) < _TRAILER.size:
         return content, None
     length, magic = _TRAILER.unpack(content[-_TRAILER.size :])
@@ -173,7 +163,6 @@ def _split(content: bytes) -> tuple[bytes, bytes | None]:
 
 
 def _parsed(text: bytes, where: str) -> dict[str, Any]:
-    """The facts after the states, checked; counts by index, whatever the device."""
     try:
         facts = json.loads(text)
         counts = {_index(i): int(n) for _, pairs in facts["counts"] for i, n in pairs}
@@ -189,8 +178,10 @@ def _parsed(text: bytes, where: str) -> dict[str, Any]:
 
 
 def checked_random_state(value: Any) -> Any:
-    """A state of ``mx.random`` from lists that JSON has read; ValueError, TypeError or MXNetError
-    for something else."""
+    """Returns a state of ``mx.random`` from JSON's lists.
+
+    Raises ValueError, TypeError or MXNetError for other values.
+    """
     start, streams = value
     positions = ((Context(kind, operator.index(n)), operator.index(at)) for kind, n, at in streams)
     return operator.index(start), tuple((c.device_type, c.device_id, at) for c, at in positions)
@@ -201,5 +192,4 @@ def _index(value: Any) -> int | str:
 
 
 def _as_tuples(value: Any) -> Any:
-    """A value that JSON has read, with tuples in place of its lists."""
     return tuple(_as_tuples(v) for v in value) if isinstance(value, list) else value

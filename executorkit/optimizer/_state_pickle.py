@@ -47,7 +47,6 @@ _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
 
 def _mxnet_names() -> dict[type, tuple[str, str]]:
-    """Returns MXNet's module and name of each class of this package."""
     names: dict[type, tuple[str, str]] = {
         NDArray: ("mxnet.ndarray.ndarray", "NDArray"),
         Context: ("mxnet.context", "Context"),

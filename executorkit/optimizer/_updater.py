@@ -67,12 +67,11 @@ class Updater:
         finite: NDArray,
         undo: list[Callable[[], None]],
     ) -> None:
-        """Updates weights in place unless a gradient is not finite, which the program finds out: it
-        writes 1 in ``finite`` if it has updated, else 0.
+        """Updates weights in place unless a gradient is not finite; the program writes 1 in
+        ``finite`` after an update, else 0.
 
-        The function that takes back the counts, to be called if it has not, is put into ``undo``.
-        Does nothing at all if the optimizer's class overrides ``update``, or weights share their
-        memory.
+        ``undo`` gets the function that takes back the counts, for the second case. Does nothing at
+        all if the optimizer's class overrides ``update``, or weights share their memory.
         """
         shared = len({id(w.storage) for w in weight}) < len(weight)
         if shared or self.optimizer._pure_rules(index, weight) is None:
@@ -88,14 +87,13 @@ class Updater:
         return self.optimizer._is_pure
 
     def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
-        """Makes the states of parameters, on their contexts, where that has not been done."""
+        """Makes missing states of parameters, and moves loaded ones to their weights' contexts."""
         ready = self.states_synced.get
         for i, w in zip(indices, weights, strict=True):
             if ready(i) is not True:
                 self._prepare(i, w)
 
     def _prepare(self, index: Any, weight: NDArray) -> None:
-        """Makes the state of a parameter, or moves a loaded one to its weight's context."""
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced.get(index, True):
@@ -105,8 +103,6 @@ class Updater:
     def _batches(
         self, indices: list[Any], grads: Sequence[Any], weights: Sequence[Any]
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
-        """Indices, gradients and weights that MXNet updates together: of one dtype, in its
-        order."""
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
         dtypes = [w.dtype for w in weights]
@@ -123,8 +119,6 @@ class Updater:
         batches: Sequence[tuple[list[Any], list[Any], list[Any]]],
         finite: NDArray | None = None,
     ) -> None:
-        """Updates parameters, counted batch by batch, by one program; ``finite`` as for
-        :func:`apply_rules`."""
         optimizer = self.optimizer
         if len(batches) == 1:
             indices, grads, weights = batches[0]
@@ -155,8 +149,6 @@ class Updater:
         )  # fmt: skip
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
-        """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples
-        and a list of states for an optimizer that updates several together."""
         if not self.aggregate_updates:
             return list(zip(*columns, strict=True))
         size = self.optimizer.aggregate_num
@@ -172,7 +164,6 @@ class Updater:
         return self.training.age
 
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
-        """A function that takes back one update of these parameters, counted from now on."""
         n_updates, undo = self.n_updates, self.optimizer._count_undo(indices)
 
         def undo_all() -> None:
@@ -182,8 +173,8 @@ class Updater:
         return undo_all
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
-        """The number of the parameter that a leaf of the state of ``index`` belongs to, of those
-        that are updated together."""
+        """Returns the position, among ``indices``, of the parameter of a leaf of the state of
+        ``index``."""
         return indices.index(index)
 
     def attach(
@@ -198,16 +189,16 @@ class Updater:
         """Makes one step for parameters a part of the program that computes their gradients.
 
         first_weights
-            the weights on the first device.
+            The weights on the first device.
         weights, grads
-            as for :func:`attach_update`.
+            As for :func:`attach_update`.
         state_of
-            returns the state of a parameter, by its index, as a pytree of pending values.
+            Returns the state of a parameter, by its index, as a pytree of pending values.
         others
-            the updaters of the other devices, with their weights; they count the step too.
+            The updaters of the other devices, with their weights; they count the step too.
 
-        Returns the step; None, and nothing has changed, if it cannot become a part of a program, as
-        when the optimizer's class overrides ``update``.
+        Returns None, and changes nothing, if the step cannot become a part of a program, as when
+        the optimizer's class overrides ``update``.
         """
         optimizer, context = self.optimizer, first_weights[0].context
 
@@ -248,7 +239,7 @@ class Updater:
         return self.optimizer._count_step(indices, self.optimizer.aggregate_num or 1), age
 
     def sync_state_context(self, state: State, context: Context) -> State:
-        """A state with its arrays in ``context``."""
+        """Returns a state with its arrays in ``context``."""
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if isinstance(state, tuple | list):
@@ -256,13 +247,13 @@ class Updater:
         return state
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """All states as bytes that MXNet reads, with ``dump_optimizer`` the optimizer too."""
+        """Returns all states as bytes that MXNet reads, and the optimizer if asked."""
         return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
 
     def set_states(self, states: bytes) -> None:
-        """Takes over the states in bytes that :meth:`get_states` returned, here or in MXNet.
+        """Replaces the states by bytes of :meth:`get_states`, from here or MXNet.
 
-        FileFormatError for anything else: nothing is imported or run that the bytes may name.
+        Raises FileFormatError for other bytes; nothing that they name is imported or run.
         """
         loaded = load_states(states)
         optimizer = self.optimizer
@@ -278,5 +269,5 @@ class Updater:
 
 
 def get_updater(optimizer: Optimizer) -> Updater:
-    """The function that updates a parameter by an optimizer: an :class:`Updater`."""
+    """Returns an :class:`Updater` of an optimizer."""
     return Updater(optimizer)

@@ -28,11 +28,7 @@ _JOIN_VARIABLE = "EXECUTORKIT_JOIN_SECONDS"
 
 @dataclass
 class _Connection:
-    """The job that this process has joined; None before, and in a process that is alone.
-
-    meetings
-        number of calls of :func:`meet`.
-    """
+    """The job that this process has joined; ``meetings`` counts the calls of :func:`meet`."""
 
     environment: Environment | None = None
     faults: Faults | None = None
@@ -44,12 +40,11 @@ _connection = _Connection()
 
 
 def connect(where: str) -> Environment | None:
-    """Joins the processes of this job, as the environment says; None if it says nothing.
+    """Joins the processes of this job, as the environment says; returns None if it says nothing.
 
     Does nothing in a process that has joined, by this function or by ``jax.distributed``. One line
-    on stderr says what was joined. MXNetError, which begins with ``where``, if there are several
-    processes and this one cannot join, because variables are missing, JAX is in use already, or
-    the others do not come.
+    on stderr says what was joined. Raises MXNetError, which begins with ``where``, if this process
+    of several cannot join: variables are missing, JAX is in use already, or the others do not come.
     """
     joined = connected_environment()
     if joined is not None:
@@ -79,26 +74,27 @@ def connect(where: str) -> Environment | None:
 
 
 def note_step(number: int) -> None:
-    """Says that this process begins a step in which all processes take part.
+    """Begins a step in which all processes take part; its number is for messages.
 
-    The number is for messages. MXNetError if the script of another process has ended before this
-    step, so that it would wait for ever. Does nothing in a process that is alone.
+    Raises MXNetError if the script of another process has ended before this step, so that it would
+    wait for ever. Does nothing in a process that is alone.
     """
     if _connection.faults is not None:
         _connection.faults.note_step(number)
 
 
 def note_checkpoint(name: str) -> None:
-    """Says which checkpoint is the newest, for messages."""
+    """Notes the newest checkpoint, for messages."""
     if _connection.faults is not None:
         _connection.faults.note_checkpoint(name)
 
 
 def peer_error(error: BaseException) -> MXNetError | None:
-    """The error to raise instead of one that a collective raised because a process has gone.
+    """Returns the error to raise instead of one that a collective raised because a process has
+    gone.
 
-    None for all other errors, and in a process that is alone. It says which rank has gone, why, in
-    which step, and from which checkpoint to start again.
+    It says which rank has gone, why, in which step, and from which checkpoint to start again. None
+    for all other errors, and in a process that is alone.
     """
     return None if _connection.faults is None else _connection.faults.peer_error(error)
 
@@ -106,8 +102,8 @@ def peer_error(error: BaseException) -> MXNetError | None:
 def meet(what: str, because: str, hint: str) -> None:
     """Waits until all processes have called this equally often, so that they can send a message.
 
-    MXNetError, which names ``what`` is to be sent, if they do not come in a minute, or in as many
-    seconds as the environment variable EXECUTORKIT_MEET_SECONDS says.
+    Raises MXNetError naming ``what``, if the others do not arrive within a minute, or the seconds
+    of the environment variable EXECUTORKIT_MEET_SECONDS.
     """
     client = distributed_state.client
     if client is None:
@@ -122,7 +118,7 @@ def meet(what: str, because: str, hint: str) -> None:
 
 
 def stop_requested(step: int) -> bool:
-    """True if all processes are to stop now, since one of them has got SIGTERM.
+    """Returns True if all processes are to stop now, since one of them has got SIGTERM.
 
     Every process calls this once in each step with the same numbers, and gets True at the same
     step: it saves, and ends with status 143 (``raise SystemExit(143)``). A process that gets
@@ -134,7 +130,6 @@ def stop_requested(step: int) -> bool:
 
 
 def _watch_others(joined: Environment) -> None:
-    """Installs what ends this process when it or another one fails; once."""
     if _connection.faults is not None or joined.number == 1:
         return
     _connection.faults = faults = Faults(joined)
@@ -148,20 +143,20 @@ def _in_main_thread() -> bool:
 
 
 def connected_environment() -> Environment | None:
-    """The place of this process among the several that it has joined; None if it is alone."""
+    """Returns the place of this process in the job that it has joined; None if it is alone."""
     if _connection.environment is None and jax.distributed.is_initialized():
         return _connected("jax.distributed", None)
     return _connection.environment
 
 
 def process_count() -> int:
-    """The number of processes in this job, without a use of devices where there is one."""
+    """Returns the number of processes in this job, if possible without using devices."""
     environment = connected_environment()
     return 1 if environment is None else environment.number or 1
 
 
 def process_index() -> int:
-    """The rank of this process, without a use of devices where it is alone."""
+    """Returns the rank of this process; one that is alone uses no device for it."""
     environment = connected_environment()
     return 0 if environment is None else environment.rank or 0
 
@@ -197,7 +192,6 @@ def _initialize(environment: Environment) -> None:
 
 
 def _check_address(environment: Environment) -> None:
-    """Raises MXNetError if this is process 0 and the address is another host's."""
     if environment.rank != 0 or environment.address is None:
         return
     host, _, port = environment.address.rpartition(":")

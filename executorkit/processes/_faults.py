@@ -55,7 +55,7 @@ class Faults:
         atexit.register(self._at_exit)
 
     def note_step(self, number: int) -> None:
-        """See :func:`executorkit.processes.note_step`."""
+        """Begins a step; see :func:`executorkit.processes.note_step`."""
         self._step = number
         self._steps += 1
         if self._watch.ended:
@@ -64,11 +64,11 @@ class Faults:
                 raise self._error(gone)
 
     def note_checkpoint(self, name: str) -> None:
-        """See :func:`executorkit.processes.note_checkpoint`."""
+        """Notes a checkpoint; see :func:`executorkit.processes.note_checkpoint`."""
         self._checkpoint = name
 
     def peer_error(self, error: BaseException) -> MXNetError | None:
-        """See :func:`executorkit.processes.peer_error`."""
+        """Returns the error to raise; see :func:`executorkit.processes.peer_error`."""
         if not self._is_of_lost_peer(error):
             return None
         gone = self._watch.wait_for_gone(_PATIENCE) or self._ended_before()
@@ -77,14 +77,15 @@ class Faults:
         return self._lost
 
     def end(self, status: int, reason: str) -> NoReturn:
-        """Ends this process, and tells the others why; process 0 lets them end before, whose JAX
-        would write a page of C++ without it."""
+        """Ends this process, and tells the others why.
+
+        Process 0 lets the others end before, whose JAX would write a page of C++ without it.
+        """
         self._watch.tell_fault(reason)
         self._watch.wait_for_others(_GRACE + 1.5)
         self._exit(status)
 
     def _is_of_lost_peer(self, error: BaseException) -> bool:
-        """True if an error, or one that it comes from, is a collective's."""
         seen: BaseException | None = error
         while seen is not None:
             if seen is self._lost:
@@ -95,7 +96,6 @@ class Faults:
         return False
 
     def _ended_before(self) -> Gone | None:
-        """A process whose script ended before the step in which this one is."""
         for rank, steps in self._watch.ended.items():
             if steps < self._steps:
                 return Gone(rank, "its script has ended")
@@ -118,7 +118,6 @@ class Faults:
         threading.Thread(target=self._end_after_grace, args=(gone,), daemon=True).start()
 
     def _on_ended(self) -> None:
-        """Another process has come to its end, perhaps before a step that this one waits in."""
         gone = self._ended_before()
         if gone is not None:
             self._on_gone(gone)
@@ -159,8 +158,6 @@ class Faults:
         self.end(_FAILED, f"it ended by {type(error).__name__}{where}: {text[:300]}")
 
     def _end_with(self, lost: MXNetError) -> NoReturn:
-        """Ends this process because another one has gone; nothing is written after its error where
-        C++ would fill a page about its own abort."""
         if not self._is_ending.acquire(blocking=False):
             time.sleep(_GRACE)  # another thread ends it
         sys.stderr.write(f"executorkit: {lost}\n")
@@ -172,7 +169,6 @@ class Faults:
         self.end(_FAILED, "it lost another process")
 
     def _at_exit(self) -> None:
-        """Waits until all processes have come to their ends, or one has gone."""
         if os.getpid() != self._pid:
             return
         try:
@@ -194,8 +190,8 @@ class Faults:
 class Termination:
     """SIGTERM: all processes stop at one step, or this one ends at once where none asks.
 
-    JAX takes the signal while it is joined, and lets all processes agree on a step. Here a handler
-    of Python stands before JAX's, since only a loop that asks can stop.
+    JAX takes the signal while it is joined, and lets all processes agree on a step. A handler of
+    Python stands before JAX's here, since only a loop that asks can stop.
     """
 
     def __init__(self, faults: Faults, jax_handler: int) -> None:
@@ -235,7 +231,7 @@ class Termination:
 
 
 def current_handler(number: int) -> int:
-    """The address of the C function that handles a signal now."""
+    """Returns the address of the C function that handles a signal now."""
     get_handler = ctypes.pythonapi.PyOS_getsig
     get_handler.argtypes, get_handler.restype = [ctypes.c_int], ctypes.c_void_p
     return get_handler(number) or 0

@@ -37,7 +37,7 @@ _OPEN_MPI_ADDRESS = "OMPI_MCA_orte_hnp_uri"
 
 @dataclass(frozen=True)
 class Environment:
-    """Place of a process in its job."""
+    """The place of a process in its job."""
 
     #: The starter, for messages.
     source: str
@@ -53,9 +53,9 @@ class Environment:
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment | None:
-    """The place of this process in its job; None if no starter says anything.
+    """Returns the place of this process in its job; None if no starter says anything.
 
-    MXNetError if a starter says that there are several processes, and not how to find them.
+    Raises MXNetError if a starter says that there are several processes, and not how to find them.
     """
     variables = os.environ if variables is None else variables
     for read in (_of_launcher, _of_mxnet, _of_slurm, _of_mpi, _of_tpu, _of_kubernetes):
@@ -122,13 +122,11 @@ def _of_mpi(variables: Mapping[str, str]) -> Environment | None:
 
 
 def _of_tpu(variables: Mapping[str, str]) -> Environment | None:
-    """JAX asks the metadata of TPU hosts for the rest."""
     hosts = variables.get("TPU_WORKER_HOSTNAMES", "")
     return Environment("TPU hosts", None, hosts.count(",") + 1) if "," in hosts else None
 
 
 def _of_kubernetes(variables: Mapping[str, str]) -> Environment | None:
-    """Pods of an indexed job; JAX asks Kubernetes for the rest."""
     if "KUBERNETES_SERVICE_HOST" not in variables or "JOB_COMPLETION_INDEX" not in variables:
         return None
     return Environment("Kubernetes", None, None)

@@ -7,9 +7,11 @@ from ._job_environment import NUMBER
 
 
 def join_named_job() -> None:
-    """Joins the processes that MXNet's launcher or ``executorkit launch`` has started, at the first
-    use of a device: later JAX could not. Jobs of Slurm and MPI are joined by a dist store alone,
-    since these also start processes that have nothing to do with each other.
+    """Joins the processes of MXNet's launcher or ``executorkit launch``, at the first use of a
+    device.
+
+    Later JAX could not. Slurm and MPI also start processes that are independent of each other, so
+    that their jobs are joined by a dist store alone.
     """
     worker = os.environ.get("DMLC_ROLE") == "worker"
     if (worker or NUMBER in os.environ) and connected_environment() is None:

@@ -40,7 +40,7 @@ class Gone:
     """A process that takes no part any more, and why.
 
     aborts
-        whether it had JAX's coordination service, without which C++ aborts this process at once.
+        Whether it had JAX's coordination service, without which C++ aborts this process at once.
     """
 
     rank: int
@@ -70,7 +70,7 @@ class MessageLine:
                 sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
     def send(self, **message: Any) -> None:
-        """Sends a message; its loss shows when something is read."""
+        """Sends a message; its loss shows at the next read."""
         data = json.dumps(message).encode() + b"\n"
         try:
             with self._lock:
@@ -79,7 +79,7 @@ class MessageLine:
             pass
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """The messages that have come; None at the end of the connection."""
+        """Returns the messages that have come; None at the end of the connection."""
         try:
             data = self.sock.recv(_MAX_LINE)
         except TimeoutError:
@@ -120,14 +120,14 @@ class Hub:
         threading.Thread(target=self._run, name="executorkit hub", daemon=True).start()
 
     def tell_gone(self, rank: int, reason: str) -> None:
-        """Tells all processes that one has gone; the first that has is told, and no other."""
+        """Tells all processes which one has gone; only the first is told."""
         with self._lock:
             if self._gone is None:
                 self._gone = {"kind": "gone", "rank": rank, "reason": reason}
                 self._tell(self._gone)
 
     def has_others(self) -> bool:
-        """True while another process is connected that has not gone: one that is stopped stays."""
+        """Returns True while another process is connected; a stopped one stays."""
         gone = None if self._gone is None else self._gone["rank"]
         lines = [*self._lines.items()]
         return any(rank not in (0, gone) and not line.is_closed for rank, line in lines)
@@ -224,9 +224,9 @@ class Watch:
     """The connection of a process to the hub, read by a thread.
 
     on_gone
-        called in that thread when another process has gone.
+        Called in that thread when another process has gone.
     on_ended
-        called in that thread when another process has come to its end.
+        Called in that thread when another process has come to its end.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class Watch:
         os.register_at_fork(after_in_child=self._close)
 
     def wait_for_gone(self, seconds: float) -> Gone | None:
-        """The process that has gone; None if none is known within this time."""
+        """Returns the process that has gone; None if none is known within this time."""
         self._gone_event.wait(seconds)
         return self.gone
 
@@ -267,7 +267,7 @@ class Watch:
             time.sleep(0.02)
 
     def tell_end(self, step: int) -> bool:
-        """Tells all others that this process has come to its end; False if it cannot."""
+        """Tells all others that this process has come to its end; returns False if it cannot."""
         if not self._connected.wait(5) or self._line is None:
             return False
         self._line.send(kind="ended", step=step)
@@ -342,7 +342,6 @@ def _identity() -> dict[str, Any]:
 
 
 def _is_stopped(identity: dict[str, Any]) -> bool:
-    """True if a process is on this host, and stopped, where the operating system tells it."""
     if identity.get("host") != socket.gethostname():
         return False
     try:

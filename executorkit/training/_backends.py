@@ -40,12 +40,13 @@ StepUpdater = Updater | OptaxUpdater
 
 
 class Backend(ABC):
-    """The arrays and programs of a training step.
+    """The arrays and programs of a training step: one program for an executor or a pmapped group,
+    else one for each device.
 
     runnables
-        those of all devices; with ``gradient_program``.
+        The programs with their arrays, of all devices; see :func:`gradient_program`.
     arg_arrays, aux_arrays
-        for each argument or auxiliary state an NDArray, or the arrays of all devices.
+        For each argument or auxiliary state an NDArray, or the arrays of all devices.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Backend(ABC):
 
     @property
     def lock(self) -> RLock:
-        """Held during a step."""
+        """A lock held during a step."""
         return self._runnables[0].lock
 
     @property
@@ -69,7 +70,7 @@ class Backend(ABC):
         return self._runnables[0].program.argnums
 
     def first(self, i: int) -> NDArray:
-        """Argument ``i`` on the first device."""
+        """Returns argument ``i`` on the first device."""
         array = self.arg_arrays[i]
         return array if isinstance(array, NDArray) else array[0]
 
@@ -80,7 +81,7 @@ class Backend(ABC):
 
     @property
     def state_sources(self) -> list[NDArray]:
-        """Arrays with the contents of these parameters, to make the optimizer's state from."""
+        """Arrays of these parameters, from which the optimizer's state is made."""
         arrays = [self.arg_arrays[i] for i in self._argnums]
         pairs = zip(arrays, self.weights, strict=True)
         return [source_of(a) if isinstance(a, ReplicatedArray) else w for a, w in pairs]
@@ -102,7 +103,7 @@ class Backend(ABC):
 
     @abstractmethod
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
-        """For each step the head gradients of the outputs, None where none is given."""
+        """Returns the head gradients of the outputs for each step, None where none is given."""
 
     def backward(
         self, steps: Sequence[PendingStep], heads: Sequence[Sequence[Any]], updater: StepUpdater
@@ -112,8 +113,10 @@ class Backend(ABC):
             step.backward(step_heads)
 
     def update(self, updater: StepUpdater) -> bool:
-        """Updates the parameters by the gradients of the steps; False, and nothing has changed, if
-        the optimizer's class overrides ``update``."""
+        """Updates the parameters by the gradients of the steps.
+
+        Returns False, and changes nothing, if the optimizer's class overrides ``update``.
+        """
         targets = tuple(range(len(self._argnums)))
         call = self._attach(updater, targets)
         if call is not None:
@@ -124,12 +127,11 @@ class Backend(ABC):
         return call is not None
 
     @abstractmethod
-    def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
-        """Makes the update a part of the program that computes the gradients."""
+    def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None: ...
 
     @abstractmethod
     def whole_outputs(self) -> list[NDArray]:
-        """The outputs of the last step for the whole batch."""
+        """Returns the outputs of the last step for the whole batch."""
 
 
 class ExecutorBackend(Backend):
@@ -152,9 +154,10 @@ class ExecutorBackend(Backend):
 
 
 class GroupBackend(Backend):
-    """A group: its devices run one pmapped program, or, with slices of different lengths and
-    repeated contexts, a program each, without waiting; their gradients are summed and update the
-    first device, as those of a Module. Where it joins processes, sums are over all of them.
+    """A group: one pmapped program, or, with unequal slices and repeated contexts, a program per
+    device.
+
+    Gradients are summed and update the first device, as in a Module, over all joined processes.
     """
 
     def __init__(
@@ -285,7 +288,6 @@ class _GradientExecutor(Runnable[NDArray]):
 
 
 def _whole(output: PerDevice, axis: int) -> NDArray:
-    """An output of all devices, brought together when it is read."""
     if isinstance(output, list) or axis < 0:
         return gather(output, axis)
     shape = list(output.shape)
@@ -298,8 +300,6 @@ def _whole(output: PerDevice, axis: int) -> NDArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GatherProducer:
-    """The producer of an output of the whole batch, from those of the devices."""
-
     storage: Storage
     array: ReplicatedArray
     axis: int
@@ -311,12 +311,11 @@ class _GatherProducer:
 
     @property
     def source(self) -> Producer | None:
-        """The producer that the devices' outputs wait for."""
         return self.array.pending
 
 
 def gradient_program(
     graph: Graph, argnums: tuple[int, ...], split_temp_buffers: bool = False
 ) -> Program:
-    """The program of a bound graph with these gradients, and the present options."""
+    """Returns the program of a bound graph with these gradients, and the present options."""
     return program_for(graph_of(optimized(graph.head_entries)), argnums, split_temp_buffers)

@@ -15,16 +15,15 @@ class BatchFeeder:
     """Writes batches to an executor or a group, by name.
 
     target
-        an Executor, or what trains on several devices: a group, a manager or a module.
+        An Executor, a group, a manager or a module.
     alone
-        whether this process trains for itself, where there are others.
-
+        Whether this process trains for itself, where there are others.
     executor
-        the executor, or the only one of a group; None for several devices.
+        The executor, or the only one of a group; None for several devices.
     core
-        the group's core; None for an Executor.
+        The group's core; None for an Executor.
     joins
-        whether a step is by the gradients of all processes of a job.
+        Whether a step is by the gradients of all processes of a job.
     """
 
     def __init__(self, target: Any, alone: bool = False) -> None:
@@ -50,7 +49,7 @@ class BatchFeeder:
         return bound
 
     def parameter_indices(self, inputs: Iterable[str] | None) -> tuple[int, ...]:
-        """Numbers of the arguments that a step trains; ``inputs`` as in :class:`Step`."""
+        """Returns the numbers of the trained arguments; ``inputs`` as in :class:`Step`."""
         names = self.bound.graph.arg_names
         if inputs is None:
             loaded = self.core.inputs if self.core else ()  # those of an executor are not known
@@ -88,7 +87,7 @@ class BatchFeeder:
                 target.count_step()
 
     def backend(self, argnums: tuple[int, ...]) -> Backend:
-        """The backend of a step that trains these arguments."""
+        """Returns the backend of a step that trains these arguments."""
         if self.executor is not None:
             return ExecutorBackend(self.executor, argnums)
         assert self.core is not None

@@ -16,15 +16,15 @@ Arrays = Sequence[Any]
 
 @dataclass(frozen=True)
 class LossScale:
-    """Losses are multiplied by a number, so that half precision gradients do not vanish.
+    """A factor of losses, so that half precision gradients do not vanish.
 
     Gradients are divided by it in the type of the weights. Where one of them is not finite, the
-    step changes no parameter and the number is halved; after ``period`` good steps it is doubled.
+    step changes no parameter and the factor is halved; after ``period`` good steps it is doubled.
 
     initial
-        the first number, a power of two.
+        The first factor, a power of two.
     period
-        good steps until it is doubled; None keeps it as it is, but for halving.
+        The number of good steps until the factor is doubled; None never doubles it.
 
     Source: Micikevicius et al., Mixed Precision Training, 2018.
     """
@@ -41,17 +41,15 @@ class LossScaledUpdate:
     scale: LossScale
 
     def init(self, weights: Arrays) -> Any:
-        """The state before the first step."""
         first = jnp.asarray(self.scale.initial, jnp.float32)
         return first, jnp.asarray(0, jnp.int32), self.update.init(weights)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The parameters, in the order of the weights."""
         return self.update.names
 
     def loss_scale(self, state: Any) -> jax.Array:
-        """The number that losses of this step are multiplied by."""
+        """Returns the factor of losses in this step."""
         return state[0]
 
     def __call__(
@@ -74,7 +72,7 @@ class LossScaledUpdate:
 def build_transformation(
     optimizer: Any, clip_global_norm: float | None, accumulate: int
 ) -> optax.GradientTransformation:
-    """The transformation after clipping of gradients, and within their accumulation."""
+    """Returns the transformation after clipping of gradients, within their accumulation."""
     if not is_transformation(optimizer):
         raise StepError(
             "Step: optimizer",
@@ -90,7 +88,7 @@ def build_transformation(
 
 
 def reject_options(**options: Any) -> None:
-    """StepError if an option is set that belongs to optax transformations."""
+    """Raises StepError if an option is set that belongs to optax transformations."""
     named = [name for name, is_set in options.items() if is_set]
     if named:
         problem = f"{', '.join(named)} cannot be combined with MXNet's optimizers"

@@ -35,39 +35,41 @@ class Step(Viewed):
 
     The program computes forward and backward, sums the gradients over the devices of a group,
     updates the parameters and the optimizer's state in place, and changes auxiliary states as
-    ``backward`` does. Outputs come back at once and are computed meanwhile. Parameters are those of
-    the executor: they can be read, saved and written between steps.
+    ``backward`` does. Outputs come back at once and are computed meanwhile. The executor's
+    parameters can be read, saved and written between steps.
 
     target
-        an Executor; or, on several devices, a bound module, an executor group, or a manager. Slices
+        An Executor; or, on several devices, a bound module, an executor group, or a manager. Slices
         of different lengths and repeated contexts take a program for each slice and one for the
-        update, with the same results; nothing is donated then.
+        update, with the same results and without donation.
     optimizer
-        any ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
+        An ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
         MXNet's optimizers, as an instance or a name.
     inputs
-        arguments that are no parameters. By default those without gradient, those that the group
-        loads, and those that are called ``...data`` or ``...label``.
+        The arguments that are not parameters. By default those without gradient, those that the
+        group loads, and those called ``...data`` or ``...label``.
     out_grads
-        head gradients of outputs that are no losses, as ``backward`` takes them.
+        The head gradients of outputs that are not losses, as for ``backward``.
     rescale_grad
-        multiplies the gradients. Losses of symbols sum over the rows of a batch unless they are
-        normalised: ``1 / batch size`` then makes a mean of it, whatever the number of devices,
-        over which gradients are summed. For optax only; MXNet's optimizers have their own.
+        A factor of the gradients, for optax only. Losses of symbols sum over the rows of a batch
+        unless they are normalised: ``1 / batch size`` then makes a mean, for any number of devices.
     clip_global_norm
-        limits the norm of all gradients together (``optax.clip_by_global_norm``).
+        The limit of the norm of all gradients together (``optax.clip_by_global_norm``).
     accumulate
-        number of calls per update, which is by the mean of their gradients (``optax.MultiSteps``).
+        The number of calls per update, which uses the mean of their gradients
+        (``optax.MultiSteps``).
     loss_scale
-        multiplies losses, for float16: a :class:`LossScale`, or a number for a constant one.
-    compute_dtype, remat
-        precision of the computation, and the values that backward computes again; see
-        ``mx.program.Options``. By default the options of :func:`mx.program.options`, or, outside of
-        such a context, those that the target was bound with. :meth:`analyse` tells their effect.
+        The factor of losses, for float16: a :class:`LossScale`, or a number for a constant one.
+    compute_dtype
+        The precision of the computation. By default the option of :func:`mx.program.options`, or,
+        outside of such a context, the option that the target was bound with.
+    remat
+        The values that backward computes again, with the same default; see ``mx.program.Options``.
+        :meth:`analyse` tells their effect.
     kvstore
-        'local' for a step by the gradients of this process alone, where there are several. By
-        default a step of a group is by those of all processes, which begin with the parameters of
-        the first and have to take the same steps; a step of an Executor is always this process's.
+        'local' for a step by the gradients of this process alone. By default a step of a group is
+        by the gradients of all processes, which begin with the parameters of the first and have to
+        take the same steps; a step of an Executor is always this process's.
 
     Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
     train or an option does not fit.
@@ -146,9 +148,9 @@ class Step(Viewed):
         """Takes a step on a batch, given by argument name; returns the outputs.
 
         Arguments that are not given keep their contents. Raises TypeError for an unknown name,
-        ValueError for a wrong shape; nothing is changed then. In a job whose processes have been
+        ValueError for a wrong shape, and changes nothing then. In a job whose processes have been
         asked to stop (SIGTERM), all of them end after the same step, with status 143; a process
-        that has called :meth:`save` makes that checkpoint anew.
+        that has called :meth:`save` writes that checkpoint again.
         """
         for name in batch:
             if name in self.names:
@@ -167,8 +169,6 @@ class Step(Viewed):
         return outputs
 
     def _take_step(self) -> None:
-        """One step by the batch that is bound; after an exception everything is as before it, or as
-        after it."""
         backend, updater = self._backend, self._updater
         n_updates = updater.n_updates
         with Rollback(lambda: updater.n_updates != n_updates, self._uses_rng) as rollback:
@@ -215,10 +215,10 @@ class Step(Viewed):
         return sum(f.traces for f in self._backend.functions)
 
     def analyse(self) -> Analysis:
-        """XLA's analysis of the step: memory in bytes (``memory['peak']``), operations, traffic.
+        """Returns XLA's analysis of the step: memory in bytes (``memory['peak']``), operations,
+        traffic.
 
-        Of the last shapes that it was compiled for; unknown before the first step, and where a step
-        is several programs.
+        It is of the shapes compiled last; unknown before the first step, and for several programs.
         """
         functions = self._backend.functions
         if len(functions) != 1 or functions[0].name != "step":
@@ -270,9 +270,9 @@ class Step(Viewed):
         return OptaxState(self.names, state, updater.n_updates)
 
     def restore(self, prefix: Any, epoch: int) -> None:
-        """Takes over the files that :meth:`save` wrote, for the same parameters and optimizer.
+        """Restores files of :meth:`save`, for the same parameters and optimizer.
 
-        Raises FileFormatError or ValueError for anything else; nothing is changed then.
+        Raises FileFormatError or ValueError for other files, and changes nothing then.
         """
         args, aux, content, path = read_step(prefix, epoch)
         updater, state = self._updater, self._state
@@ -293,7 +293,7 @@ class Step(Viewed):
 
 @view_of.register
 def step_view(step: Step) -> View:
-    """The optimizer and its state, the cost of the program, and the target."""
+    """Shows the optimizer and its state, the cost of the program, and the target."""
     feeder, analysis = step.feeder, step.analyse()
     peak = scaled((analysis.memory or {}).get("peak"), "B", 1024)
     kind = "optax" if step.optimizer is None else type(step.optimizer).__name__

@@ -29,8 +29,7 @@ _MANY_STEPS = 1 << 20
 
 
 class OptaxState(NamedTuple):
-    """The state of an optax transformation, the names of the parameters that it is for, and the
-    number of steps so far."""
+    """The state of an optax transformation, its parameters' names, and the number of steps."""
 
     names: tuple[str, ...]
     state: Any
@@ -71,8 +70,8 @@ def write_step(
 
 
 def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
-    """Reads the files of :meth:`Step.save`: arguments, auxiliary states, the bytes of the
-    optimizer's state and the path of their file."""
+    """Reads the files of :meth:`Step.save`: arguments, auxiliary states, and the bytes and the path
+    of the optimizer's state."""
     _, args, aux = model.load_checkpoint(prefix, epoch)
     path = _path(prefix, epoch)
     with open(path, "rb") as file:
@@ -83,10 +82,10 @@ def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
 def unpack_optax_state(
     content: bytes, path: str, present: OptaxState
 ) -> tuple[list[jax.Array], int, Callable[[], None]]:
-    """The leaves of a state in bytes, the number of steps, and a function that sets the state of
-    ``mx.random``.
+    """Returns the leaves of a state in bytes, the number of steps, and a function that restores the
+    state of ``mx.random``.
 
-    FileFormatError if the file is not of a step with the same parameters and optimizer.
+    Raises FileFormatError for a file of other parameters or another optimizer.
     """
     header, arrays = _unpacked(content, path)
     for what, expected in present.layout().items():
@@ -138,8 +137,6 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
 
 
 def _check_members(content: bytes) -> None:
-    """Refuses an archive that is larger unpacked than packed: :func:`write_step` compresses
-    nothing."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = archive.infolist()
     stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
