@@ -44,28 +44,26 @@ _Null = _NullType()
 
 
 def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
-    """A list or tuple as it is, anything else as the one element of a list."""
     return obj if isinstance(obj, list | tuple) else [obj]
 
 
 def py_str(x: bytes | str) -> str:
-    """The text of bytes in UTF-8; a text as it is, since callbacks get texts where MXNet's get
-    bytes."""
+    """Returns bytes as text in UTF-8, and a text as it is."""
     return x if isinstance(x, str) else x.decode("utf-8")
 
 
 def data_dir_default() -> str:
-    """The folder of downloaded data by default: ``~/.mxnet``."""
+    """Returns the default folder of downloaded data, ``~/.mxnet``."""
     return os.path.join(os.path.expanduser("~"), ".mxnet")
 
 
 def data_dir() -> str:
-    """The folder of downloaded data: the environment's ``MXNET_HOME``, or the default."""
+    """Returns the folder of downloaded data: the environment's ``MXNET_HOME``, or the default."""
     return os.getenv("MXNET_HOME", data_dir_default())
 
 
 def with_metaclass(meta: type, *bases: type) -> Any:
-    """A base class whose subclasses have the metaclass ``meta`` and the bases ``bases``."""
+    """Returns a base class whose subclasses have the metaclass ``meta`` and the bases ``bases``."""
 
     class Metaclass(type):
         """Replaces itself by ``meta`` when the subclass is created."""
@@ -117,7 +115,7 @@ def _class_method(function: Any) -> Any:
 
 
 def classproperty(func: Any) -> _ClassProperty:
-    """A decorator that makes a function of the class a property of it."""
+    """Makes a function of the class a property of it."""
     return _ClassProperty(_class_method(func))
 
 
@@ -162,11 +160,7 @@ def build_param_doc(
     arg_descs: Sequence[str],
     remove_dup: bool = True,
 ) -> str:
-    """The section "Parameters" of a NumPy docstring.
-
-    remove_dup
-        whether a name that occurs again is left out.
-    """
+    """Returns the section "Parameters" of a NumPy docstring, if ``remove_dup`` with each name once."""
     listed = set()
     lines = ["Parameters", "----------"]
     for name, kind, description in zip(arg_names, arg_types, arg_descs, strict=False):
@@ -180,4 +174,4 @@ def build_param_doc(
 
 
 def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
-    """Does nothing: docstrings here have no lines with their place, which ``inspect`` tells."""
+    """Does nothing: ``inspect`` tells the place of a function."""

@@ -90,7 +90,7 @@ class Context(metaclass=_ContextType):
 
     @property
     def device(self) -> Device:
-        """The JAX device. MXNetError if this machine has none of that type and number."""
+        """The JAX device; MXNetError if this machine has no such device."""
         return _device(self.device_type, self.device_id)
 
     @property
@@ -104,8 +104,8 @@ class Context(metaclass=_ContextType):
         return current_context()
 
     def empty_cache(self) -> None:
-        """Does nothing: XLA's allocator has no pool to be emptied by hand. As in MXNet, arrays
-        are not affected."""
+        """Does nothing: XLA's allocator has no pool to be emptied. As in MXNet, arrays are not
+        affected."""
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -210,7 +210,7 @@ def _accelerators(platform: str) -> list[Device]:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The context of CPU device ``device_id``; numbers beyond the last device wrap around.
+    """Returns the context of CPU device ``device_id``; numbers beyond the last device wrap around.
 
     >>> cpu(), cpu(1) == Context("cpu", 1)
     (cpu(0), True)
@@ -219,23 +219,22 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The context of GPU ``device_id``. Using it raises MXNetError if there is no such GPU."""
+    """Returns the context of GPU ``device_id``; its use raises MXNetError if there is no such GPU."""
     return _known_context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
-    """The context of TPU ``device_id`` (MXNet had none). Using it raises MXNetError if there is
-    none."""
+    """Returns the context of TPU ``device_id``; its use raises MXNetError if there is no such TPU."""
     return _known_context("tpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """MXNet's page-locked host memory; here the CPU under another name."""
+    """Returns MXNet's page-locked host memory; here the CPU under another name."""
     return _known_context("cpu_pinned", device_id)
 
 
 def current_context() -> Context:
-    """The context of the innermost ``with`` block of this thread, or cpu(0)."""
+    """Returns the context of the innermost ``with`` block of this thread, or cpu(0)."""
     return _entered.contexts[-1]
 
 
@@ -245,12 +244,13 @@ def replace_current_context(context: Context) -> None:
 
 
 def num_gpus() -> int:
-    """Number of GPUs that this process sees."""
+    """Returns the number of GPUs that this process sees."""
     return len(_accelerators("gpu"))
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Free and total bytes that JAX may use on a GPU (its own limit, not the whole card)."""
+    """Returns the free and total bytes that JAX may use on a GPU (its own limit, not the whole
+    card)."""
     context = gpu(device_id)
     stats = context.device.memory_stats() or {}
     if "bytes_limit" not in stats:

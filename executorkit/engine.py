@@ -20,7 +20,7 @@ def set_bulk_size(size: int) -> int:
 
 @contextmanager
 def bulk(size: int) -> Iterator[None]:
-    """A ``with`` block with a bulk size, without effect.
+    """Enters a block with a bulk size, without effect.
 
     >>> with bulk(10):
     ...     set_bulk_size(10)

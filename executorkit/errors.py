@@ -22,7 +22,7 @@ class MXNetError(RuntimeError):
     """Base class of every error that executorkit raises about a graph, an array or a file.
 
     Two arguments, where and the problem, become the text of :func:`explain`; one is the message. An
-    operator's function gives the problem alone, perhaps with ``because``: who calls it adds where.
+    operator's function gives the problem alone, perhaps with ``because``: its caller adds where.
 
     IPython and notebooks show the frames of the caller's code and the message. All frames are there
     with ``JAX_TRACEBACK_FILTERING=off`` in the environment, and outside of notebooks.
@@ -36,7 +36,7 @@ class MXNetError(RuntimeError):
         super().__init__(*parts)
 
     def _render_traceback_(self) -> list[str]:  # IPython's name
-        """The lines that IPython shows."""
+        """Returns the lines that IPython shows."""
         from IPython.core.getipython import get_ipython
 
         shell = get_ipython()
@@ -85,7 +85,7 @@ class NotFiniteError(MXNetError, FloatingPointError):
 
 
 class NotCompiledError(BaseException):
-    """JAX was about to trace a function for a call of its own; never seen by users.
+    """JAX was about to trace a function for its own call; users never see this.
 
     A BaseException, which JAX passes on without rewriting its traceback.
     """
@@ -118,7 +118,7 @@ class UnknownNameError(MXNetError, KeyError, AssertionError):
 
 
 class MissingParameterError(UnknownNameError, ValueError):
-    """Parameters are given by name, and one of those that the model has is missing."""
+    """A parameter of the model is missing among the given ones."""
 
 
 class NotSupportedError(MXNetError, NotImplementedError):
@@ -136,8 +136,7 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - 
 
 
 class RefusedCallError(MXNetError, UserWarning, DeprecationWarning):
-    """A call that MXNet refuses by raising a warning class as an error: a learning rate set beside
-    a scheduler, a removed method."""
+    """A call that MXNet refuses by raising a warning class as an error: a rate beside a scheduler."""
 
 
 class MissingDependencyError(MXNetError, ImportError):
@@ -188,8 +187,8 @@ class DataArgumentError(MXNetError, TypeError, ValueError, AssertionError):
 
 
 class BatchError(MXNetError, ValueError, AssertionError):
-    """The arrays of a batch do not fit each other or the bound shapes, some are missing, or a batch
-    cannot be divided over the devices with the given workloads."""
+    """The arrays of a batch do not fit each other, the bound shapes or the devices, or some are
+    missing."""
 
 
 class BatchTypeError(MXNetError, TypeError, AttributeError):
@@ -249,7 +248,6 @@ class ProfilerError(UnknownNameError, ValueError):
 
 
 def _callers_frames(frames: TracebackType | None) -> tuple[TracebackType | None, int]:
-    """The traceback without the frames of this package and of JAX, and how many these were."""
     entries = _entries(frames)
     shown = [e for e in entries if _package(e) not in _INNER]
     result: TracebackType | None = None
@@ -259,7 +257,6 @@ def _callers_frames(frames: TracebackType | None) -> tuple[TracebackType | None,
 
 
 def _hide_inner_frames(cause: BaseException | None) -> None:
-    """Marks these frames for IPython in the traceback of an error's cause, and of its causes."""
     while cause is not None:
         for entry in _entries(cause.__traceback__):
             if _package(entry) in _INNER:
@@ -283,7 +280,8 @@ def _package(entry: TracebackType) -> str:
 
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
-    """The hint for an unknown name: the known names similar to it, or all if there are none.
+    """Returns the hint for an unknown name: the known names similar to it, or all if there are
+    none.
 
     >>> did_you_mean("num_filters", ["kernel", "num_filter"])
     "'num_filter'"
@@ -294,12 +292,13 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def similar_names(name: str, known: Collection[str]) -> str:
-    """The known names similar to an unknown one: ``'num_filter' or 'num_group'``; may be empty."""
+    """Returns the known names similar to an unknown one: ``'num_filter' or 'num_group'``; may be
+    empty."""
     return " or ".join(map(repr, difflib.get_close_matches(name, known, 3, 0.7)))
 
 
 def shorten(value: object, limit: int = 200) -> str:
-    """The text of a value from a file or a user, at most ``limit`` characters and an ellipsis.
+    """Returns the text of a value, at most ``limit`` characters and an ellipsis.
 
     >>> shorten("abcdefgh", 3)
     'abc...'
@@ -309,7 +308,8 @@ def shorten(value: object, limit: int = 200) -> str:
 
 
 def listed(texts: Iterable[object], limit: int | None, separator: str = ", ") -> str:
-    """The first ``limit`` texts and the number of the others; all, if it is None or one is left.
+    """Returns the first ``limit`` texts and the number of the others; all, if it is None or one is
+    left.
 
     >>> listed(["a", "b", "c", "d"], 2)
     'a, b, ... 2 more'
@@ -327,7 +327,7 @@ def check_names(
     usual: Collection[str] = (),
     error: type[MXNetError] = UnknownNameError,
 ) -> None:
-    """Raises ``error``, with the ``usual`` names as the hint, for a name of no argument."""
+    """Raises ``error``, with the ``usual`` names as the hint, for an unknown name."""
     for name in names:
         if name not in arguments:
             hint = f"one of: {listed(usual or arguments, 8)}"
@@ -343,7 +343,8 @@ def explain(
     given_by: str | None = None,
     hint: str | None = None,
 ) -> str:
-    """The text of an error: ``where: problem``, and one indented line per known circumstance.
+    """Returns the text of an error: ``where: problem``, and one indented line per known
+    circumstance.
 
     >>> print(explain("node 'fc1'", "'weight' is (10, 5), expected (10, 784)", hint="reshape it"))
     node 'fc1': 'weight' is (10, 5), expected (10, 784)

@@ -51,8 +51,8 @@ set_min_log_level = utils.absl_set_min_log_level
 def forget_calls(jitted: Any) -> None:
     """Makes a jitted function forget the calls that it knows, so that C++ dispatches them again.
 
-    JAX calls a function from Python, which takes ten times as long, where the first call that it
-    knows of met an exception. ``clear_cache`` makes it look up the traces of all functions again.
+    JAX calls a function from Python, ten times as slowly, if an exception met its first call.
+    ``clear_cache`` would drop the traces of all functions.
     """
     jitted._clear_cache()
 
@@ -82,11 +82,11 @@ thread_mesh, thread_trace = mesh_context.get_local, trace_state_strong_ref.get_l
 
 
 def restore_thread(x64: Any, may_differentiate: Any, mesh: Any, trace: Any) -> None:
-    """Sets what a :class:`ThreadState` holds: JAX's state of this thread.
+    """Sets the contents of a :class:`ThreadState`: JAX's state of this thread.
 
-    JAX sets each in contexts. An exception that comes at the very exit of such a context, as a
-    KeyboardInterrupt may, leaves it as it was inside: everything after it would be traced, or
-    traced again for each thread. JAX has no public way out of a trace.
+    JAX sets each in contexts. An exception at the very exit of such a context, as a
+    KeyboardInterrupt may be, leaves it as it was inside: later calls would be traced, or traced
+    again for each thread. JAX has no public way out of a trace.
     """
     set_thread_x64(x64)
     differentiable._obj.set_local(may_differentiate)
@@ -112,8 +112,7 @@ class ThreadState:
 
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, run with 64-bit types; JAX's state of the thread is then as it was before,
-    after an exception too.
+    """Wraps a function to run with 64-bit types; JAX's state of the thread is then as before.
 
     ``with jax.enable_x64(True)`` keeps 64-bit types after an exception that comes as it is left.
     """
@@ -134,9 +133,9 @@ def in_x64(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def parts_of(array: jax.Array) -> list[jax.Array]:
-    """The parts of an array on its devices, each an array of its own, in the order of the devices.
+    """Returns the parts of an array on its devices, in the order of the devices.
 
-    JAX lists them when someone first asks, in C++ that calls Python for each part: an exception
+    JAX lists them at the first question, in C++ that calls Python for each part: an exception
     there, such as a KeyboardInterrupt, leaves the array with a list of fewer parts for good.
     """
     shards = array.addressable_shards

@@ -23,7 +23,6 @@ class _LineFormatter(logging.Formatter):
         super().__init__(datefmt="%m%d %H:%M:%S")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        """The coloured head of the line, and the message."""
         level = record.levelno
         colour = _RED if level >= WARNING else _GREEN if level >= INFO else _BLUE
         place = f"{record.pathname}:{record.funcName}:{record.lineno}]"
@@ -31,7 +30,6 @@ class _LineFormatter(logging.Formatter):
         return f"{colour}{head}{_PLAIN} {record.message}"
 
     def usesTime(self) -> bool:  # noqa: N802 - logging's name
-        """True: every line has the time."""
         return True
 
 
@@ -45,14 +43,14 @@ def get_logger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """A logger that writes to standard error, or plain messages to a file.
+    """Returns a logger that writes to standard error, or plain messages to a file.
 
     name
-        the logger's name; None is the root logger, which is left as it is.
+        The logger's name; None is the root logger, which is left as it is.
     filename, filemode
-        a file instead of standard error, and how it is opened ('a' by default).
+        A file instead of standard error, and its mode ('a' by default).
     level
-        the least level that is written; only the first call for a name sets it.
+        The least level that is written; only the first call for a name sets it.
     """
     logger = logging.getLogger(name)
     if name is None or name in _prepared:
@@ -75,6 +73,6 @@ def getLogger(  # noqa: N802 - MXNet's name
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """The former name of :func:`get_logger`."""
+    """Returns :func:`get_logger` of the same arguments."""
     warnings.warn("getLogger is the former name of get_logger", DeprecationWarning, stacklevel=2)
     return get_logger(name, filename, filemode, level)

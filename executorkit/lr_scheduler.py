@@ -36,10 +36,13 @@ class LRScheduler(CheckedKeywords):
     """Base class of schedulers: the rate and its warm-up.
 
     base_lr
-        the rate, which schedulers change over time; the warm-up ends at its first value.
-    warmup_steps, warmup_begin_lr, warmup_mode
-        number of updates during which the rate rises from ``warmup_begin_lr`` ('linear') or stays
-        at it ('constant').
+        The rate, which schedulers change over time; the warm-up ends at its first value.
+    warmup_steps
+        The number of updates of the warm-up.
+    warmup_begin_lr
+        The rate at its start.
+    warmup_mode
+        'linear' lets the rate rise, 'constant' keeps it at ``warmup_begin_lr``.
     """
 
     def __init__(
@@ -64,8 +67,8 @@ class LRScheduler(CheckedKeywords):
         return brief(self, None, [f"rate {self.base_lr:.4g}", *changed_values(self, {"base_lr"})])
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate at update ``num_update`` of the warm-up; InputTypeError (an AssertionError)
-        after the warm-up."""
+        """Returns the rate at update ``num_update`` of the warm-up; InputTypeError (an
+        AssertionError) later."""
         if not num_update < self.warmup_steps:
             problem = f"update {num_update} is not among the {self.warmup_steps} of the warm-up"
             raise InputTypeError(type(self).__name__, problem)
@@ -79,15 +82,15 @@ class LRScheduler(CheckedKeywords):
         return self.warmup_begin_lr + rise * n / self.warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """The rate after ``num_update`` updates."""
+        """Returns the rate after ``num_update`` updates."""
         raise NotSupportedError(type(self).__name__, "it does not define __call__(num_update)")
 
     def to_optax(self, begin: int = 0) -> Schedule:
-        """The rates from now on as a pure, traceable function of a count.
+        """Returns the rates from now on as a pure, traceable function of a count.
 
         ``schedule(count)`` is ``scheduler(begin + count)``. An optax transformation counts from 0,
         an optimizer here from 1: for the same rates in both give ``begin=1``. Later calls of the
-        scheduler do not change the schedule. NotSupportedError for a class that defines only
+        scheduler do not change the schedule. Raises NotSupportedError for a class that defines only
         ``__call__``.
         """
         rate_after_warmup, warmup_steps = self._rate(), self.warmup_steps
@@ -103,7 +106,7 @@ class LRScheduler(CheckedKeywords):
         return schedule
 
     def _rate(self) -> Callable[[Any], Any]:
-        """The rate after warming up as a pure function of the number of updates."""
+        """Returns the rate after warming up as a pure function of the number of updates."""
         problem = "its rates are computed by Python code, so that a program cannot"
         hint = "define _rate(self), a function of a traced count, or use an optax schedule"
         raise NotSupportedError(type(self).__name__, problem, hint=hint)
@@ -233,7 +236,7 @@ class _Decay(LRScheduler):
         self.max_steps = max_update - self.warmup_steps
 
     def _curve(self, progress: Any) -> Any:
-        """The share of the decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
+        """Returns the share of the decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:

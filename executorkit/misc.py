@@ -15,7 +15,7 @@ class LearningRateScheduler:
         self.base_lr = 0.01
 
     def __call__(self, iteration: int) -> float:
-        """The rate at a number of updates; NotImplementedError unless overridden."""
+        """Returns the rate at a number of updates; NotImplementedError unless overridden."""
         problem = "it does not define __call__"
         raise NotSupportedError(type(self).__name__, problem, hint="FactorScheduler")
 
@@ -39,7 +39,7 @@ class FactorScheduler(LearningRateScheduler):
         self.init = False
 
     def __call__(self, iteration: int) -> float:
-        """``base_lr * factor ** (iteration // step)``; a change is logged."""
+        """Returns ``base_lr * factor ** (iteration // step)``; a change is logged."""
         if not self.init:
             self.init = True
             self.old_lr = self.base_lr

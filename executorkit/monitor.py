@@ -52,20 +52,20 @@ _MAX_NUMBERS, _MAX_BARS, _MAX_ROWS, _MAX_LINES = 8, 24, 500, 60
 
 
 class Monitor(Viewed, CheckedKeywords):
-    """Collects a statistic of operators' outputs, their gradients, parameters and states.
+    """Statistics of operators' outputs, their gradients, parameters and states.
 
     interval
-        every ``interval``-th batch is observed. Executors report values only in these; all others
-        run as if there were no monitor. (In MXNet values are always reported.)
+        Every ``interval``-th batch is observed. Executors report values only in these batches; in
+        MXNet always.
     stat_func
-        from an NDArray to an NDArray or a list of them; by default the root mean square.
+        A function from an NDArray to an NDArray or a list of them; by default the root mean square.
     pattern
-        a regular expression that the names of observed values start with; gradients are named
+        A regular expression for the start of the names of observed values; gradients are named
         ``fc_backward_output0``.
     sort
-        sorts the results by name.
+        Whether results are sorted by name.
     monitor_all
-        observes the operators' inputs too.
+        Whether the operators' inputs are observed too.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
@@ -77,9 +77,8 @@ class Monitor(Viewed, CheckedKeywords):
     >>> [(batch, name) for batch, name, value in monitor.toc()]
     [(1, 'fc_output')]
 
-    Statistics are computed where the values are, and fetched together by :meth:`toc`. Those of the
-    latest batches that were observed are held: :meth:`table` and :meth:`heat_map` show them, and
-    so does a notebook.
+    Statistics are computed where the values are, and fetched together by :meth:`toc`. The
+    statistics of the latest batches are kept for :meth:`table`, :meth:`heat_map` and notebooks.
     """
 
     def __init__(
@@ -115,7 +114,7 @@ class Monitor(Viewed, CheckedKeywords):
             exe.set_monitor_callback(self.stat_helper, self.monitor_all)
 
     def tic(self) -> None:
-        """Before ``forward``: begins to collect, if this batch is to be observed."""
+        """Begins to collect, if this batch is to be observed; called before ``forward``."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
@@ -124,8 +123,11 @@ class Monitor(Viewed, CheckedKeywords):
         self.step += 1
 
     def toc(self) -> list[tuple[int, str, str]]:
-        """After the batch: (batch, name, statistic as text) of all values, then of arguments and
-        auxiliary states; empty if this batch is not observed. Batches count from 1."""
+        """Returns (batch, name, statistic as text) of all values, then of arguments and auxiliary
+        states.
+
+        It is empty if this batch is not observed. Batches count from 1.
+        """
         if not self.activated:
             return []
         for exe in self.exes:
@@ -147,7 +149,7 @@ class Monitor(Viewed, CheckedKeywords):
         ]
 
     def toc_print(self) -> None:
-        """Like :meth:`toc`, with the results in the log, at level INFO."""
+        """Logs the results of :meth:`toc`, at level INFO."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %-30s %s", step, name, text)
 
@@ -167,17 +169,16 @@ class Monitor(Viewed, CheckedKeywords):
             self.history.append((self.step, numbers_by_name))
 
     def _collected(self, pattern: str) -> tuple[list[int], dict[str, list[float | None]]]:
-        """The batches, and for each name a value for each of them."""
         matcher = re.compile(pattern)
         names = dict.fromkeys(n for _, numbers in self.history for n in numbers if matcher.match(n))
         steps = [step for step, _ in self.history]
         return steps, {name: [numbers.get(name) for _, numbers in self.history] for name in names}
 
     def table(self, pattern: str = ".*") -> ShownView:
-        """Statistics collected so far by name: first, last, least, greatest, and their course.
+        """Returns statistics by name: first, last, least, greatest, and their course.
 
-        ``pattern`` is a regular expression that the names shown start with. The result is shown by
-        notebooks; ``.text()`` and ``.html()`` are its forms.
+        ``pattern`` is a regular expression for the start of the names. Notebooks show the result;
+        ``.text()`` and ``.html()`` are its forms.
         """
         steps, collected = self._collected(pattern)
         rows: list[list[Cell]] = []
@@ -196,8 +197,8 @@ class Monitor(Viewed, CheckedKeywords):
         return ShownView(_title(steps), [table, *omitted])
 
     def heat_map(self, pattern: str = ".*") -> ShownView:
-        """The same as a heat map: a row for each name, a column for each batch, on a logarithmic
-        scale; NaNs and infinities stand out."""
+        """Returns a heat map: a row for each name, a column for each batch, on a logarithmic scale,
+        in which NaNs and infinities stand out."""
         steps, collected = self._collected(pattern)
         drawn = HeatMap(list(collected), [f"batch {s}" for s in steps], list(collected.values()))
         return ShownView(_title(steps), [drawn])
@@ -229,7 +230,7 @@ def _title(steps: Sequence[int]) -> str:
 
 
 def root_mean_square(array: NDArray) -> NDArray:
-    """sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
+    """Returns sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
     return NDArray.from_jax(_root_mean_square(array.value), array.context, shared=False)
 
 

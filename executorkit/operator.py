@@ -63,11 +63,11 @@ class CustomOp:
         """Computes ``out_data`` from ``in_data``; to be overridden.
 
         is_train
-            whether the executor runs in training mode.
+            Whether the executor runs in training mode.
         req
-            for each output what :meth:`assign` is to do, here always 'write'.
+            For each output the argument of :meth:`assign`, here always 'write'.
         in_data, out_data, aux
-            inputs, outputs to be written, and auxiliary states, which may be.
+            The inputs, outputs to be written, and auxiliary states, which may be written.
         """
         raise NotImplementedError(f"{type(self).__name__}.forward")
 
@@ -83,17 +83,17 @@ class CustomOp:
         """Computes ``in_grad``; entries that it does not write are zero, as all are by default.
 
         req
-            for each input what :meth:`assign` is to do, here always 'write': gradients are added
+            For each input the argument of :meth:`assign`, here always 'write': gradients are added
             to earlier ones outside.
         out_grad
-            head gradients of the outputs.
+            The head gradients of the outputs.
         in_data, out_data, in_grad, aux
-            inputs and results of ``forward``, gradients to be written, and auxiliary states.
+            The inputs and results of ``forward``, gradients to be written, and auxiliary states.
         """
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
-        """Writes ``src`` into ``dst`` as ``req`` says: 'null' not at all, 'write' and 'inplace'
-        over it, 'add' onto it."""
+        """Writes ``src`` into ``dst`` as ``req`` says: not at all ('null'), over it ('write',
+        'inplace'), or onto it ('add')."""
         if req in ("write", "inplace"):
             dst[:] = src
         elif req == "add":
@@ -106,11 +106,11 @@ class _Names:
     """Names of an operator's arrays."""
 
     def list_arguments(self) -> list[str]:
-        """Names of the inputs."""
+        """Returns the names of the inputs."""
         return ["data"]
 
     def list_outputs(self) -> list[str]:
-        """Names of the outputs."""
+        """Returns the names of the outputs."""
         return ["output"]
 
 
@@ -125,16 +125,20 @@ class CustomOpProp(_Names):
         self.need_top_grad_ = need_top_grad
 
     def list_auxiliary_states(self) -> list[str]:
-        """Names of the auxiliary states."""
+        """Returns the names of the auxiliary states."""
         return []
 
     def infer_shape(self, in_shape: list[list[int]]) -> tuple[Any, ...]:
-        """Shapes of inputs, outputs and (optionally) auxiliary states; an input that is not known
-        yet has the shape ``[]``. By default every output has the shape of the first input."""
+        """Returns the shapes of inputs, outputs and (optionally) auxiliary states.
+
+        An input that is not known yet has the shape ``[]``. By default every output has the shape
+        of the first input.
+        """
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
-        """Element types, likewise; by default all are that of the first input."""
+        """Returns the element types of inputs, outputs and auxiliary states, by default the first
+        input's."""
         dtype = in_type[0]
         outputs, states = self.list_outputs(), self.list_auxiliary_states()
         return in_type, [dtype] * len(outputs), [dtype] * len(states)
@@ -142,17 +146,16 @@ class CustomOpProp(_Names):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Numbers of the arrays that ``backward`` reads; only the head gradients among them have an
-        effect."""
+        """Returns the numbers of the arrays that ``backward`` reads; only head gradients among them
+        matter."""
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(
         self, ctx: Context, in_shapes: list[list[int]], in_dtypes: list[int]
     ) -> CustomOp:
-        """The operator, for inputs and then states of these shapes and (numbers of) dtypes.
+        """Returns the operator, for inputs and then states of these shapes and (numbers of) dtypes.
 
-        ctx
-            the CPU: Python operators run there, wherever the program does.
+        ``ctx`` is the CPU: Python operators run there, wherever the program does.
         """
         return CustomOp()
 
@@ -213,7 +216,6 @@ class _CheckedProp:
         self.needs_head_gradient = not set(heads).isdisjoint(read)
 
     def _ask(self, method: str, inputs: list[Any]) -> Sequence[Any]:
-        """Calls a method of the user's; its exception becomes the cause of an MXNetError."""
         try:
             return getattr(self._prop, method)(inputs)
         except Exception as error:
@@ -290,10 +292,10 @@ class PythonOp(_Names):
     """Base of :class:`NumpyOp` and :class:`NDArrayOp`; derive from one of these.
 
     An object is an operator: calling it with symbols gives a symbol of it, and its ``forward`` and
-    ``backward`` compute all symbols made by it. It lives as long as the process.
+    ``backward`` compute all these symbols. It lives as long as the process.
 
     need_top_grad
-        whether ``backward`` reads head gradients. If not, the operator is a loss, whose executor's
+        Whether ``backward`` reads head gradients. If not, the operator is a loss, whose executor's
         ``backward`` needs none.
     """
 
@@ -306,13 +308,13 @@ class PythonOp(_Names):
         self.need_top_grad_ = need_top_grad
 
     def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
-        """:meth:`get_symbol` of the same arguments."""
+        """Returns :meth:`get_symbol` of the same arguments."""
         return self.get_symbol(*args, **kwargs)
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
-        """A symbol of the operator; NotImplementedError in this base class.
+        """Returns a symbol of the operator; NotImplementedError in this base class.
 
-        Arguments are symbols, by position or by name, and ``name``. Inputs that are missing become
+        Arguments are symbols, by position or by name, and ``name``. Missing inputs become
         variables.
         """
         problem = "it is the base class"
@@ -332,17 +334,16 @@ class PythonOp(_Names):
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], list[Any]]:
-        """Shapes of inputs and outputs; by default the output has that of the first input."""
+        """Returns the shapes of inputs and outputs; by default the output has the first input's."""
         return in_shape, [in_shape[0]]
 
     def need_top_grad(self) -> bool:
-        """True if ``backward`` reads head gradients."""
+        """Returns True if ``backward`` reads head gradients."""
         return self.need_top_grad_
 
     def _symbol(
         self, hint: str, kernel: CustomKernel, needs_head: bool, args: Any, kwargs: Any
     ) -> Symbol:
-        """A symbol named after ``hint`` that ``kernel`` computes."""
         op_type = f"{type(self).__name__}:{next(_numbers)}"
         info = _ObjectInfo(self, op_type, kernel, needs_head)
         register_factory(op_type, lambda attrs: info)
@@ -379,8 +380,8 @@ class NDArrayOp(PythonOp):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Numbers of the arrays that ``backward`` reads; only the head gradients among them have an
-        effect."""
+        """Returns the numbers of the arrays that ``backward`` reads; only head gradients among them
+        matter."""
         return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
 
 
@@ -415,7 +416,6 @@ class _ObjectInfo:
         self.needs_head_gradient = needs_head_gradient
 
     def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        """Shapes as the operator's ``infer_shape`` answers."""
         ins, outs = self._op.infer_shape([list(shape) for shape in inputs])
         kinds = (("arguments", ins, self.arguments), ("outputs", outs, self.outputs))
         for kind, shapes, names in kinds:
@@ -425,7 +425,6 @@ class _ObjectInfo:
         return _tuples(ins), _tuples(outs), []
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
-        """float32 throughout; DTypeError for inputs of another type."""
         for name, dtype in zip(self.arguments, inputs, strict=True):
             if dtype != "float32":
                 problem = f"{name!r} is {dtype}, expected float32"
@@ -433,12 +432,10 @@ class _ObjectInfo:
         return ["float32"] * len(inputs), ["float32"] * len(self.outputs), []
 
     def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
-        """The kernel, which is the same for all shapes."""
         return self._kernel
 
 
 def _array_numbers(outputs: Sequence[str], arguments: Sequence[str]) -> tuple[list[int], ...]:
-    """Numbers of head gradients, inputs and outputs, for ``declare_backward_dependency``."""
     numbers = iter(range(len(arguments) + 2 * len(outputs)))
     return tuple([next(numbers) for _ in names] for names in (outputs, arguments, outputs))
 
@@ -450,16 +447,16 @@ OperatorArguments = namedtuple("OperatorArguments", ["narg", "names", "types"])
 
 
 def get_all_registered_operators() -> list[str]:
-    """Names of all operators, other names of the same one included."""
+    """Returns the names of all operators, with their aliases."""
     return sorted(ops.all_names())
 
 
 def get_operator_arguments(op_name: str) -> OperatorArguments:
-    """Inputs and attributes of an operator, in the order of its function in ``mx.sym``.
+    """Returns the inputs and attributes of an operator, in the order of its function in ``mx.sym``.
 
-    Types of inputs are 'NDArray-or-Symbol', or 'NDArray-or-Symbol[]' for any number of them; those
+    Types of inputs are 'NDArray-or-Symbol', or 'NDArray-or-Symbol[]' for any number of them; types
     of attributes say what they accept, and 'required' or the default. (MXNet's words differ.)
-    MXNetError (UnknownOperatorError) for an unknown name.
+    Raises MXNetError (UnknownOperatorError) for an unknown name.
     """
     op = ops.lookup(op_name)
     if op is None:

@@ -26,12 +26,12 @@ _classes: dict[type, dict[str, type]] = {}
 
 
 def get_registry(base_class: type) -> dict[str, type]:
-    """A copy of the classes that are registered under ``base_class``, by lower-case name."""
+    """Returns a copy of the classes registered under ``base_class``, by lower-case name."""
     return dict(_classes.setdefault(base_class, {}))
 
 
 def get_register_func(base_class: type, nickname: str) -> Registration:
-    """A function (and decorator) that registers a subclass under its own name, or a given one."""
+    """Returns a function (and decorator) that registers a subclass under its own or a given name."""
     registered = _classes.setdefault(base_class, {})
 
     def register(klass: Class, name: str | None = None) -> Class:
@@ -54,7 +54,7 @@ def get_register_func(base_class: type, nickname: str) -> Registration:
 
 
 def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[Class], Class]]:
-    """A decorator factory that registers a subclass under further names."""
+    """Returns a decorator factory that registers a subclass under further names."""
     register = get_register_func(base_class, nickname)
 
     def alias(*names: str) -> Callable[[Class], Class]:
@@ -70,7 +70,7 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[C
 
 
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """A function that creates an instance.
+    """Returns a function that creates an instance.
 
     It takes a name and constructor arguments, a configuration dict with the name under
     ``nickname``, JSON text of either, or an instance, which it returns.
@@ -107,7 +107,6 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Arguments and options of a JSON list [name, options] or of an object of options."""
     try:
         parsed = json.loads(text)
         if isinstance(parsed, dict):

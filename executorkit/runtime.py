@@ -32,11 +32,11 @@ class Feature:
 
 
 def feature_list() -> list[Feature]:
-    """Every capability that MXNet names.
+    """Returns every capability that MXNet names.
 
     CUDA, CUDNN and NCCL are enabled if JAX sees a GPU, OPENCV if it is installed, LAPACK
-    (``linalg``) and PROFILER always. The instruction sets of CPUs are chosen by XLA when a program
-    is compiled and are not listed as enabled.
+    (``linalg``) and PROFILER always. XLA chooses the instruction sets of CPUs when it compiles;
+    they are not listed as enabled.
     """
     gpu = num_gpus() > 0
     enabled = {
@@ -60,9 +60,9 @@ class Features(OrderedDict[str, Feature]):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """True if the capability is there; RuntimeError (UnknownNameError) for an unknown name.
+        """Returns True for an enabled capability, whatever the capitals.
 
-        Capitals do not matter.
+        Raises RuntimeError (UnknownNameError) for an unknown name.
         """
         name = feature_name.upper()
         if name not in self:

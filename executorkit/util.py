@@ -31,19 +31,19 @@ def makedirs(d: str | os.PathLike[str]) -> None:
 
 
 def get_gpu_count() -> int:
-    """Number of GPUs that this process sees."""
+    """Returns the number of GPUs that this process sees."""
     return num_gpus()
 
 
 def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
-    """Free and total bytes of a GPU; see :func:`executorkit.gpu_memory_info`."""
+    """Returns the free and total bytes of a GPU; see :func:`executorkit.gpu_memory_info`."""
     return gpu_memory_info(gpu_dev_id)
 
 
 def get_cuda_compute_capability(ctx: Context) -> int | None:
-    """The compute capability of a GPU as one number, 80 for 8.0; None if it does not tell.
+    """Returns the compute capability of a GPU as one number, 80 for 8.0; None if it is unknown.
 
-    ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
+    Raises ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
     """
     if ctx.device_type != "gpu":
         problem = f"{ctx} is no gpu"
@@ -53,7 +53,7 @@ def get_cuda_compute_capability(ctx: Context) -> int | None:
 
 
 def getenv(name: str) -> str | None:
-    """The value of an environment variable, or None."""
+    """Returns the value of an environment variable, or None."""
     return os.environ.get(name)
 
 
@@ -69,7 +69,8 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def is_np_shape() -> bool:
-    """True while shapes have NumPy's meaning in this thread: () is a scalar, 0 an empty axis."""
+    """Returns True while shapes have NumPy's meaning in this thread: () is a scalar, 0 an empty
+    axis."""
     return numpy_shapes()
 
 
@@ -97,7 +98,7 @@ class _ShapeScope:
 
 
 def np_shape(active: bool = True) -> _ShapeScope:
-    """A ``with`` block in which shapes have NumPy's meaning, or MXNet's if ``active`` is False.
+    """Enters a block in which shapes have NumPy's meaning, or MXNet's if ``active`` is False.
 
     >>> with np_shape():
     ...     is_np_shape()
@@ -107,9 +108,9 @@ def np_shape(active: bool = True) -> _ShapeScope:
 
 
 def use_np_shape(func: T) -> T:
-    """A function, or all methods of a class, with NumPy's meaning of shapes inside.
+    """Wraps a function, or all methods of a class, to run with NumPy's meaning of shapes.
 
-    TypeError (InputTypeError) for anything else.
+    Raises TypeError (InputTypeError) for anything else.
     """
     if isinstance(func, type):
         for name, member in list(vars(func).items()):
@@ -132,7 +133,6 @@ def _with_numpy_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wrapped_member(member: Any) -> Any:
-    """A member of a class with its functions wrapped; anything else as it is."""
     if isinstance(member, staticmethod | classmethod):
         return type(member)(_with_numpy_shapes(member.__func__))
     if isinstance(member, property):
@@ -146,7 +146,7 @@ def _wrapped_member(member: Any) -> Any:
 
 
 def is_np_array() -> bool:
-    """False: functions and operators give NDArrays, never arrays of ``mx.np``."""
+    """Returns False: functions and operators give NDArrays, never arrays of ``mx.np``."""
     return False
 
 
@@ -157,7 +157,7 @@ def _refuse_arrays(where: str) -> None:
 
 
 def np_array(active: bool = True) -> AbstractContextManager[None]:
-    """A ``with`` block without arrays of ``mx.np``; NotSupportedError if ``active``."""
+    """Enters a block without arrays of ``mx.np``; NotSupportedError if ``active``."""
     if active:
         _refuse_arrays("np_array")
     return nullcontext()
@@ -174,8 +174,11 @@ def use_np(func: Any) -> Any:
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Chooses the meaning of shapes; NotSupportedError if ``array``, ValueError
-    (ArgumentValueError) if arrays are asked for without shapes."""
+    """Chooses the meaning of shapes.
+
+    Raises NotSupportedError if ``array``, ValueError (ArgumentValueError) if arrays are asked for
+    without shapes.
+    """
     if array and not shape:
         problem = "array=True needs shape=True"
         raise ArgumentValueError("set_np", problem, hint="set_np(True, False)")
@@ -193,7 +196,7 @@ def reset_np() -> None:
 
 
 def set_module(module: str | None) -> Callable[[T], T]:
-    """A decorator that sets ``__module__``; None leaves it."""
+    """Returns a decorator that sets ``__module__``; None leaves it."""
 
     def apply(func: T) -> T:
         if module is not None:
@@ -204,7 +207,7 @@ def set_module(module: str | None) -> Callable[[T], T]:
 
 
 def np_ufunc_legal_option(key: str, value: Any) -> bool:
-    """True if an option of NumPy's universal functions has a value that MXNet accepts."""
+    """Returns True if an option of NumPy's universal functions has a value that MXNet accepts."""
     if key == "casting":
         return value in ("no", "equiv", "safe", "same_kind", "unsafe")
     if key == "order":
@@ -224,7 +227,8 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """``func(x, out)`` with the options of NumPy's universal functions at their defaults only."""
+    """Returns ``func(x, out)`` with the options of NumPy's universal functions at their defaults
+    only."""
 
     @functools.wraps(func)
     def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -235,7 +239,8 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """``func(x1, x2, out)`` with the options of NumPy's universal functions at their defaults."""
+    """Returns ``func(x1, x2, out)`` with the options of NumPy's universal functions at their
+    defaults."""
 
     @functools.wraps(func)
     def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
