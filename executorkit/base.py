@@ -160,7 +160,7 @@ def build_param_doc(
     arg_descs: Sequence[str],
     remove_dup: bool = True,
 ) -> str:
-    """Returns the section "Parameters" of a NumPy docstring, if ``remove_dup`` with each name once."""
+    """Returns the section "Parameters" of a NumPy docstring; ``remove_dup`` keeps names once."""
     listed = set()
     lines = ["Parameters", "----------"]
     for name, kind, description in zip(arg_names, arg_types, arg_descs, strict=False):

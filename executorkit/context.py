@@ -219,12 +219,12 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """Returns the context of GPU ``device_id``; its use raises MXNetError if there is no such GPU."""
+    """Returns the context of GPU ``device_id``; its use raises MXNetError if there is none."""
     return _known_context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
-    """Returns the context of TPU ``device_id``; its use raises MXNetError if there is no such TPU."""
+    """Returns the context of TPU ``device_id``; its use raises MXNetError if there is none."""
     return _known_context("tpu", device_id)
 
 

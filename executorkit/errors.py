@@ -136,7 +136,7 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - 
 
 
 class RefusedCallError(MXNetError, UserWarning, DeprecationWarning):
-    """A call that MXNet refuses by raising a warning class as an error: a rate beside a scheduler."""
+    """Returns the known names similar to an unknown one, as text that may be empty."""
 
 
 class MissingDependencyError(MXNetError, ImportError):

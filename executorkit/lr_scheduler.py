@@ -236,7 +236,7 @@ class _Decay(LRScheduler):
         self.max_steps = max_update - self.warmup_steps
 
     def _curve(self, progress: Any) -> Any:
-        """Returns the share of the decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
+        """Returns the share of decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:
