@@ -136,7 +136,7 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - 
 
 
 class RefusedCallError(MXNetError, UserWarning, DeprecationWarning):
-    """Returns the known names similar to an unknown one, as text that may be empty."""
+    """A call that MXNet refuses by raising a warning class: a rate beside a scheduler."""
 
 
 class MissingDependencyError(MXNetError, ImportError):

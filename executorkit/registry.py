@@ -31,7 +31,7 @@ def get_registry(base_class: type) -> dict[str, type]:
 
 
 def get_register_func(base_class: type, nickname: str) -> Registration:
-    """Copies the classes registered under ``base_class``, by lower-case name."""
+    """Returns a function (and decorator) that registers a subclass under a name."""
     registered = _classes.setdefault(base_class, {})
 
     def register(klass: Class, name: str | None = None) -> Class:
