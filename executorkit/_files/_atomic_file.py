@@ -34,14 +34,13 @@ def write_atomically(
     """Writes ``parts``, bytes or buffers, to a temporary file beside ``path``, which is renamed.
 
     parts
-        may also be a function that writes to the open file.
+        Bytes or buffers, or a function that writes to the open file.
 
     A reader finds either the old contents or the new ones: after any exception (an interrupt too),
-    after a kill, and with ``durable`` after a loss of power. After an exception no temporary file
-    is left. A killed process leaves ``<path>.<machine>-<process>-<number>.tmp`` behind; the next
-    writing or reading of ``path`` deletes it. Permissions of an existing file are kept; one that is
-    write-protected is refused. Links are followed; a path that is no ordinary file
-    (``/dev/stdout``) is written directly.
+    after a kill, and with ``durable`` after a loss of power. A killed process leaves
+    ``<path>.<machine>-<process>-<number>.tmp`` behind, which the next writing or reading of
+    ``path`` deletes. Permissions of an existing file are kept; a write-protected one is refused.
+    Links are followed; a path of another kind (``/dev/stdout``) is written directly.
 
     Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
     """
@@ -67,10 +66,11 @@ def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) 
 
 
 def write_private(path: str, parts: Iterable[Any]) -> None:
-    """:func:`write_atomically` for a cache of many files: for the owner's eyes alone, not durable,
-    and temporary files that killed processes left are for :func:`remove_leftovers_in`.
+    """Writes as :func:`write_atomically` for a cache of many files: for the owner's eyes, not
+    durable.
 
-    Raises OSError if writing fails.
+    Temporary files of killed processes are left to :func:`remove_leftovers_in`. Raises OSError if
+    writing fails.
     """
     _write_and_rename(path, parts, durable=False, mode=0o600)
 
@@ -121,7 +121,6 @@ def _lock(file: BinaryIO) -> None:
 
 
 def _sync_folder(folder: str) -> None:
-    """Writes a folder's entries to the disk, where the file system can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -131,9 +130,9 @@ def _sync_folder(folder: str) -> None:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Deletes the temporary files that killed processes left when they wrote ``path``.
+    """Deletes the temporary files of killed processes that were writing ``path``.
 
-    Those of living processes stay, those of other machines stay for a day. Raises nothing: a folder
+    Those of living processes stay, and for a day those of other machines. Raises nothing: a folder
     that cannot be read or changed is left as it is.
     """
     folder, stem = os.path.split(_stem(os.path.realpath(path)))
@@ -141,7 +140,7 @@ def remove_leftovers(path: str | os.PathLike[str]) -> None:
 
 
 def remove_leftovers_in(folder: str | os.PathLike[str]) -> None:
-    """:func:`remove_leftovers` of all files in a folder."""
+    """Deletes such files of all paths in a folder; see :func:`remove_leftovers`."""
     _remove_matching(os.fspath(folder), ".*")
 
 
@@ -174,7 +173,6 @@ def _remove_unlocked(path: str) -> None:
 
 
 def _stem(target: str) -> str:
-    """The path whose continuations are the temporary files of ``target``."""
     folder, name = os.path.split(target)
     encoded = os.fsencode(name)
     if len(encoded) + 40 > _MAX_NAME:
@@ -184,7 +182,6 @@ def _stem(target: str) -> str:
 
 @lru_cache(maxsize=1)
 def _machine() -> str:
-    """Eight hexadecimal digits that stand for this machine or container."""
     return hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
 
 

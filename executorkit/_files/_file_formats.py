@@ -11,7 +11,7 @@ HEAD = 4096
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file: its name with an article, and advice to who wanted another kind."""
+    """A kind of file: its name with an article, and advice for a reader of another kind."""
 
     name: str
     advice: str | None = None
@@ -67,9 +67,9 @@ _JSON = FileKind("a text in JSON that is no symbol")
 
 
 def recognise(head: bytes) -> FileKind | None:
-    """The kind of a file that begins with ``head`` (:data:`HEAD` bytes of it); None if unknown.
+    r"""Returns the kind of a file that begins with ``head`` (:data:`HEAD` bytes of it), or None.
 
-    >>> recognise(b"PK\\x03\\x04" + bytes(22) + b"\\x05\\0\\0\\0w.npy").name
+    >>> recognise(b"PK\x03\x04" + bytes(22) + b"\x05\0\0\0w.npy").name
     "an archive of NumPy's arrays (.npz)"
     """
     if not head:
@@ -109,13 +109,13 @@ def _text_kind(text: bytes) -> FileKind | None:
 
 
 def describe_misfit(where: str, head: bytes, expected: FileKind | str) -> str | None:
-    """The text of an error about a file of another kind; None if ``head`` is of an unknown kind,
-    or of the expected one.
+    """Returns the text of an error about a file of another kind; None if ``head`` fits or is
+    unknown.
 
     where
-        the path of the file.
+        The path of the file.
     expected
-        the kind that was to be read, or its name with an article.
+        The expected kind, or its name with an article.
     """
     kind = recognise(head)
     if kind is None or kind is expected or (kind is _JSON and expected is SYMBOL):

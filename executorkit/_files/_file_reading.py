@@ -14,7 +14,7 @@ _NAMES = 5
 
 
 def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
-    """An open file, to be read as bytes.
+    """Opens a file, to be read as bytes.
 
     Temporary files of killed processes that were writing it are deleted. Raises
     :class:`FileAccessError` if it cannot be opened.
@@ -31,7 +31,6 @@ def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
 
 
 def _longer_names(path: str | bytes) -> str | None:
-    """The files whose names begin with that of a file that is not there: it may be a prefix."""
     folder, name = os.path.split(os.fsdecode(path))
     try:
         names = sorted(n for n in os.listdir(folder or ".") if name and n.startswith(name))
@@ -42,7 +41,7 @@ def _longer_names(path: str | bytes) -> str | None:
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Lets this package's errors in the block begin with the path of a file."""
+    """Puts the path of a file before this package's errors in the block."""
     try:
         yield
     except MXNetError as error:
@@ -52,10 +51,10 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
-    """The contents of a file of a kind.
+    """Returns the contents of a file of a kind.
 
     Raises :class:`FileAccessError` if it cannot be read, and :class:`FileFormatError`, before
-    reading more than its first bytes, if they are those of another kind.
+    reading more than its first bytes, if they belong to another kind.
     """
     with open_to_read(path) as file:
         try:
@@ -66,7 +65,7 @@ def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
 
 
 def read_kind(file: BufferedReader, path: str | os.PathLike[str], kind: FileKind) -> bytes:
-    """The contents of an open file; :class:`FileFormatError` if it is of another kind."""
+    """Returns the contents of an open file; :class:`FileFormatError` if it is of another kind."""
     misfit = describe_misfit(os.fspath(path), file.peek(HEAD)[:HEAD], kind)
     if misfit is not None:
         raise FileFormatError(misfit)

@@ -15,7 +15,7 @@ _MAX_RATIO = 1032
 
 
 def read_idx(path: str | os.PathLike[str], ndim: int) -> np.ndarray:
-    """The array of unsigned bytes in an idx file of a number of axes, perhaps gzipped.
+    """Returns the array of unsigned bytes in an idx file of a number of axes, perhaps gzipped.
 
     Raises FileAccessError if it cannot be read, FileFormatError if it is another file, or truncated
     or longer than its header says.

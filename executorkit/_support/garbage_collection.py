@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused_collection(pause: bool = True) -> Iterator[None]:
-    """The collector pauses in this context, in all threads, if ``pause`` is true.
+    """Pauses the collector in this context, in all threads, if ``pause`` is true.
 
-    For code that builds much and drops little: at each of its full runs the collector walks over
-    all objects of the process, 30 to 150 ms after JAX has traced a network, and finds nothing. A
-    collector that the user has switched off stays so.
+    For code that builds much and drops little: each full run of the collector walks over all
+    objects of the process, 30 to 150 ms after JAX has traced a network. A collector that the user
+    has switched off stays so.
     """
     pauses = pause and gc.isenabled()
     try:
@@ -24,11 +24,11 @@ def paused_collection(pause: bool = True) -> Iterator[None]:
 
 
 def promote_all_objects() -> None:
-    """Moves all objects to the oldest generation without a look at them, unless the user has set
-    some apart (``gc.freeze``).
+    """Moves all objects to the oldest generation, unless the user has set some apart
+    (``gc.freeze``).
 
-    For the end of an import: what was imported stays, and the next collection of young objects
-    would walk over it, 10 to 30 ms in the first call of a network.
+    For the end of an import: otherwise the next collection would walk over the imported objects, 10
+    to 30 ms in the first call of a network.
     """
     if not gc.get_freeze_count():
         gc.freeze()

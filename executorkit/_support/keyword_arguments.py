@@ -38,9 +38,8 @@ class CheckedKeywords:
     """Base of classes whose subclasses' constructors refuse unknown keywords by name.
 
     The refusal is an UnknownArgumentError, so a TypeError as Python's, raised before the
-    constructor runs. It names similar keywords, or all: the constructor's, and those of its base
-    classes as far as ``**kwargs`` hands arguments on to these. A constructor that takes
-    ``**kwargs`` is left as it is.
+    constructor runs. It names similar keywords, or all: the constructor's, and its base classes' as
+    far as ``**kwargs`` hands arguments on. A constructor that takes ``**kwargs`` is left as it is.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -72,7 +71,6 @@ def _refusal(kind: type, name: str) -> UnknownArgumentError:
 
 
 def _constructor_names(kind: type) -> Iterator[str]:
-    """The keywords of a class: its constructor's, and those of the ones it hands others on to."""
     constructors = [c.__dict__["__init__"] for c in kind.__mro__ if "__init__" in c.__dict__]
     listed: set[str] = set()
     for constructor in constructors:

@@ -16,9 +16,11 @@ from .unserved import absent_attribute
 def lazy_modules(
     package: str, aliases: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package that imports its public modules when they are
-    looked up; ``aliases`` has the modules by their other names. Other names are an AttributeError
-    with what to do, or similar names."""
+    """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules at their
+    use.
+
+    ``aliases`` has the modules by their other names. Other names are an AttributeError with a hint.
+    """
     contents = vars(sys.modules[package])
 
     @lru_cache(1)

@@ -39,9 +39,9 @@ class StoredRecord(NamedTuple):
 class RecordFile:
     """A file that is read at any offset, from any thread and any process.
 
-    Reads are system calls, not accesses to mapped memory: if another process truncates the file, a
-    read is short, where a mapped page would end the process. A record is copied once, to the bytes
-    that are returned. What cannot be read at an offset, such as a pipe, is read whole.
+    Reads are system calls: if another process truncates the file, a read is short, where a mapped
+    page would end the process. A record is copied once. A pipe, which has no offsets, is read
+    whole.
 
     Raises :class:`FileAccessError` if the file cannot be opened.
     """
@@ -69,7 +69,7 @@ class RecordFile:
         return os.fstat(self._descriptor).st_size
 
     def read(self, begin: int, length: int) -> bytes:
-        """The bytes from an offset on; fewer at the end of the file."""
+        """Returns the bytes from an offset on; fewer at the end of the file."""
         if self._whole is not None:
             return self._whole[begin : begin + length]
         try:
@@ -93,7 +93,7 @@ def _unreadable(error: OSError) -> str:
 
 
 def read_whole(path: str) -> bytes:
-    """The contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
+    """Returns the contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
     file = RecordFile(path)
     try:
         return file.read(0, file.size)
@@ -102,7 +102,7 @@ def read_whole(path: str) -> bytes:
 
 
 def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[bytes]:
-    """The record with these bytes as it stands in a file, in pieces.
+    """Returns the record with these bytes as it stands in a file, in pieces.
 
     Raises :class:`RecordError` if it is too long.
     """
@@ -119,7 +119,6 @@ def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[b
 
 
 def _split(data: bytes) -> list[bytes]:
-    """The bytes between magic words at multiples of 4."""
     parts, begin, position = [], 0, data.find(MAGIC)
     while position >= 0:
         if position % 4 == 0:
@@ -132,7 +131,7 @@ def _split(data: bytes) -> list[bytes]:
 
 
 def decode_record(file: RecordFile, begin: int) -> StoredRecord | None:
-    """The record that begins at an offset; None at the end of the file.
+    """Returns the record that begins at an offset; None at the end of the file.
 
     Raises :class:`RecordError`, which names the file and the offset, if there is no whole record.
     """
@@ -159,7 +158,6 @@ def decode_record(file: RecordFile, begin: int) -> StoredRecord | None:
 
 
 def _part(file: RecordFile, offset: int) -> tuple[int, bytes, int] | None:
-    """The kind of the part at an offset, its bytes, and its end; None at the end of the file."""
     header = _part_header(file, offset)
     if header is None:
         return None
@@ -174,7 +172,6 @@ def _part(file: RecordFile, offset: int) -> tuple[int, bytes, int] | None:
 
 
 def _part_header(file: RecordFile, offset: int) -> tuple[int, int] | None:
-    """The kind and the length of the part at an offset; None at the end of the file."""
     header = file.read(offset, _HEADER.size)
     if not header and offset == file.size:
         return None
@@ -193,7 +190,7 @@ def _broken(file: RecordFile, offset: int, problem: str, because: str | None = N
 
 
 def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
-    """Offsets of the records that begin in a range, whose begin is that of a record.
+    """Returns the offsets of the records that begin in a range, which begins at a record.
 
     Raises :class:`RecordError` if a header is not one.
     """
@@ -209,7 +206,8 @@ def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
 
 
 def next_record(file: RecordFile, offset: int) -> int:
-    """The offset of the first record at or after a multiple of 4; the file's end if none is."""
+    """Returns the offset of the first record at or after a multiple of 4; the file's end if none
+    is."""
     while block := file.read(offset, _BLOCK + _HEADER.size):
         position = -1
         while 0 <= (position := block.find(MAGIC, position + 1)) < _BLOCK:
@@ -223,7 +221,7 @@ def next_record(file: RecordFile, offset: int) -> int:
 
 
 def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
-    """The lines of an index file: keys, and offsets of their records.
+    """Returns the lines of an index file: keys, and offsets of their records.
 
     Raises FileNotFoundError or :class:`FileAccessError` if the file cannot be read,
     :class:`RecordError` if a line is not a key, a tabulator and an offset.

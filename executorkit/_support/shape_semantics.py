@@ -20,7 +20,7 @@ _semantics = _Semantics()
 
 
 def numpy_shapes() -> bool:
-    """True while shapes have NumPy's meaning in this thread."""
+    """Returns True while shapes have NumPy's meaning in this thread."""
     return _semantics.numpy
 
 
@@ -31,5 +31,5 @@ def set_numpy_shapes(active: bool) -> bool:
 
 
 def is_known(shape: Sequence[int]) -> bool:
-    """True for a shape of which nothing is unknown, by the meaning that it has in this thread."""
+    """Returns True for a shape without unknown parts, by the meaning of shapes in this thread."""
     return min(shape, default=0) >= 0 if _semantics.numpy else min(shape, default=0) > 0

@@ -38,14 +38,14 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class UnservedModules(MetaPathFinder):
-    """Finder of what is not there: it is asked last, and refuses modules that MXNet has.
+    """The last finder of modules, which refuses MXNet's missing ones.
 
     Names that are only attributes of the package (``nd``, ``mod``) cannot be imported as modules,
     in MXNet neither; the refusal names the module.
     """
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        """None for anything else. Raises MissingDependencyError, an ImportError."""
+        """Returns None, or raises MissingDependencyError, an ImportError, for a module of MXNet."""
         package, _, name = fullname.partition(".")
         if package != _PACKAGE or not name:
             return
@@ -61,7 +61,7 @@ class UnservedModules(MetaPathFinder):
 
 
 def attribute_getter(module: str) -> Callable[[str], NoReturn]:
-    """``__getattr__`` of a Python module: an AttributeError with what to do, or similar names."""
+    """Returns ``__getattr__`` of a module: an AttributeError with a hint, or similar names."""
 
     def get(name: str) -> NoReturn:
         raise AttributeError(absent_attribute(module, name))
@@ -70,8 +70,8 @@ def attribute_getter(module: str) -> Callable[[str], NoReturn]:
 
 
 def absent_attribute(module: str, name: str, names: Collection[str] | None = None) -> str:
-    """The message about a name that the module ``module`` does not have, among ``names``: the
-    module's own if they are not given."""
+    """Returns the message about a name that ``module`` does not have, among ``names``, by default
+    its own."""
     if names is None:
         names = vars(sys.modules[module])
     problem = f"module {module!r} has no attribute {name!r}"

@@ -13,19 +13,19 @@ class Vocabulary:
     """Indices of tokens: 0 is the unknown token, then reserved ones, then others by frequency.
 
     counter
-        the tokens and how often each occurs; None for none.
+        The tokens and their frequencies; None for none.
     most_freq_count
-        the largest number of tokens taken from the counter (those that are reserved do not count);
-        None, or a negative number, for all.
+        The largest number of tokens from the counter, reserved ones apart; None, or a negative
+        number, for all.
     min_freq
-        the least number of times that a token of the counter occurs.
+        The least frequency of a token from the counter.
     unknown_token
-        stands for all tokens that have no index.
+        The token in place of all tokens without index.
     reserved_tokens
-        tokens that have an index without being counted.
+        Tokens that have an index without being counted.
 
-    Tokens of equal frequency are in alphabetical order. AssertionError (ArgumentValueError) for
-    arguments that contradict each other.
+    Tokens of equal frequency are in alphabetical order. Raises AssertionError (ArgumentValueError)
+    for arguments that contradict each other.
 
     >>> vocabulary = Vocabulary(Counter("banana"))
     >>> vocabulary.idx_to_token, vocabulary.to_indices(["n", "z"])
@@ -66,7 +66,6 @@ class Vocabulary:
         self._token_to_idx = {token: i for i, token in enumerate(tokens)}
 
     def _take_from(self, vocabulary: Vocabulary) -> None:
-        """Takes over the tokens of another vocabulary."""
         self._unknown_token = vocabulary.unknown_token
         reserved = vocabulary.reserved_tokens
         self._reserved_tokens = None if reserved is None else list(reserved)
@@ -96,14 +95,17 @@ class Vocabulary:
         return self._reserved_tokens
 
     def to_indices(self, tokens: str | list[str]) -> Any:
-        """The index of a token, or those of a list; 0 for unknown ones."""
+        """Returns the index of a token, or of each in a list; 0 for unknown ones."""
         if not isinstance(tokens, list):
             return self._token_to_idx.get(tokens, 0)
         return [self._token_to_idx.get(token, 0) for token in tokens]
 
     def to_tokens(self, indices: int | Sequence[int]) -> Any:
-        """The token of an index, or those of a list. ValueError (ArgumentValueError) for an index
-        that is no Python integer or beyond the last token."""
+        """Returns the token of an index, or of each in a list.
+
+        Raises ValueError (ArgumentValueError) for an index that is not a Python integer or beyond
+        the last.
+        """
         tokens = []
         for index in indices if isinstance(indices, list) else [indices]:
             if not isinstance(index, int) or index >= len(self):

@@ -32,12 +32,12 @@ class NodewiseValues:
     """Values of a graph, by number, with their ranges, and their gradients.
 
     avals, ranges
-        of every value.
+        The type and the range of every value.
     input_gradients
-        for each step that backward has passed: the ranges of the gradients of its inputs, by
+        For each step that backward has passed: the ranges of the gradients of its inputs, by
         position, and of the gradients of its outputs.
     sums
-        ranges of the gradients of values with several readers, whose gradients were added.
+        The ranges of the gradients of values with several readers, whose gradients were added.
     """
 
     values: list[Any]
@@ -62,7 +62,7 @@ class NodewiseRun:
     def forward(
         self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, for_backward: bool
     ) -> NodewiseValues:
-        """All values; unless ``for_backward``, those that no later node reads are dropped."""
+        """Computes all values; drops those without a later reader unless ``for_backward``."""
         graph = self._graph
         traced = NodewiseValues([None] * graph.n_values, [None] * graph.n_values)
         values = traced.values
@@ -105,7 +105,9 @@ class NodewiseRun:
         train: bool,
     ) -> None:
         """Computes gradients through the nodes on the way to the arguments in ``argnums``.
-        ``heads`` are gradients of the graph's outputs, None where none is given."""
+
+        ``heads`` are gradients of the graph's outputs, None where none is given.
+        """
         graph = self._graph
         through = active_values(graph, argnums)
         for i, head in zip(graph.heads, heads, strict=True):
@@ -158,10 +160,10 @@ class NodewiseRun:
 
 
 def value_range(x: jax.Array) -> jax.Array:
-    """The range of an array, as four numbers of float64.
+    """Returns the range of an array, as four numbers of float64.
 
-    One reduction of four operands: four of their own take six times as long to compile, and there
-    is one for every output of every node.
+    One reduction of four operands: four reductions take six times as long to compile, and there is
+    one for every output of every node.
     """
     flat = x.reshape(-1).astype(jnp.float64)
     finite = jnp.isfinite(flat)
@@ -180,7 +182,7 @@ _range = small_jit(value_range)
 
 
 def range_of_input(x: jax.Array) -> jax.Array:
-    """The range of an argument, a state or a head gradient."""
+    """Returns the range of an argument, a state or a head gradient."""
     return _range(x)
 
 
@@ -204,12 +206,6 @@ def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Calla
 def _backward_function(
     op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """A function to the gradients of the chosen inputs, their ranges, and those of the incoming
-    gradients.
-
-    A gradient is None where it depends on nothing, as that of a comparison: JAX drops it, so that
-    it never meets an infinite derivative before it. Gradients of losses may be constant.
-    """
     params = Params(key)
     loss = op.loss(params)
 
@@ -272,7 +268,7 @@ class StepSnapshot:
 
 
 class FiniteAnalysis:
-    """Reads the ranges of one run, and finds the nodes that made a NaN or an infinity."""
+    """The ranges of one run, and the nodes that made a NaN or an infinity."""
 
     def __init__(self, graph: Graph, heads: Sequence[Any]) -> None:
         self.graph = graph
@@ -312,12 +308,11 @@ class FiniteAnalysis:
         return [name for name, i in names if _is_nonfinite(self.ranges[i])]
 
     def is_nonfinite_gradient(self, i: int) -> bool:
-        """True if the gradient of an argument is not finite."""
+        """Returns True if the gradient of an argument is not finite."""
         value = self.graph.arg_values[i]
         return _is_nonfinite(self.sums.get(value)) or self._has_nonfinite_part(value)
 
     def _has_nonfinite_part(self, value: int) -> bool:
-        """True if one of the gradients that are added up for a value is not finite."""
         return any(_is_nonfinite(r) for r in self.parts.get(value, ()))
 
     def _summary(self, name: str, value: int, value_range: Any) -> ArraySummary:
@@ -328,7 +323,7 @@ class FiniteAnalysis:
         )
 
     def findings(self) -> Iterator[Finding]:
-        """Findings among inputs, then forward in topological order, backward in the reverse."""
+        """Lists findings among inputs, then of forward, then of backward in its order."""
         yield from self._in_inputs()
         for step in self.graph.steps:
             if any(_is_nonfinite(self.ranges[i]) for i in step.inputs):
@@ -396,7 +391,6 @@ class FiniteAnalysis:
     def _sum(
         self, step: GraphStep, output_ranges: Mapping[int, Any], summed: set[int]
     ) -> Iterator[Finding]:
-        """A sum of finite gradients of one value, which several nodes read, that overflowed."""
         for k, gradient in output_ranges.items():
             i = step.first_output + k
             if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
@@ -427,9 +421,9 @@ def check_snapshots(
     """Runs a graph node by node on snapshots and reports the nodes that are not finite.
 
     snapshots
-        by the label of their device, empty for the only one.
+        By the label of their device, empty for the only one.
     device_of
-        the device on which a node of the snapshot with a label runs.
+        Returns the device on which a node of the snapshot with a label runs.
     """
     findings: list[Finding] = []
     outputs: list[str] = []
@@ -459,8 +453,8 @@ def check_snapshots(
 def complete_snapshot(
     program: BaseProgram, names: Sequence[str], snapshot: StepSnapshot
 ) -> tuple[StepSnapshot, list[str]]:
-    """A snapshot in the types that the program computes in, with head gradients where none are
-    needed; and notes on what is not checked."""
+    """Returns a snapshot in the types that the program computes in, with head gradients where none
+    are needed; and notes on missing checks."""
     notes = []
     heads = snapshot.heads
     if not program.argnums:

@@ -37,21 +37,20 @@ class ArraySummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place where an array that is not finite came of finite ones.
+    """An array that is not finite, made of finite ones.
 
     stage
         'given' (an argument, an auxiliary state or a head gradient), 'forward' or 'backward'.
     node, op
-        the node's name and operator; the operator is empty for an argument, a state or a head
-        gradient.
+        The node's name and operator; the operator is empty at the stage 'given'.
     made
-        the array that is not finite: an output, or the gradient of an input.
+        The array that is not finite: an output, or the gradient of an input.
     inputs
-        the arrays that the node read.
+        The arrays that the node read.
     device
-        the device and its rows of the batch, where there are several.
+        The device and its rows of the batch, where there are several.
     position
-        its place in the order in which the stage computes.
+        Its place in the order in which the stage computes.
     """
 
     stage: str
@@ -95,14 +94,14 @@ class FiniteReport(Viewed):
     """The result of ``check_finite``; true if everything is finite. Printed, the first finding.
 
     findings
-        every place where an array that is not finite came of finite ones, in the order in which the
-        network computes: arguments, forward, backward.
+        Every array that is not finite, made of finite ones, in the order of computation: arguments,
+        forward, backward.
     checked
-        the number of arrays that were checked.
+        The number of arrays that were checked.
     outputs, gradients
-        names of the outputs, and of the arguments whose gradients are not finite in the end.
+        The names of the outputs, and of the arguments whose gradients, are not finite in the end.
     notes
-        the checks that were left out, and why.
+        The checks that were left out, and why.
     """
 
     def __init__(

@@ -17,15 +17,17 @@ AnyInitializer = Callable[[str, NDArray], None]
 
 
 class Load(CheckedKeywords):
-    """Copies parameters from a file or dict; ``default_init`` initialises the missing ones.
+    """Copies of parameters from a file or dict; ``default_init`` initialises the missing ones.
 
     param
-        the name of a ``.params`` file, or {name: NDArray}. The prefixes 'arg:' and 'aux:' of names
+        The name of a ``.params`` file, or {name: NDArray}. The prefixes 'arg:' and 'aux:' of names
         are removed.
+    default_init
+        The initializer of parameters that are missing.
     verbose
-        logs the source of each parameter.
+        Whether the source of each parameter is logged.
 
-    A shape that differs, or a missing parameter without ``default_init``, is an AssertionError.
+    Raises AssertionError for another shape, or a missing parameter without ``default_init``.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Mixed(CheckedKeywords):
     """Initializers by pattern: the first regular expression that matches the start of a name
     counts.
 
-    patterns, initializers
-        lists of equal length; a last pattern ``".*"`` matches all other names.
+    patterns
+        Regular expressions; a last pattern ``".*"`` matches all other names.
+    initializers
+        The initializer for each pattern.
 
     Raises ValueError for a name that no pattern matches.
 
@@ -105,12 +109,12 @@ class FusedRNN(Initializer):
     """The packed parameters of the operator RNN: weight and bias of every gate separately.
 
     init
-        the initializer of the weights and biases, or its JSON text; None for that of the whole
-        network. It gets the names that ``FusedRNNCell.unpack_weights`` gives.
+        The initializer of the weights and biases, or its JSON text; None for the whole network's.
+        It gets the names of ``FusedRNNCell.unpack_weights``.
     num_hidden, num_layers, mode, bidirectional
-        attributes of the operator.
+        The attributes of the operator.
     forget_bias
-        the value of both biases of an LSTM's forget gates.
+        The value of both biases of an LSTM's forget gates.
 
     Raises AssertionError for a length that the layers' parameters cannot have. Unlike in MXNet, one
     with an ``init`` can be created from its ``dumps()``.

@@ -13,7 +13,7 @@ from ._initializer import Initializer, alias, register
 @register
 @alias("zeros")
 class Zero(Initializer):
-    """0."""
+    """Zeros."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Zero(Initializer):
 @register
 @alias("ones")
 class One(Initializer):
-    """1."""
+    """Ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,10 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """``value``: a number, or an NDArray, NumPy array or list that broadcasts to the parameter.
+    """A fixed value.
+
+    value
+        A number, or an NDArray, NumPy array or list that broadcasts to the parameter.
 
     Raises ValueError if it does not broadcast. Unlike in MXNet, lists and NumPy's numbers can be
     dumped, and array constants can be compared.
@@ -74,8 +77,8 @@ class Bilinear(Initializer):
 class LSTMBias(Initializer):
     """The bias of an LSTM, gates i, f, c, o in blocks of rows: ``forget_bias`` for f, else 0.
 
-    A forget gate that is open at the start preserves gradients over many steps (Jozefowicz et al.
-    2015). To be used as the ``init`` of a variable; otherwise names that end in 'bias' get 0.
+    An open forget gate preserves gradients over many steps (Jozefowicz et al. 2015). Use it as the
+    ``init`` of a variable; otherwise names that end in 'bias' get 0.
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:

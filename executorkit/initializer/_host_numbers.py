@@ -14,13 +14,12 @@ from ..ndarray import NDArray
 
 
 def host_generator(arr: NDArray) -> np.random.Generator:
-    """A new random generator, seeded from the stream of the array's context."""
+    """Returns a new random generator, seeded from the stream of the array's context."""
     seed = np.random.SeedSequence(next_key_data(arr.context).tolist())
     return np.random.Generator(np.random.SFC64(seed))
 
 
 def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
-    """The dtype in which numbers are drawn; narrower types are rounded from float32."""
     dtype = np.dtype(arr.dtype)
     if dtype.kind in "biu":
         problem = f"an array of {dtype}, expected a floating type for random ones"
@@ -49,11 +48,11 @@ def draw_bytes(arr: NDArray) -> None:
 
 
 def bilinear(shape: tuple[int, ...]) -> np.ndarray:
-    """The bilinearly upsampling kernel, float32, in axes 2 and 3 of four.
+    """Returns the bilinearly upsampling kernel, float32, in axes 2 and 3 of four.
 
     With n columns, f = ceil(n / 2) and c = (2 f - 1 - f mod 2) / (2 f), the entry of row y and
-    column x is (1 - abs(x / f - c)) (1 - abs(y / f - c)); rows are spaced like columns. With
-    more axes the elements are numbered as if there were four, as in MXNet.
+    column x is (1 - abs(x / f - c)) (1 - abs(y / f - c)); rows are spaced like columns. With more
+    axes the elements are numbered as if there were four, as in MXNet.
     """
     f = np.ceil(shape[3] / 2)
     c = (2 * f - 1 - f % 2) / (2 * f)

@@ -20,11 +20,11 @@ class InitDesc(str):
     """The name of a parameter, together with other information for its initialisation.
 
     attrs
-        attributes of the variable, one entry of ``Symbol.attr_dict()``; the initializer that
-        ``"__init__"`` names has priority over all others.
+        The variable's entry of ``Symbol.attr_dict()``; an initializer under ``"__init__"`` has
+        priority over all others.
     global_init
-        the initializer of the whole network, to which those of single variables may fall back.
-        Set by the first initializer that is called.
+        The initializer of the whole network, to which single variables' may fall back. Set by the
+        first initializer that is called.
     """
 
     attrs: Mapping[str, str]
@@ -109,7 +109,7 @@ class Initializer(CheckedKeywords):
             logging.info("%s initialized (%s): %s", desc, init, self._print_func(arr))
 
     def dumps(self) -> str:
-        """A JSON text from which ``create`` creates an equal initializer.
+        """Returns a JSON text from which ``create`` creates an equal initializer.
 
         >>> Initializer(sigma=0.5).dumps()
         '["initializer", {"sigma": 0.5}]'
@@ -136,7 +136,6 @@ class Initializer(CheckedKeywords):
         self._init_default(desc, arr)
 
     def _legacy_init(self, name: str, arr: NDArray) -> None:
-        """Initialises by a name without attributes, as MXNet did before it had InitDesc."""
         warnings.warn(
             "initializer(str, NDArray) is deprecated: pass mx.init.InitDesc(name) as the name",
             DeprecationWarning,
@@ -176,7 +175,6 @@ class Initializer(CheckedKeywords):
         raise NotSupportedError(f"{type(self).__name__}: parameter {name!r}", problem, hint=hint)
 
     def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
-        """Integers from -127 to 126, drawn independently; MXNet draws one for all."""
         draw_bytes(arr)
 
     def _init_default(self, name: str, arr: NDArray) -> None:

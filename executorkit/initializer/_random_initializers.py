@@ -48,8 +48,11 @@ class Orthogonal(Initializer):
     """``scale`` times a matrix of orthonormal rows or columns, whichever are fewer.
 
     The parameter counts as a matrix of ``shape[0]`` rows. It is a factor of the singular value
-    decomposition of a random matrix, whose entries are uniform in [-1, 1) or normal, according
-    to ``rand_type``, 'uniform' or 'normal'. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
+    decomposition of a random matrix. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
+
+    rand_type
+        'uniform' draws the random matrix's entries from [-1, 1), 'normal' from a normal
+        distribution.
     """
 
     def __init__(
@@ -79,11 +82,15 @@ class Orthogonal(Initializer):
 class Xavier(Initializer):
     """Random numbers with a spread that preserves the magnitude of signals from layer to layer.
 
-    With n inputs to an output (``shape[1]`` times the kernel's size) and m outputs of an input
-    (``shape[0]`` times it), f is n ('in'), m ('out') or (n + m) / 2 ('avg'), and
-    s = sqrt(magnitude / f). The numbers are uniform in [-s, s) ('uniform') or normal with
-    standard deviation s ('gaussian'). Glorot and Bengio 2010. Raises ValueError for fewer than two
-    axes, and for other types.
+    Glorot and Bengio 2010. Raises ValueError for fewer than two axes, and for other types.
+
+    rnd_type
+        'uniform' draws from [-s, s), 'gaussian' with standard deviation s = sqrt(magnitude / f).
+    factor_type
+        With n inputs to an output (``shape[1]`` times the kernel's size) and m outputs of an input
+        (``shape[0]`` times it), f is n ('in'), m ('out') or (n + m) / 2 ('avg').
+    magnitude
+        The factor of the variance.
     """
 
     def __init__(
@@ -120,8 +127,12 @@ class Xavier(Initializer):
 class MSRAPrelu(Xavier):
     """Xavier's normal numbers with magnitude 2 / (1 + slope ** 2), for layers before a PReLU.
 
-    ``slope`` is that of the PReLU at the start, 0 for a ReLU; ``factor_type`` as for
-    :class:`Xavier`. He et al. 2015, https://arxiv.org/abs/1502.01852.
+    He et al. 2015, https://arxiv.org/abs/1502.01852.
+
+    factor_type
+        As for :class:`Xavier`.
+    slope
+        The slope of the PReLU at the start, 0 for a ReLU.
     """
 
     def __init__(

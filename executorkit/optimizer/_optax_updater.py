@@ -65,6 +65,7 @@ class OptaxUpdate:
     rescale: float = 1.0
 
     def init(self, weights: Arrays) -> Any:
+        """Returns the state before the first step."""
         with jax.enable_x64(_needs_x64(weights)):
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
@@ -156,15 +157,19 @@ class OptaxUpdater:
         state_of: Callable[[Any], Any],
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
+        """Returns the number of the parameter named in the path of a leaf of the state."""
         trainings = [self.training, *[updater.training for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, trainings))
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+        """Returns the number of the parameter whose name is in the path of a leaf of the state;
+        else None."""
         keys = [entry.key for entry in path if isinstance(entry, DictKey)]
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None: ...
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+        """Does nothing: the state is there."""
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates all weights in place, as one program."""

@@ -33,19 +33,19 @@ class Domain(_Named):
     """A group of tasks, frames, counters and markers: their category in tables and traces."""
 
     def new_task(self, name: str) -> Task:
-        """A :class:`Task` of this domain."""
+        """Creates a :class:`Task` of this domain."""
         return Task(self, name)
 
     def new_frame(self, name: str) -> Frame:
-        """A :class:`Frame` of this domain."""
+        """Creates a :class:`Frame` of this domain."""
         return Frame(self, name)
 
     def new_counter(self, name: str, value: int | None = None) -> Counter:
-        """A :class:`Counter` of this domain."""
+        """Creates a :class:`Counter` of this domain."""
         return Counter(self, name, value)
 
     def new_marker(self, name: str) -> Marker:
-        """A :class:`Marker` of this domain."""
+        """Creates a :class:`Marker` of this domain."""
         return Marker(self, name)
 
 
@@ -97,7 +97,7 @@ class Counter(_Named):
     """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too.
 
     value
-        the initial value, which is recorded; without, it is 0 and nothing is recorded yet.
+        The initial value, which is recorded; by default 0, and not recorded.
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
@@ -140,7 +140,7 @@ class Marker:
         """Records the present instant.
 
         scope
-            the extent of its line across the timeline: 'global', 'process', 'thread', 'task' or
+            The extent of its line across the timeline: 'global', 'process', 'thread', 'task' or
             'marker'; MXNetError for anything else.
         """
         if scope not in _SCOPES:
@@ -150,7 +150,7 @@ class Marker:
 
 @contextmanager
 def scope(name: str) -> Iterator[None]:
-    """A ``with`` block whose time is recorded under a name, in the category ``scope``."""
+    """Records the time of a ``with`` block under a name, in the category ``scope``."""
     with _annotation(str(name), "time", "scope"):
         yield
 
@@ -167,7 +167,7 @@ def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnota
 
 
 def parse_annotation(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """(name, category, kind) of an event that this module recorded, None for any other."""
+    """Returns (name, category, kind) of an event that this module recorded, None for any other."""
     if _KIND not in details:
         return None
     label, category = (unquote(str(details[k])) for k in ("label", "category"))

@@ -102,27 +102,27 @@ _profiler = Profiler()
 
 
 def is_recording() -> bool:
-    """True while the profiler records kernels of compiled programs."""
+    """Returns True while the profiler records kernels of compiled programs."""
     return _profiler.recording
 
 
 def set_config(**kwargs: Any) -> None:
-    """Configures the profiler; keyword arguments only, those left out stay as they are.
+    """Configures the profiler by keyword arguments; those left out stay as they are.
 
     filename
-        where :func:`dump` writes; 'profile.json' by default.
+        The file that :func:`dump` writes; 'profile.json' by default.
     aggregate_stats
-        lets :func:`dumps` report statistics; without, it returns an empty text.
+        Whether :func:`dumps` reports statistics; otherwise it returns an empty text.
     profile_api, profile_all
-        record the host's work as well: dispatch, compilation, transfers.
+        Whether the host's work is recorded as well: dispatch, compilation, transfers.
     profile_symbolic, profile_imperative, profile_memory, continuous_dump, dump_period,
     profile_process
-        accepted without effect: kernels are always recorded, memory never (see
+        Accepted without effect: kernels are always recorded, memory never (see
         ``executor.program``), and files are written by :func:`dump` alone.
     trace_dir
-        not in MXNet: a folder that keeps JAX's own trace, for TensorBoard and XProf.
+        A folder that keeps JAX's own trace, for TensorBoard and XProf. Not in MXNet.
 
-    MXNetError for other names, and for flags that are not true or false.
+    Raises MXNetError for other names, and for flags that are not true or false.
     """
     checked = {}
     for name, value in kwargs.items():
@@ -140,9 +140,9 @@ def set_config(**kwargs: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Starts the profiler ('run') or stops it ('stop'); KeyError for anything else.
 
-    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers.
-    Work that still runs on a device when the profiler stops is not recorded: call
-    ``mx.nd.waitall()`` first. MXNetError while another JAX trace is running.
+    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers. Call
+    ``mx.nd.waitall()`` before the profiler stops, since work that still runs on a device then is
+    not recorded. MXNetError while another JAX trace is running.
     """
     _check_choice(profile_process, _PROCESSES, "set_state: profile_process")
     _check_choice(state, ("stop", "run"), "set_state")
@@ -167,7 +167,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     """Writes everything recorded so far to ``filename``, whole or not at all.
 
     finished
-        stops the profiler; the next run begins a new record.
+        Whether the profiler stops; the next run begins a new record.
 
     The file holds JSON in the Trace Event Format, for chrome://tracing and ui.perfetto.dev.
     MXNetError if the profiler has not run since the last finished dump.
@@ -182,16 +182,19 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """Counts and times of everything that ran so far, by category and name.
+    """Returns counts and times of everything that ran so far, by category and name.
 
     reset
-        deletes the records afterwards.
+        Whether the records are deleted afterwards.
     format
         'table' or 'json'.
-    sort_by, ascending
-        names are in the order of 'total', 'avg', 'min', 'max' or 'count'.
+    sort_by
+        The order of names: 'total', 'avg', 'min', 'max' or 'count'.
+    ascending
+        Whether this order ascends.
 
-    AssertionError for anything else. An empty text without ``set_config(aggregate_stats=True)``.
+    Raises AssertionError for anything else. The text is empty without
+    ``set_config(aggregate_stats=True)``.
     """
     _check_choice(format, ("table", "json"), "dumps: format")
     _check_choice(sort_by, SORT_KEYS, "dumps: sort_by")
@@ -209,31 +212,31 @@ def dumps(
 
 
 def timeline() -> ProfileTimeline:
-    """A picture of everything that ran so far: nodes over time, a lane for each thread or device.
+    """Draws everything that ran so far: nodes over time, a lane for each thread or device.
 
-    A notebook shows it as SVG, a terminal as text. What is drawn is what :func:`dump` writes, of a
-    bounded size: where many kernels fall on one point, the one with the most time is drawn, and
-    the table below the lanes has the sums of all. Not in MXNet. Recording goes on if it is running.
+    A notebook shows it as SVG, a terminal as text. It has the records of :func:`dump`, of a bounded
+    size: where many kernels fall on one point, the one with the most time is drawn, and the table
+    below the lanes has the sums of all. Not in MXNet. Recording goes on if it is running.
     """
     _profiler.collect()
     return ProfileTimeline(_profiler.records)
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """Deprecated form of :func:`set_config`: ``mode`` is 'symbolic', 'imperative', 'api', 'memory'
+    """Calls :func:`set_config`, deprecated; ``mode`` is 'symbolic', 'imperative', 'api', 'memory'
     or 'all'."""
     _deprecated("profiler_set_config", "set_config")
     set_config(**{f"profile_{mode}": True, "filename": filename})
 
 
 def profiler_set_state(state: str = "stop") -> None:
-    """Deprecated form of :func:`set_state`."""
+    """Calls :func:`set_state`, deprecated."""
     _deprecated("profiler_set_state", "set_state")
     set_state(state)
 
 
 def dump_profile() -> None:
-    """Deprecated form of :func:`dump`."""
+    """Calls :func:`dump`, deprecated."""
     _deprecated("dump_profile", "dump")
     dump(True)
 

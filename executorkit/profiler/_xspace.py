@@ -70,8 +70,6 @@ class Recording:
         return node or module.removeprefix("jit_"), "operator", "time"
 
     def _compiled(self, program: str) -> Instructions:
-        """The instructions of a program. One that came from JAX's persistent compilation cache is
-        not in the recording: then those of a loaded program that has all the kernels that ran."""
         if program not in self._programs:
             module = program.rpartition("(")[0]
             ran = self._kernels.get(program, set())
@@ -81,8 +79,6 @@ class Recording:
 
     @cached_property
     def _programs(self) -> dict[str, Instructions]:
-        """The instructions of all programs in the recording. The profiler stores programs as
-        HloProto messages in the metadata of a separate plane, which ProfileData does not show."""
         programs: dict[str, Instructions] = {}
         for plane in messages(memoryview(self._contents), 1):
             if text(plane, 2) != "/host:metadata":
@@ -97,7 +93,6 @@ class Recording:
 
     @cached_property
     def _kernels(self) -> dict[str, set[str]]:
-        """Names of the kernels that ran, by program."""
         kernels: dict[str, set[str]] = {}
         for plane in ProfileData.from_serialized_xspace(self._contents).planes:
             for event in (event for line in plane.lines for event in line.events):
@@ -109,7 +104,6 @@ class Recording:
 
 
 def _live_modules(name: str) -> Iterator[bytes]:
-    """The loaded programs of a name, as HloModuleProto messages."""
     devices = (jax.local_devices()[0], jax.local_devices(backend="cpu")[0])
     for client in {device.client for device in devices}:
         for executable in client.live_executables():
