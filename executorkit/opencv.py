@@ -34,10 +34,7 @@ _MAX_PIXELS = 1 << 28
 
 
 def require_opencv() -> Any:
-    """Returns the module ``cv2``.
-
-    Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
-    """
+    """Returns the module ``cv2``, or raises :class:`MissingDependencyError`, an ImportError."""
     try:
         import cv2
     except ImportError:
@@ -129,11 +126,8 @@ def decode_stored(
 def imdecode(
     content: bytes, flag: int, where: str, error: type[FileFormatError] = FileFormatError
 ) -> np.ndarray | None:
-    """``cv2.imdecode`` of an image whose header claims no more pixels than the limit.
-
-    None if it is not an image, or a PNG with a chunk longer than the file: OpenCV reserves the
-    memory that a chunk claims.
-    """
+    """Returns ``cv2.imdecode`` of an image with at most :func:`max_pixels`; None if it is not an
+    image, or a PNG with a chunk longer than the file, whose memory OpenCV would reserve."""
     cv2, limit = require_opencv(), max_pixels()
     size = None
     with suppress(struct.error, IndexError):  # cut off within the header, as OpenCV notices
@@ -169,12 +163,8 @@ _PLACES = (
 
 
 def stored_size(data: bytes) -> tuple[int, int] | None:
-    """Returns the width and height that the header of an encoded image claims; None if it is
-    unknown.
-
-    PNG, JPEG, GIF, BMP, WebP, TIFF, JPEG 2000, Sun raster and PNM are known; OpenCV limits others
-    by itself. Raises struct.error or IndexError for a header that is cut off.
-    """
+    """Returns the width and height in the header of an image; None for a format without such a rule
+    (OpenCV limits those itself). struct.error or IndexError for a truncated header."""
     head = data[:256]
     for magic, form, offset in _PLACES:
         if magic.match(head):
@@ -298,11 +288,8 @@ INTERPOLATIONS = (0, 1, 2, 3, 4, 9, 10)
 
 
 def choose_interpolation(method: int, old: Sequence[int], new: Sequence[int], random: Any) -> int:
-    """OpenCV's number of an interpolation.
-
-    9 is bicubic (2) if both sides grow from the size ``old`` to ``new``, areas (3) if both shrink,
-    and bilinear (1) otherwise; 10 is one of 0 to 4, drawn by ``random``, the module or a generator.
-    """
+    """Returns OpenCV's number of an interpolation. 9 is bicubic (2) if both sides grow, areas (3)
+    if both shrink, else bilinear (1); 10 is one of 0 to 4, drawn by ``random``."""
     if method == 9:
         if new[0] > old[0] and new[1] > old[1]:
             return 2

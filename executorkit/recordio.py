@@ -134,11 +134,8 @@ class MXRecordIO:
         self._offset += sum(map(len, pieces))
 
     def read(self) -> bytes | None:
-        """Returns the next record; None after the last.
-
-        Raises :class:`FileFormatError` (a ValueError), which names the offset, if the file is
-        truncated or is not a file of records.
-        """
+        """Returns the next record; None after the last. :class:`FileFormatError` (a ValueError)
+        names the offset if the file is truncated or not a file of records."""
         self._check_mode(writable=False)
         self._check_process()
         return self._read_at(self._offset)
@@ -230,10 +227,8 @@ class MXIndexedRecordIO(MXRecordIO):
         return self._offset
 
     def read_idx(self, idx: Any) -> bytes | None:
-        """Returns the record with this key; KeyError if there is none.
-
-        A closed file is opened again. Several threads may call it at once, and forked processes.
-        """
+        """Returns the record with this key, else raises KeyError; opens a closed file again.
+        Threads and forked processes may call it at once."""
         self.seek(idx)
         return self._read_at(self.idx[idx])
 
@@ -300,10 +295,8 @@ def pack(header: Any, s: bytes) -> bytes:
 
 
 def unpack(s: Any) -> tuple[IRHeader, Any]:
-    """Returns the header of an image's record, and its other bytes.
-
-    Raises :class:`RecordError` (a ValueError and a struct.error) if the record is too short.
-    """
+    """Returns the header of an image's record, and its other bytes. Raises :class:`RecordError` (a
+    ValueError and a struct.error) if it is too short."""
     if len(s) < _IR_SIZE:
         raise RecordError("the record of an image", f"{len(s)} bytes, expected at least {_IR_SIZE}")
     header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))

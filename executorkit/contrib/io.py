@@ -10,16 +10,8 @@ from ..ndarray import NDArray, array
 
 
 class DataLoaderIter(DataIter):
-    """Batches of a loader, any iterable of pairs (data, label), as a ``DataIter``.
-
-    The first batch decides on shapes; a shorter one at the end is filled up with zeros, counted in
-    ``pad``.
-
-    data_name, label_name
-        names of the two.
-    dtype
-        the element type of both.
-    """
+    """Batches of a loader, any iterable of pairs (data, label), as a ``DataIter`` of element type
+    ``dtype``. A shorter last batch is filled up with zeros, counted in ``pad``."""
 
     def __init__(
         self,

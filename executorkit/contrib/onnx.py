@@ -13,11 +13,8 @@ from ..symbol import Variable
 
 
 def import_to_gluon(model_file: str | os.PathLike[str], ctx: Any) -> SymbolBlock:
-    """Returns the block of a model, with its parameters on a context, or on each of a list of them.
-
-    It takes the model's inputs in their order there. Raises :class:`FileAccessError`,
-    :class:`FileFormatError`, and :class:`NotSupportedError` as :func:`import_model` does.
-    """
+    """Returns the block of a model, with its parameters on one context or a list of them; inputs
+    are in the model's order. Raises as :func:`import_model` does."""
     output, arguments, states = import_model(model_file)
     names = set(output.list_arguments())
     inputs = [name for name, _ in get_model_metadata(model_file)["input_tensor_data"]]

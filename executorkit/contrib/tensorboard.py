@@ -10,16 +10,9 @@ _WRITERS = ("mxboard", "tensorboardX", "torch.utils.tensorboard")
 
 
 class LogMetricsCallback:
-    """A callback, of batches or epochs, that writes the values of the metric.
-
-    logging_dir
-        the folder of the event files.
-    prefix
-        stands before the metrics' names, with a hyphen.
-
-    Needs one of the packages mxboard, tensorboardX and torch; MissingDependencyError (an
-    ImportError) without them. (MXNet takes mxboard only, and logs an error.)
-    """
+    """A callback, of batches or epochs, that writes the metric's values to ``logging_dir``, under
+    names with ``prefix`` and a hyphen. MissingDependencyError without mxboard, tensorboardX or
+    torch (MXNet takes mxboard only)."""
 
     def __init__(self, logging_dir: str, prefix: str | None = None) -> None:
         self.prefix = prefix

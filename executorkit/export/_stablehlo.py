@@ -196,11 +196,8 @@ class StableHLOModel:
 
 
 def load(path: str | os.PathLike[str]) -> StableHLOModel:
-    """Returns the network in a file of :func:`to_stablehlo`, to be called with its inputs by name.
-
-    Loading compiles nothing; the first call compiles for its shapes. Raises FileAccessError and
-    FileFormatError.
-    """
+    """Returns the network in a file of :func:`to_stablehlo`. The first call compiles for its
+    shapes. Raises FileAccessError and FileFormatError."""
     arrays = read_npz(path)
     if _PROGRAM not in arrays:
         problem = f"it has no entry {_PROGRAM!r}: no program was exported to it"

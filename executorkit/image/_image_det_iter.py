@@ -20,17 +20,14 @@ from ._image_iter import ImageIter, host_values
 class ImageDetIter(ImageIter):
     """Batches of images with objects, from files or from a file of records.
 
-    The arguments are those of :class:`ImageIter`, with ``aug_list`` a list of DetAugmenters, by
-    default those of ``CreateDetAugmenter(data_shape, **kwargs)``.
+    Arguments as of :class:`ImageIter`; ``aug_list`` holds DetAugmenters, by default
+    ``CreateDetAugmenter(data_shape, **kwargs)``.
 
-    The labels of an image are a header, whose first two numbers are its length and the length of
-    an object, and then the objects: class, left, top, right, bottom, and what else there is, with
-    positions as parts of the image's size. Objects without an area are dropped. A batch's labels
-    are (batch_size, objects, length of an object), where objects is the most that an image has:
-    the constructor reads all labels to know it. Surplus rows are -1. Images whose augmented labels
-    hold no object are left out.
-
-    MXNetError for labels in another form.
+    The labels of an image are a header, beginning with its length and the length of an object, and
+    the objects: class, left, top, right, bottom, ..., in fractions of the image's size. Objects
+    without an area are dropped. A batch's labels are (batch_size, most objects of an image, length
+    of an object), so the constructor reads all labels; surplus rows are -1. Images without an
+    object after augmentation are left out. MXNetError for labels in another form.
     """
 
     def __init__(
@@ -126,15 +123,8 @@ class ImageDetIter(ImageIter):
         return True
 
     def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
-        """Changes the shapes of later batches; the augmenters stay.
-
-        data_shape
-            (3, height, width).
-        label_shape
-            (objects, length of an object), with no fewer objects than now.
-
-        ValueError for other shapes.
-        """
+        """Changes ``data_shape`` (3, height, width) or ``label_shape`` (objects, their length),
+        with no fewer objects, of later batches. ValueError for other shapes."""
         if data_shape is not None:
             self.check_data_shape(data_shape)
         if label_shape is not None:
@@ -147,7 +137,7 @@ class ImageDetIter(ImageIter):
             self.label_shape = label_shape
 
     def check_label_shape(self, label_shape: Any) -> None:
-        """ValueError unless the shape has no fewer objects than now, of the same length."""
+        """Raises ValueError unless the shape has at least as many objects, of the same length."""
         where = f"{type(self).__name__}: label_shape"
         if len(label_shape) != 2:
             problem = f"{label_shape}, expected objects and their length"
@@ -161,9 +151,7 @@ class ImageDetIter(ImageIter):
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
         """Gives this iterator and ``it`` the larger number of objects of both; returns ``it``.
-
-        AssertionError if ``it`` is none or its objects have another length. ``verbose`` logs it.
-        """
+        AssertionError if its objects have another length."""
         if not isinstance(it, ImageDetIter) or it.label_shape[1] != self.label_shape[1]:
             problem = f"{it!r} is not an ImageDetIter with objects of {self.label_shape[1]} numbers"
             raise ArgumentValueError(f"{type(self).__name__}.sync_label_shape", problem)

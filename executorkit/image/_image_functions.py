@@ -18,12 +18,8 @@ Rectangle = tuple[int, int, int, int]
 
 
 def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
-    """Returns the interpolation, 0 to 4, that a number stands for.
-
-    9 is bicubic (2) if both sides grow, areas (3) if both shrink, and bilinear (1) otherwise;
-    ``sizes`` are (old height, old width, new height, new width). 10 is one of 0 to 4, drawn by
-    ``random``. ValueError for another number.
-    """
+    """Returns the interpolation, 0 to 4: 9 chooses it by ``sizes`` (old height, old width, new
+    height, new width), 10 draws it by ``random``. ValueError for another number."""
     if interp == 9 and not sizes:
         return 2
     if interp == 9 and len(sizes) != 4:
@@ -50,10 +46,8 @@ def scale_down(src_size: tuple[Any, Any], size: tuple[Any, Any]) -> tuple[int, i
 
 
 def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
-    """Returns the image resized so that its shorter side is ``size``, and the other in proportion.
-
-    ``interp`` is a number of :func:`imresize`, or 9 (by size) or 10 (at random).
-    """
+    """Returns the image with its shorter side resized to ``size``, in proportion; ``interp`` as of
+    :func:`imresize`, or 9 (by size) or 10 (at random)."""
     height, width, _ = src.shape
     new_height, new_width = with_shorter_edge(height, width, size)
     method = get_interp_method(interp, (height, width, new_height, new_width))
@@ -63,15 +57,9 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 def fixed_crop(
     src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
 ) -> Any:
-    """Returns the part of ``w`` by ``h`` pixels from column x0 and row y0 on.
-
-    size
-        (width, height) to which the part is resized; None leaves it.
-    interp
-        as of :func:`resize_short`.
-
-    A part that reaches over the image's edge ends there. MXNetError if nothing is left of it.
-    """
+    """Returns the part of ``w`` by ``h`` pixels from column x0 and row y0 on, cut at the image's
+    edges, and resized to ``size`` (width, height) unless that is None. MXNetError if nothing is
+    left."""
     image = host_view(src) if isinstance(src, NDArray) else src
     part = image[y0 : y0 + h, x0 : x0 + w]
     if not part.size:
@@ -88,11 +76,8 @@ def _crop_to(src: Any, box: Rectangle, size: Any, interp: int) -> tuple[Any, Rec
 
 
 def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
-    """Returns a part of ``size`` (width, height) at a random place, and (x, y, width, height) of
-    it.
-
-    If the image is smaller, the largest part of the same proportions is resized to ``size``.
-    """
+    """Returns a part of ``size`` (width, height) at a random place, and its (x, y, width, height).
+    Of a smaller image the largest part of the same proportions is resized."""
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0 = random.randint(0, width - new_width)
@@ -101,10 +86,8 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
 
 
 def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
-    """Returns the part of ``size`` (width, height) in the middle, and (x, y, width, height) of it.
-
-    If the image is smaller, the largest part of the same proportions is resized to ``size``.
-    """
+    """Returns the middle part of ``size`` (width, height), and its (x, y, width, height). Of a
+    smaller image the largest part of the same proportions is resized."""
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
@@ -128,15 +111,16 @@ def random_size_crop(
     interp: int = 2,
     **kwargs: Any,
 ) -> tuple[Any, Rectangle]:
-    """Returns a random part of random area and proportions, resized to ``size`` (width, height).
+    """Returns a part of random area and proportions resized to ``size``, and its (x, y, width,
+    height).
 
     area
-        range of the part's area as a part of the image's; a number is the least, with 1 the most.
+        range of the part's share of the image's area; one number is the least.
     ratio
-        range of width / height, of which the logarithm is uniform.
+        range of width / height, whose logarithm is uniform.
 
-    Returns the image and (x, y, width, height) of the part. After ten draws that do not fit it is
-    :func:`center_crop`. ``min_area`` is the old name of ``area``.
+    After ten draws that do not fit it is :func:`center_crop`. ``min_area`` is the old name of
+    ``area``.
     """
     height, width, _ = src.shape
     area = area_option("random_size_crop", area, kwargs)
@@ -154,10 +138,8 @@ def random_size_crop(
 
 
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
-    """(src - mean) / std, in place: ``src`` itself is changed and returned.
-
-    ``mean`` and ``std`` are NDArrays that broadcast to the image, numbers, or None.
-    """
+    """Returns ``src``, changed in place to (src - mean) / std. ``mean`` and ``std`` are numbers,
+    NDArrays that broadcast, or None."""
     if mean is not None:
         src = update_in_place(src, np.subtract, mean)
     if std is not None:

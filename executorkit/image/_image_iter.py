@@ -153,7 +153,7 @@ class ImageIter(DataIter):
             self._rewind()
 
     def hard_reset(self) -> None:
-        """Goes back to the first image and forgets those that were rolled over."""
+        """Goes back to the first image and forgets images that were rolled over."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
         self._rewind()
@@ -218,13 +218,13 @@ class ImageIter(DataIter):
         return f"record {key}" if self.imglist is None else f"file {self.imglist[key][1]!r}"
 
     def check_data_shape(self, data_shape: Any) -> None:
-        """ValueError unless the shape is (3, height, width)."""
+        """Raises ValueError unless the shape is (3, height, width)."""
         if len(data_shape) != 3 or data_shape[0] != 3:
             problem = f"{data_shape}, expected three channels, height and width"
             raise DataArgumentError(f"{type(self).__name__}: data_shape", problem)
 
     def check_valid_image(self, data: Any) -> None:
-        """MXNetError (RuntimeError) for an image without axes, which is then left out."""
+        """Raises MXNetError (RuntimeError) for an image without axes, which is then left out."""
         if len(data[0].shape) == 0:
             raise ShapeError(type(self).__name__, "the image has one axis or none")
 
@@ -241,10 +241,8 @@ class ImageIter(DataIter):
     # Batches
 
     def next(self) -> DataBatch:
-        """Returns the next batch: images (batch_size, 3, height, width) and labels, of float32.
-
-        ``pad`` is the number of images at its end that were filled in from the begin of the data.
-        """
+        """Returns the next batch, float32: images (batch_size, 3, height, width), labels, and in
+        ``pad`` the number of images that fill it up."""
         if self._rolled_over is not None:
             images, labels, count = self._rolled_over
         else:

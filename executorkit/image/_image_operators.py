@@ -147,7 +147,8 @@ def imread(
 
 
 def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
-    """:func:`cvimresize`: ``imresize(src, w, h, interp=1, out=None)``."""
+    """Returns an image resized to (h, w, channels): ``interp`` 0 nearest, 1 bilinear (default), 2
+    bicubic, 3 areas, 4 Lanczos, 5 bilinear in fixed point."""
     return cvimresize(src, w, h, *args, **kwargs)
 
 
@@ -160,13 +161,9 @@ def cvimresize(
     name: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """Returns an image (height, width, channels) resized to (h, w, channels), of the same dtype.
-
-    ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight
-    pixels, 5 bilinear in fixed point; the 9 and 10 that functions built on this one take are
-    refused, as in MXNet. Images are of uint8, float32 or float64; of int32 with 0 and
-    5 only; int8 is taken as the uint8 of the same bits. MXNetError for other dtypes.
-    """
+    """Returns an image resized to (h, w, channels), of the same dtype: uint8, int8, float32,
+    float64, or int32 (``interp`` 0 and 5 only). ``interp`` as of ``mx.image.imresize``; MXNetError
+    for others."""
     operator = "_cvimresize"
     _refuse_unknown(operator, kwargs)
     width, height = _read(operator, "w", w), _read(operator, "h", h)

@@ -58,15 +58,8 @@ def plain_name(key: str) -> str:
 def check_parameters(
     symbol: Symbol, keys: Iterable[str], shapes: Shapes, inputs: Shapes
 ) -> ParameterCheck:
-    """Compares the entries of a file with a symbol.
-
-    keys
-        the names in the file, with ``arg:`` and ``aux:`` if they are there.
-    shapes
-        the stored shapes, by variable name.
-    inputs
-        shapes of the inputs as far as they are known (0: unknown size).
-    """
+    """Compares the entries of a file (``keys``, with ``arg:`` and ``aux:``, and stored ``shapes``
+    by variable) with a symbol whose inputs have shapes ``inputs``, 0 for an unknown size."""
     keys = list(keys)
     states = set(symbol.list_auxiliary_states())
     names = {*symbol.list_arguments(), *states}

@@ -129,11 +129,7 @@ class DataBatch:
 
 class DataIter(CheckedKeywords):
     """Base class of iterators; a subclass defines ``next``, or ``iter_next`` and the ``get``
-    methods.
-
-    ``provide_data`` and ``provide_label`` of a subclass list the DataDescs of its batches, and
-    ``batch_size`` is the number of examples of each.
-    """
+    methods, and ``provide_data``, ``provide_label`` and ``batch_size``."""
 
     provide_data: Any
     provide_label: Any

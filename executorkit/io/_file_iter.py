@@ -1,5 +1,4 @@
-"""MXDataIter, the base class of iterators over files, and RowIter, that of those over the rows of
-files of numbers, read at construction."""
+"""MXDataIter, the base class of iterators over files, and RowIter, for files of rows of numbers."""
 
 import operator
 from typing import Any, Protocol
@@ -17,10 +16,8 @@ Rows = np.ndarray | NDArray
 
 
 class MXDataIter(DataIter):
-    """Base class of iterators over files. A batch holds one data and one label array.
-
-    Batches are in the context that is current at construction.
-    """
+    """Base class of iterators over files: one data and one label array, in the context current at
+    construction."""
 
     def __init__(
         self,
@@ -101,12 +98,8 @@ class RowTable(Protocol):
 
 
 class RowIter(MXDataIter):
-    """Base class: batches of rows, in order.
-
-    With ``round_batch`` the last batch is filled with the first rows, and the next epoch begins
-    after them; without, with those that the previous batch had at these positions. ``batch.pad``
-    counts them.
-    """
+    """Batches of rows, in order. ``round_batch`` fills the last batch with the first rows, which
+    the next epoch skips; without, with the previous batch's rows. ``batch.pad`` counts them."""
 
     def __init__(
         self,

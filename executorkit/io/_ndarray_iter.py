@@ -166,11 +166,8 @@ class NDArrayIter(DataIter):
 
     @property
     def data(self) -> list[tuple[str, NDArray]]:
-        """Names and whole arrays of the data, in the current order; may be assigned to.
-
-        Arrays that are assigned are taken to be in the current order. They have as many examples
-        as the first ones, or more.
-        """
+        """Names and whole arrays of the data, in the current order; may be assigned arrays in that
+        order with at least as many examples."""
         return [(s.name, s.take(self._order, self._axis)) for s in self._data]
 
     @data.setter
@@ -179,8 +176,7 @@ class NDArrayIter(DataIter):
 
     @property
     def label(self) -> list[tuple[str, NDArray]]:
-        """Names and whole arrays of the labels, in the current order; may be assigned to, as
-        ``data``."""
+        """Names and whole arrays of the labels; may be assigned to, as ``data``."""
         return [(s.name, s.take(self._order, self._axis)) for s in self._label]
 
     @label.setter

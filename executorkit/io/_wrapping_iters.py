@@ -28,11 +28,8 @@ class _BatchHolder(DataIter):
 
 
 class ResizeIter(_BatchHolder):
-    """Another iterator with epochs of ``size`` batches.
-
-    At the end of the other iterator it starts over. With ``reset_internal=False`` an epoch
-    continues where the last one stopped.
-    """
+    """Another iterator with epochs of ``size`` batches; it starts over at its end. With
+    ``reset_internal=False`` an epoch continues where the last one stopped."""
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
         super().__init__(data_iter.batch_size)

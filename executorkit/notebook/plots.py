@@ -41,11 +41,8 @@ PAGE_STYLE: dict[str, Any] = {
 
 
 def follow_page() -> None:
-    """Gives all plots from now on no background, and colours for light and dark pages.
-
-    ``with plt.rc_context(mx.notebook.plots.PAGE_STYLE):`` does so for some. Raises
-    :class:`MissingDependencyError`, an ImportError, if matplotlib is not installed.
-    """
+    """Gives all later plots no background, and colours for light and dark pages (``PAGE_STYLE`` of
+    a ``plt.rc_context``). MissingDependencyError without matplotlib."""
     try:
         from matplotlib import rcParams, rcsetup
     except ImportError:

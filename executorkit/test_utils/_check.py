@@ -110,11 +110,8 @@ def check_symbolic_backward(
     equal_nan: bool = False,
     dtype: Any = np.float32,
 ) -> dict[str, NDArray]:
-    """Compares the gradients for head gradients ``out_grads`` with ``expected``.
-
-    Gradient arrays start with random numbers: "add" must add to them, "null" not change them.
-    Returns the gradient arrays. ``grad_stypes`` names dense storage only.
-    """
+    """Compares the gradients for head gradients ``out_grads`` with ``expected`` and returns them.
+    They start with random numbers: "add" must add to them, "null" not change them."""
     ctx = ctx or default_context()
     _refuse_sparse(grad_stypes)
     names = sym.list_arguments()
@@ -162,11 +159,8 @@ def numeric_grad(
     use_forward_train: bool = True,
     dtype: Any = np.float32,
 ) -> dict[str, np.ndarray]:
-    """Central differences of the executor's first output, summed over its elements in float64.
-
-    The elements are subtracted before they are added up, so that the sum's rounding is not divided
-    by ``eps``. Only floating-point entries of ``location`` are varied; the others get zeros.
-    Auxiliary states, if given, are restored before each evaluation.
+    """Returns central differences of the executor's first output, summed in float64, by floating
+    entries of ``location``; others get zeros. Auxiliary states are restored before each evaluation.
     """
 
     def value() -> np.ndarray:

@@ -142,11 +142,8 @@ def check_speed(
     typ: str = "whole",
     **kwargs: Any,
 ) -> float:
-    """Returns seconds per call, averaged over N calls after one that compiles.
-
-    ``typ`` is "whole" (forward and backward, head gradients the outputs) or "forward".
-    Inputs are ``location``, or normal numbers for the shapes given by keyword.
-    """
+    """Returns seconds per call, averaged over N calls; ``typ`` is "whole" (forward and backward) or
+    "forward". Inputs are ``location``, or normal numbers for the shapes given by keyword."""
     ctx = ctx or default_context()
     if typ not in ("whole", "forward"):
         raise ValueError(f"typ is {typ!r}, expected 'whole' or 'forward'")

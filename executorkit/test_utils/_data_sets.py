@@ -43,11 +43,8 @@ def download(
 
 
 def get_mnist_ubyte(path: str = "data") -> None:
-    """Uncompresses the four MNIST files in ``path`` that are there with ``.gz`` only.
-
-    Nothing is downloaded, because MXNet's source is gone. Raises FileAccessError (an OSError) for a
-    missing file.
-    """
+    """Uncompresses the four MNIST files in ``path``; MXNet's source for downloads is gone.
+    FileAccessError (an OSError) for a missing file."""
     for name in _FILES.values():
         file = Path(path) / name
         if file.exists():
@@ -129,11 +126,8 @@ def get_mnist(path: str = "data") -> dict[str, np.ndarray]:
 def get_mnist_iterator(
     batch_size: int, input_shape: tuple[int, ...], num_parts: int = 1, part_index: int = 0
 ) -> tuple[Any, Any]:
-    """Two :class:`executorkit.io.MNISTIter` on ``data/``, for training and testing.
-
-    input_shape
-        three numbers for images (1, 28, 28), one, (784,), for rows.
-    """
+    """Returns two :class:`executorkit.io.MNISTIter` on ``data/``, for training and testing;
+    ``input_shape`` is (1, 28, 28) for images, (784,) for rows."""
     get_mnist_ubyte()
     train, test = (
         io.MNISTIter(

@@ -39,11 +39,8 @@ def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bo
 def chi_square_check(
     generator: Generator, buckets: Sequence[Any], probs: Sequence[float], nsamples: int = 1000000
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Pearson's test: (p-value, observed counts, expected counts).
-
-    ``buckets`` are intervals (low, high) of a continuous distribution, or the values of a discrete
-    one.
-    """
+    """Returns Pearson's p-value, observed and expected counts; ``buckets`` are intervals (low,
+    high), or the values of a discrete distribution."""
     from scipy import stats
 
     sample = to_numpy(generator(nsamples)).reshape(-1)

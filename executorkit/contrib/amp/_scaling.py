@@ -15,11 +15,8 @@ from .loss_scaler import LossScaler
 
 
 def init_trainer(optimizer_or_trainer: Any) -> None:
-    """Has a ``gluon.Trainer`` skip steps whose gradients overflow, and keep a scale of losses.
-
-    AssertionError (ArgumentValueError) before :func:`init`; TypeError (InputTypeError) for anything
-    but a trainer.
-    """
+    """Has a ``gluon.Trainer`` scale losses and skip steps whose gradients overflow. AssertionError
+    (ArgumentValueError) before :func:`init`; TypeError (InputTypeError) without a trainer."""
     where = "amp.init_trainer"
     rule = require_init(where)
     if isinstance(optimizer_or_trainer, Optimizer):
@@ -34,7 +31,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
 
 @contextmanager
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
-    """Returns a context with the scaled loss, or a list of them, inside ``autograd.record()``.
+    """Returns a context with the scaled loss, or a list of losses, inside ``autograd.record()``.
 
         with autograd.record():
             loss = loss_function(net(data), label)
@@ -42,9 +39,8 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
                 autograd.backward(scaled)
         trainer.step(batch_size)
 
-    The trainer's next step divides the gradients by the scale. The scale is an input of the
-    program, so that none is compiled when it changes. AssertionError (ArgumentValueError) if the
-    trainer has not been given to :func:`init_trainer`.
+    The trainer's next step divides the gradients by the scale, an input of the program: none is
+    compiled when it changes. AssertionError (ArgumentValueError) before :func:`init_trainer`.
     """
     scale = optimizer_or_trainer.begin_scaled_loss()
     if isinstance(loss, list | tuple):

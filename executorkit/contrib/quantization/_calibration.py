@@ -40,11 +40,8 @@ class LayerCollector(Protocol):
 def combine_histogram(
     old_hist: Histogram, arr: Any, new_min: Any, new_max: Any, new_th: Any
 ) -> Any:
-    """Returns a histogram and further values as one, wider by whole bins if these need it.
-
-    ``arr`` holds the values, ``new_min`` and ``new_max`` their extremes, ``new_th`` the larger
-    magnitude of these. The width of the bins stays.
-    """
+    """Returns a histogram widened by whole bins to hold further values ``arr`` (extremes
+    ``new_min`` and ``new_max``, larger magnitude ``new_th``)."""
     # Python's floats: edges in float32 would sort values at them otherwise than MXNet does.
     counts, edges, low, high, limit = old_hist
     old, new_th = Histogram(counts, edges, low, high, float(limit)), float(new_th)
@@ -61,11 +58,8 @@ def combine_histogram(
 
 
 class LayerHistogramCollector:
-    """Histograms of layers' values, for entropy calibration: ``hist_dict[name]``.
-
-    ``include_layer`` holds the names that are collected; ``num_bins`` is odd. ``collect`` takes a
-    name and an NDArray, as a callback of ``set_monitor_callback`` does.
-    """
+    """Histograms of layers' values, for entropy calibration: ``hist_dict[name]``; ``include_layer``
+    holds the names collected, ``num_bins`` is odd."""
 
     def __init__(
         self, num_bins: int = BINS, include_layer: Collection[str] | None = None, logger: Any = None
@@ -123,10 +117,7 @@ def optimal_threshold(
     hist_data: Histogram, quantized_dtype: str, num_quantized_bins: int = QUANTIZED_BINS
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
     """Returns the smallest and largest value, the best threshold, (1,), and its divergence, (1,).
-
-    Values that are never negative are given twice the bins if ``quantized_dtype`` is "auto" or
-    "uint8", since the negative half of the histogram is empty.
-    """
+    Non-negative values have twice the bins if ``quantized_dtype`` is "auto" or "uint8"."""
     histogram = Histogram(*hist_data)
     if len(histogram.counts) % 2 == 0:
         problem = f"the histogram has {len(histogram.counts)} bins, expected an odd number"

@@ -31,14 +31,10 @@ class _GradientModule(Module):
 class SVRGModule(_GradientModule):
     """A :class:`~executorkit.module.Module` that trains with SVRG.
 
-    update_freq
-        number of epochs after which the full gradients are computed again. TypeError
-        (InputTypeError) unless it is an integer, ValueError (ArgumentValueError) unless positive.
-
-    Other arguments are Module's. In a loop of one's own, ``update_full_grads(train_data)`` is
-    called at the start of every ``update_freq``-th epoch; ``fit`` does so itself. Gradients are
-    corrected by ``update``. Unlike in MXNet, the optimizer never sees the full gradients, whatever
-    the key-value store.
+    Every ``update_freq`` epochs (an integer, else TypeError; positive, else ValueError) ``fit``
+    calls ``update_full_grads(train_data)``; a loop of one's own does so itself. ``update`` corrects
+    the gradients. Unlike in MXNet, the optimizer never sees the full gradients. Other arguments are
+    Module's.
     """
 
     def __init__(
@@ -123,12 +119,8 @@ class SVRGModule(_GradientModule):
         return gradients
 
     def update_full_grads(self, train_data: Any) -> None:
-        """Copies the parameters to the second module, and computes the full gradients with them.
-
-        They are the sum of the gradients of all batches, and of the full gradients before (so in
-        MXNet), divided by the number of batches; with a store, the mean over its devices. Examples
-        that fill up the last batch do not count towards the number.
-        """
+        """Copies the parameters to the second module, and computes the full gradients: the sum over
+        batches and the full gradients before (as in MXNet), divided by the number of batches."""
         self._mod_aux.set_params(*self.get_params(), allow_missing=False, force_init=True)
         train_data.reset()
         batches = 0.0

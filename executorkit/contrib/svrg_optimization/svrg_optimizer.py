@@ -21,13 +21,8 @@ class _AssignmentOptimizer(Optimizer):
 
 @register
 class _SVRGOptimizer(Optimizer):
-    """Updates parameters by another optimizer, and replaces full gradients.
-
-    default_optimizer
-        its name or object; other arguments are its own, and the base class's.
-
-    Arrays whose name ends in ``_full`` are full gradients.
-    """
+    """Updates parameters by ``default_optimizer``, a name or an object, and replaces full
+    gradients: arrays whose name ends in ``_full``."""
 
     def __init__(self, default_optimizer: str | Optimizer, **kwargs: Any) -> None:
         if not isinstance(default_optimizer, str | Optimizer):

@@ -85,11 +85,8 @@ class _TokenEmbedding(Vocabulary):
     def get_vecs_by_tokens(
         self, tokens: str | list[str], lower_case_backup: bool = False
     ) -> NDArray:
-        """Returns the vector of a token, or those of a list (tokens, elements).
-
-        lower_case_backup
-            whether a token without an index is looked up in small letters.
-        """
+        """Returns the vector of a token, or the vectors of a list (tokens, elements);
+        ``lower_case_backup`` tries unknown tokens in small letters."""
         assert self._idx_to_vec is not None
         names = tokens if isinstance(tokens, list) else [tokens]
         known = self.token_to_idx
@@ -98,11 +95,8 @@ class _TokenEmbedding(Vocabulary):
         return array(vectors if isinstance(tokens, list) else vectors[0])
 
     def update_token_vectors(self, tokens: str | list[str], new_vectors: NDArray) -> None:
-        """Replaces the vectors of tokens.
-
-        AssertionError (ArgumentValueError) if there are no vectors or their shape does not fit,
-        ValueError (the same) for an unknown token.
-        """
+        """Replaces the vectors of tokens. AssertionError (ArgumentValueError) without vectors or
+        for another shape, ValueError (the same) for an unknown token."""
         where = "update_token_vectors"
         if self._idx_to_vec is None:
             raise ArgumentValueError(where, "there are no vectors yet")
