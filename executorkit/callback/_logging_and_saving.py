@@ -12,10 +12,8 @@ from ..symbol import Symbol
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
-    """Returns a batch callback that logs the training metric at every ``period``-th batch number.
-
-    ``auto_reset`` resets the metric after each line (its global value goes on).
-    """
+    """Returns a batch callback that logs the training metric at every ``period``-th batch;
+    ``auto_reset`` resets it after each line."""
 
     def report(param: Any) -> None:
         if param.eval_metric is None or param.nbatch % period:
@@ -31,22 +29,18 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
 class Speedometer(CheckedKeywords):
     """Logs samples per second and the training metric, every ``frequent`` batches.
 
-    ::
-
         module.fit(batches, batch_end_callback=mx.callback.Speedometer(64, 50), ...)
         INFO:root:Epoch[0] Batch [0-50]	Speed: 21337.61 samples/sec	accuracy=0.912500
 
     batch_size
-        samples in a batch (of all devices together).
+        samples in a batch, of all devices together.
     frequent
         batches from one line to the next.
     auto_reset
-        True resets the metric after each line, so that a line is about its own batches; False
-        makes it about all batches of the epoch so far.
+        True resets the metric after each line; False reports all batches of the epoch so far.
 
-    The clock starts with an epoch's first batch: compilation is not in the numbers if it happens
-    there. Reading the metric waits for the device, so with a metric this is the speed at
-    which batches are computed; without one it is the speed at which the host asks for them.
+    The clock starts after an epoch's first batch, so without its compilation. Reading the metric
+    waits for the device; without a metric this is the speed at which the host asks for batches.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:

@@ -49,19 +49,17 @@ def export_checkpoint(
 ) -> ExportReport:
     """Writes a checkpoint as ``stablehlo``, ``onnx``, ``safetensors``, ``npz`` or ``params``.
 
-    symbol
-        the symbol file; parameters alone need none.
-    params
-        the parameters: ``.params``, ``.safetensors`` or ``.npz``.
+    symbol, params
+        the symbol file (None for parameters alone), and ``.params``, ``.safetensors`` or ``.npz``.
     output
-        the file to write; without, the parameters' path with the format's ending.
+        the file to write; by default the parameters' path with the format's ending.
     shapes, batch, platforms
         as for :func:`to_stablehlo`.
     opset
         the version of ONNX's operators.
 
-    Everything is checked before anything is written. Raises the errors of reading the files,
-    ArgumentValueError for a format that there is not, and those of :func:`to_stablehlo`.
+    Everything is checked before anything is written. Raises the errors of reading, of
+    :func:`to_stablehlo`, and ArgumentValueError for an unknown format.
     """
     if form not in ENDINGS:
         hint = "one of: " + ", ".join(ENDINGS)

@@ -37,10 +37,9 @@ class InferenceNetwork:
     """A network with everything that its inference needs.
 
     arguments, states
-        arrays of the parameters and of the auxiliary states by name.
+        arrays of parameters and auxiliary states by name.
     inputs, dtypes
-        shape and element type of each input in the order of ``list_arguments``; labels are not
-        among them.
+        shape and element type of each input but labels, in the order of ``list_arguments``.
     batch_axes
         the axis of the batch, of the inputs that have one.
     """
@@ -60,13 +59,11 @@ class InferenceNetwork:
         shapes: Mapping[str, Sequence[int]] | None = None,
         dtypes: Mapping[str, str] | None = None,
     ) -> InferenceNetwork:
-        """Checks that parameters and shapes fit; what is missing is named at once.
+        """Checks that parameters and shapes fit; names at once what is missing.
 
-        shapes
-            of the inputs; without, they follow from the parameters, for one example (and for images
-            of 224 x 224 where their size is free). A 0 among the first two sizes is the batch's,
-            as in (35, 0, 200) of a sequence that is time-major; without any, the batch's axis is
-            the first of each input in which it is as long as that of the first input.
+        Without ``shapes`` of the inputs, they follow from the parameters, for one example (and
+        images of 224 x 224 if any size fits). A 0 among the first two sizes marks the batch, as in
+        (35, 0, 200); without any, it is the first axis of each input as long as the first input's.
         """
         arrays = {plain_name(name): array for name, array in host_arrays(params).items()}
         stored = {name: array.shape for name, array in arrays.items()}

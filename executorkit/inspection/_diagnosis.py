@@ -36,17 +36,15 @@ class Diagnosis(Viewed):
     """The facts about a checkpoint. Printed, it is a report.
 
     symbol, symbol_path, symbol_version
-        the network, its file, and the version of MXNet in the file, such as 10901 for 1.9.1; 800
-        stands for all before 0.9. None without a symbol.
+        the network, its file, and the version of MXNet in it: 10901 for 1.9.1, 800 before 0.9.
     params
-        the headers of the parameter file; None without one.
+        the headers of the parameter file.
     inputs, outputs
-        shapes by name, as far as the parameters and the given shapes tell them: 0 for a size that
-        is free or unknown, None for a shape of which nothing is known. Labels are among the inputs.
+        shapes by name, labels too: 0 for a free or unknown size, None for an unknown shape.
     check
-        what does not fit.
+        the differences between parameters and symbol.
     not_finite
-        the numbers of NaN and infinities of the arrays that hold any, by key.
+        numbers of NaN and infinities by key, of arrays that hold any.
     """
 
     symbol: Symbol | None = None
@@ -117,12 +115,9 @@ def diagnose(
 ) -> Diagnosis:
     """Reads a symbol file, a ``.params`` file or both, and compares them.
 
-    shapes
-        shapes of inputs by name (0: any size).
-
-    Every array is looked at for NaN, in blocks: memory does not depend on the size of the file, and
-    nothing is computed on a device. Raises the errors of ``mx.sym.load`` and ``mx.nd.load``, and
-    ShapeError or ArgumentValueError for ``shapes`` that do not fit the symbol.
+    ``shapes`` are shapes of inputs by name (0: any size). Arrays are searched for NaN in blocks,
+    with little memory and no device. Raises the errors of ``mx.sym.load`` and ``mx.nd.load``, and
+    ShapeError or ArgumentValueError for ``shapes`` that do not fit.
     """
     headers = None if params is None else ParamsHeaders(params)
     broken = {} if headers is None else not_finite(headers)

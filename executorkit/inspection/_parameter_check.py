@@ -26,10 +26,8 @@ class NotFinite:
 class ParameterCheck:
     """The differences between the entries of a parameter file and a symbol's variables.
 
-    missing
-        names of parameters and auxiliary states that the file lacks.
-    extra
-        names in the file that the symbol does not have.
+    missing, extra
+        names of parameters and states that the file lacks, or has beyond the symbol's.
     misshaped
         (stored shape, expected shape) by name; an expected size of 0 is any.
     misplaced

@@ -45,22 +45,19 @@ def read_training(param: Any) -> dict[str, float]:
 
 
 class LiveLearningCurve(Viewed):
-    """A learning curve that is drawn during training: a metric of batches and evaluations, over
-    the epochs.
+    """A learning curve drawn during training: a metric of batches and evaluations over the epochs.
 
-    The axis counts epochs: a batch lies between the ends of its epoch and the one before, an
-    evaluation at the end of its epoch. During the first epoch, whose length is not known yet, it
-    counts batches. Time does not matter, so compilations take no space. (MXNet's axis is seconds.)
+    A batch lies between the ends of its epoch and the one before; the first epoch counts batches.
+    (MXNet's axis is seconds.)
 
     metric_name
-        the metric's name, ``"accuracy"`` say: ``metric.get()[0]``.
+        the metric's name, ``metric.get()[0]``.
     display_freq
         seconds between drawings; an evaluation is drawn at once.
     frequent
         number of batches between records of the training metric.
 
-    In a notebook one drawing, a static SVG, is replaced in place; no further package is needed. In
-    a terminal every drawing is a few lines on standard output::
+    In a notebook one static SVG is replaced in place. In a terminal every drawing is a few lines::
 
         training    ▁▂▃▅▆▆▇▇█  0.912
         validation  ▁▅█  0.884
@@ -154,12 +151,10 @@ class PandasLogger:
     frequent
         number of batches between records of the training metrics.
 
-    ``train_df`` and ``eval_df`` have one column per metric, and ``batches_per_sec``,
-    ``records_per_sec``, ``elapsed`` (since the logger was made), ``minibatch_count`` and ``epoch``;
-    ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are built on access. MXNet exchanges the
-    two speeds.
-
-    Raises :class:`MissingDependencyError`, an ImportError, if pandas is not installed.
+    ``train_df`` and ``eval_df`` have a column per metric, ``batches_per_sec`` and
+    ``records_per_sec`` (which MXNet exchanges), ``elapsed``, ``minibatch_count`` and ``epoch``;
+    ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are built on access.
+    MissingDependencyError without pandas.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50) -> None:

@@ -3,16 +3,12 @@
     mx.onnx.export_model(sym, params, [(1, 3, 224, 224)], onnx_file_path="net.onnx")
 
 :func:`export_model` has MXNet's signature; :func:`to_onnx` makes the ``ModelProto``,
-:func:`save_model` writes it and :func:`compare` runs it beside the symbol.
-:func:`import_model` reads a model as a symbol and its parameters.
+:func:`save_model` writes it, :func:`compare` runs it beside the symbol, and :func:`import_model`
+reads a model as a symbol and its parameters.
 
-Nodes are written from the graph of operators, one function per operator below ``translators``, and
-not from the JAX program that the graph is lowered to. ``jax2onnx`` does the latter; it was not
-chosen because a layer's name, its attributes and its parameters' names are lost in a program,
-because one layer becomes many primitive nodes there (a fused recurrent layer or a suppression of
-boxes a loop), which runtimes know as one node with a fast kernel, and because it installs Flax,
-Equinox, Orbax, Netron and the Hugging Face client beside it. What a JAX program alone can express
-is exported as StableHLO.
+Nodes are written from the graph of operators. ``jax2onnx`` writes them from the JAX program, which
+has lost names and attributes of layers, and turns one fused layer into many nodes. What only a
+JAX program can express is exported as StableHLO.
 
 The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 """

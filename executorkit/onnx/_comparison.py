@@ -31,11 +31,8 @@ class OnnxComparison(Comparison):
 
 def run_model(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     """Returns the outputs of a model (a path, or a ModelProto), their names, and the library that
-    ran it.
-
-    ONNX Runtime on the CPU; the reference implementation of ``onnx`` where that is not installed,
-    or lacks an operator for some type. Raises :class:`NotSupportedError` if neither can run it.
-    """
+    ran it: ONNX Runtime, or ``onnx``'s reference implementation. :class:`NotSupportedError` if
+    neither can."""
     runtime = onnxruntime()
     reason = "onnxruntime is not installed"
     if runtime is not None:
@@ -78,11 +75,8 @@ def _run_by_reference(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], li
 
 
 def compare(model: Any, symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> OnnxComparison:
-    """Runs an exported model (a path, or a ModelProto) and the symbol on the same inputs.
-
-    ``inputs`` are arrays by name, :func:`random_inputs` for instance; labels that only losses read
-    may be left out.
-    """
+    """Compares an exported model (a path, or a ModelProto) with the symbol on ``inputs``, arrays by
+    name, such as :func:`random_inputs`; labels may be left out."""
     theirs, names, runtime = run_model(model, inputs)
     wide = [
         {
@@ -95,8 +89,7 @@ def compare(model: Any, symbol: Any, params: Mapping[str, Any], inputs: _Arrays)
 
 
 def run_symbol(symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> list[np.ndarray]:
-    """Returns the symbol's outputs in inference, computed by an executor; what is in neither
-    (labels) is zeros."""
+    """Returns the symbol's outputs in inference, computed by an executor; labels are zeros."""
     arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     sizes, _, _ = symbol.infer_shape(**{n: arrays[n].shape for n in names if n in arrays})

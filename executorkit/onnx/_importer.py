@@ -24,13 +24,11 @@ _MAX_CONSTANT = 1 << 28
 def import_model(
     model_file: str | os.PathLike[str],
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """Returns the symbol, parameters and auxiliary states of an ONNX model.
+    """Returns the symbol, parameters and auxiliary states of an ONNX model of opset 7 or newer.
 
-    The model may be of opset 7 or newer. Names of inputs, parameters and nodes are kept; a node
-    without a name has that of its first output. Shapes of inputs are those given when the
-    symbol is bound. Raises :class:`UnknownOperatorError`, which names every node that is not
-    served with the reason; :class:`FileAccessError` and :class:`FileFormatError`.
-
+    Names are kept; a node without a name has the name of its first output. Shapes of inputs are
+    given when the symbol is bound. Raises :class:`UnknownOperatorError`, which names every node
+    that is not served with the reason; :class:`FileAccessError` and :class:`FileFormatError`.
     MXNet's importer serves opset 7 to 8 with fewer operators.
     """
     model = load_model(model_file)

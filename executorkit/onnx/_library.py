@@ -15,10 +15,7 @@ TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
 
 
 def require_onnx() -> Any:
-    """Returns the package ``onnx``.
-
-    Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
-    """
+    """Returns the package ``onnx``, or raises :class:`MissingDependencyError`, an ImportError."""
     try:
         for part in ("checker", "shape_inference", "numpy_helper", "helper", "defs"):
             import_module(f"onnx.{part}")

@@ -87,12 +87,9 @@ def _parameter_bytes(model: Any) -> int:
 
 
 def save_model(model: Any, path: str | os.PathLike[str], *, one_file: int = _ONE_FILE) -> list[str]:
-    """Writes a model to a temporary file that is then renamed; returns the files' paths.
-
-    With ``one_file`` bytes of parameters or more (2 GB, which is the most that such a file can
-    hold), those of 1 KiB or more are written to a second file, ``<path>.data``, which has to stay
-    beside the first. Raises :class:`FileAccessError`.
-    """
+    """Writes a model, each file whole or not at all; returns the paths. With ``one_file`` bytes of
+    parameters or more (2 GB, ONNX's limit) large ones go to ``<path>.data``.
+    :class:`FileAccessError`."""
     path = os.fspath(path)
     if _parameter_bytes(model) < one_file:
         write_atomically(path, [model.SerializeToString()])
@@ -142,10 +139,8 @@ def _without_parameters(library: Any, model: Any, left_out: set[str]) -> Any:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Returns the ModelProto of a file, with parameters that are in files beside it.
-
-    Raises :class:`FileAccessError` if it cannot be read, :class:`FileFormatError` if it is none.
-    """
+    """Returns the ModelProto of a file and the parameter files beside it. Raises
+    :class:`FileAccessError` or :class:`FileFormatError`."""
     library = require_onnx()
     open_to_read(path).close()
     try:

@@ -43,33 +43,28 @@ def export_model(
     """Writes a symbol's inference as an ONNX file, checks it and returns its path.
 
     sym, params
-        a symbol and a dict of its parameters and auxiliary states, or a list of two dicts; or the
-        paths of the two files of a checkpoint.
+        a symbol and a dict of its parameters and states (or a list of two dicts), or their files.
     in_shapes, in_types
-        the shape and dtype of each input, in the symbol's order; one dtype stands for all. Labels
-        that only losses read may be there or not. A dict by name is accepted too.
-        (``input_shape`` and ``input_type`` are their former names.)
+        shape and dtype of each input in the symbol's order, or by name; one dtype stands for all.
+        Labels may be left out. (``input_shape`` and ``input_type`` are their former names.)
     onnx_file_path
-        the file, written under a temporary name and then renamed. Above 2 GB parameters go into
-        a second file beside it, ``<path>.data``.
+        the file, written under a temporary name; above 2 GB with ``<path>.data`` beside it.
     verbose
         logs the comparison with executorkit (logger ``executorkit.onnx``, level INFO).
     dynamic, dynamic_input_shapes
-        leaves lengths of the inputs open: those that are None or a name in
-        ``dynamic_input_shapes``, all without it. Lengths that parameters fix stay fixed.
+        leaves lengths of the inputs open: None or a name in ``dynamic_input_shapes``, all without
+        it. Lengths that parameters fix stay fixed.
     run_shape_inference
-        no effect: shapes of the outputs are always part of the file.
+        has no effect: shapes of the outputs are always part of the file.
     opset_version
         the version of ONNX's operators, 17 or newer.
     check
-        loads the file again and runs it, in ONNX Runtime if that is installed, on random input; a
-        difference of more than a thousandth (float16: a hundredth) from executorkit's result is
-        logged as a warning.
+        runs the file on random input, in ONNX Runtime if it is installed; a relative difference
+        above 1e-3 (float16: 1e-2) is logged as a warning.
 
-    Layers are written in their inference form: losses without labels, Dropout not at all.
-    Everything that ONNX cannot express is named in one :class:`UnknownOperatorError`, before a
-    file is written. MXNet's exporter writes opset 12 or 13 and refuses labels that are not
-    called after the last layer.
+    Losses are written without labels, Dropout not at all. One :class:`UnknownOperatorError` names
+    everything that ONNX cannot express, before a file is written. (MXNet's exporter writes opset 12
+    or 13, and refuses labels that are not called after the last layer.)
     """
     symbol, arrays = _model(sym, params)
     names = inference_inputs(symbol, arrays)
@@ -139,19 +134,17 @@ def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Returns names of the operators that can be exported, ``null`` (a variable) among them.
-
-    (MXNet answers per opset; here it is the same for all that can be written.)
-    """
+    """Returns names of the operators that can be exported, with ``null`` (a variable), for any
+    opset."""
     operators = (lookup(name) for name in TRANSLATIONS)
     return sorted({"null", *(name for op in operators if op is not None for name in op.names)})
 
 
 def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple]]]:
-    """Returns names and shapes of a model's inputs and outputs.
+    """Returns ``{"input_tensor_data": [(name, shape), ...], "output_tensor_data": [...]}`` of a
+    model.
 
-    ``{"input_tensor_data": [(name, shape), ...], "output_tensor_data": [...]}``; a length that
-    varies is 0. Parameters are not inputs. Raises :class:`FileAccessError`,
+    A length that varies is 0. Parameters are not inputs. Raises :class:`FileAccessError` and
     :class:`FileFormatError`.
     """
     require_onnx()

@@ -45,11 +45,9 @@ class NodeWriter:
     inputs, outputs
         its values, in its own order; hidden outputs last.
     origins
-        ``origins(k)`` says which free dimensions the lengths of output k are multiples of.
+        ``origins(k)`` tells the free dimensions behind the lengths of output k.
     sources
         the inputs of the whole graph, by name.
-    nodes
-        what has been written.
     """
 
     def __init__(
@@ -303,11 +301,8 @@ TRANSLATIONS: Mapping[str, Translation] = MappingProxyType(_TRANSLATIONS)
 def translates(
     *operators: str, reads: Iterable[str] | None = None
 ) -> Callable[[Translation], Translation]:
-    """Registers a translation for operators.
-
-    reads
-        names of the inputs that inference needs, where others (labels) fall away.
-    """
+    """Registers a translation for operators; ``reads`` are the inputs that inference needs, without
+    labels."""
 
     def add(translation: Translation) -> Translation:
         for operator in operators:

@@ -33,10 +33,9 @@ def check_consistency(
     """Compares one symbol (or equivalent ones) across contexts and element types.
 
     Each entry of ``ctx_list`` holds ``ctx``, input shapes by name, and perhaps ``type_dict``.
-    Inference is compared first, then, unless ``grad_req`` is "null", a training step with the
-    outputs as head gradients. The reference, which is returned, is ``ground_truth`` (by names of
-    outputs and arguments) or the most precise executor. With ``raise_on_err=False`` differences are
-    collected into one warning.
+    Inference is compared, then, unless ``grad_req`` is "null", a training step with the outputs as
+    head gradients. Returns the reference: ``ground_truth``, or the results of the most precise
+    executor. ``raise_on_err=False`` collects differences into one warning.
     """
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     if len(symbols) != len(ctx_list) or len(ctx_list) < 1:

@@ -29,15 +29,8 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """:func:`executorkit.gluon.utils.download` with other arguments; returns the file's name.
-
-    fname
-        its name; by default the end of ``url``.
-    dirname
-        its directory, which is created if it is missing.
-    overwrite, retries
-        downloads an existing file too; number of attempts.
-    """
+    """Calls :func:`executorkit.gluon.utils.download` for ``fname`` (default: the end of ``url``) in
+    ``dirname``, which is created; returns the file's name."""
     path = os.path.join(dirname or "", fname or url.rsplit("/", 1)[-1])
     return fetch_file(url, path, overwrite, retries=retries)
 

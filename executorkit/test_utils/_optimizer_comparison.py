@@ -23,17 +23,14 @@ def compare_optimizer(
     compare_states: bool = True,
     ntensors: int = 1,
 ) -> None:
-    """Updates equal random weights by equal random gradients with two optimizers, and compares.
+    """Compares two optimizers on equal random weights and gradients.
 
     shape
-        the shape of the weight; a list of ``ntensors`` shapes for several that are updated
-        together.
-    dtype
-        the element type of weights and gradients.
+        the shape of the weight; a list of ``ntensors`` shapes for weights updated together.
     w_stype, g_stype
-        storage types, of which 'default' is served.
+        storage types; only 'default' is served.
     compare_states
-        whether the states are compared too, before and after the update.
+        True compares the states too, before and after the update.
 
     AssertionError for a difference, ValueError (ArgumentValueError) for a wrong number of shapes.
     """
