@@ -32,8 +32,7 @@ FUNCTION_WEIGHT = 30
 #: Minimum number of bytes of an array whose memory is used again for a result.
 REUSE_BYTES = 1 << 14
 _PRODUCTS = primitives_with(Trait.PRODUCT)
-#: Primitives whose results are their input's memory, each element once.
-_VIEWS = frozenset({"reshape", "rev", "slice", "squeeze", "transpose"})
+_VIEWS = primitives_with(Trait.VIEW)
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:

@@ -19,7 +19,6 @@ from .flatten import (
 )
 from .primitives import (
     COUNTED as COUNTED,
-    ELEMENTWISE as ELEMENTWISE,
     Trait as Trait,
     flops as flops,
     primitives_with as primitives_with,

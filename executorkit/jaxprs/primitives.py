@@ -24,6 +24,8 @@ class Trait(Flag):
     KEEPS_ORDER = auto()
     #: It costs nothing where its result is read: it fuses with any reader.
     FREE = auto()
+    #: Its result can be its input's memory, each element once.
+    VIEW = auto()
     #: It reads a part of an array.
     PART = auto()
     #: Its result is no better than its inputs where it is larger.
@@ -90,22 +92,26 @@ def _cubic(factor: float) -> _Flops:
 
 _NONE = Trait(0)
 _IDENTITY, _MOVES, _FREE, _CHEAP = Trait.IDENTITY, Trait.MOVES, Trait.FREE, Trait.CHEAP
+_VIEW = Trait.VIEW
 _TABLE = (
     _Row("copy", _IDENTITY | _MOVES | _FREE | _CHEAP),
     _Row(
         "device_put layout_constraint optimization_barrier pvary sharding_constraint",
         _IDENTITY | _MOVES,
     ),
-    _Row("broadcast_in_dim reshape squeeze", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER),
+    _Row("broadcast_in_dim", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER),
+    _Row("reshape squeeze", _MOVES | _FREE | _CHEAP | Trait.KEEPS_ORDER | _VIEW),
     _Row("iota", _MOVES | _FREE),
     _Row("concatenate convert_element_type stack", _MOVES | _CHEAP | Trait.WIDENS),
     _Row("pad tile", _MOVES | Trait.WIDENS),
-    _Row("slice", _MOVES | _CHEAP | Trait.PART),
+    _Row("slice", _MOVES | _CHEAP | Trait.PART | _VIEW),
     _Row("dynamic_slice gather", _MOVES | Trait.PART),
-    _Row("select_n split transpose unstack", _MOVES | _CHEAP),
+    _Row("select_n split unstack", _MOVES | _CHEAP),
+    _Row("transpose", _MOVES | _CHEAP | _VIEW),
+    _Row("rev", _MOVES | _VIEW),
     _Row(
         "bitcast_convert_type dynamic_update_slice empty empty2 random_clone random_unwrap "
-        "random_wrap reduce_precision rev scatter",
+        "random_wrap reduce_precision scatter",
         _MOVES,
     ),
     _Row("add add_any div integer_pow max min mul neg square sub", _CHEAP),
@@ -138,20 +144,6 @@ _TABLE = (
     ),
 )
 _ROWS = {name: row for row in _TABLE for name in row.names.split()}
-
-#: Primitives that compute each element of their results from the elements at its place; inputs that
-#: are numbers count for all elements.
-ELEMENTWISE = frozenset(
-    name
-    for names in (
-        "abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp copy cos cosh",
-        "convert_element_type digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt is_finite",
-        "integer_pow le lgamma log log1p logistic lt max min mul ne neg nextafter not or pow rem",
-        "reduce_precision round rsqrt select_n shift_left shift_right_arithmetic sign sin sinh",
-        "shift_right_logical sqrt square sub tan tanh xor",
-    )
-    for name in names.split()
-)
 
 
 def primitives_with(trait: Trait) -> frozenset[str]:

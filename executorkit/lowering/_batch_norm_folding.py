@@ -1,9 +1,9 @@
 """Batch normalisation by moving statistics as a part of the convolution or dense layer before it.
 
 ``gamma (W x + b - mean) / sqrt(var + eps) + beta`` is ``W' x + b'`` with
-``scale = gamma / sqrt(var + eps)``, ``W' = scale W`` and ``b' = beta + scale (b - mean)``. The new
-weight and bias are operations of the graph, on parameters alone. Valid for inference only, and for
-float32 and float64: rounded to 16 bits, a weight times its scale is not what was trained.
+``scale = gamma / sqrt(var + eps)``, ``W' = scale W`` and ``b' = beta + scale (b - mean)``, both
+operations on parameters alone. Valid for inference in float32 and float64: rounding a weight times
+its scale to 16 bits would lose the trained precision.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ _RECTIFIED = "_contrib_BatchNormWithReLU"
 
 
 def fold_batch_norms(heads: Heads) -> Heads:
-    """The graph in which layers before normalisations compute these, for inference.
+    """Folds normalisations into the layers before them, for inference.
 
     A layer whose result has other readers, or is an output, stays; so does one before a
     normalisation along another axis than its filters, or whose statistics are read.
@@ -63,7 +63,7 @@ def _scales_filters(layer: Node, normalization: Node) -> bool:
 
 
 def _channel_axis(p: Params) -> int | None:
-    """The axis of a layer's result that its filters are on; None if the attributes do not say."""
+    # None if the attributes do not say.
     if "kernel" not in p:
         return 1 if p.get("flatten", True) else None
     layout = p.get("layout")
@@ -71,11 +71,9 @@ def _channel_axis(p: Params) -> int | None:
 
 
 def _scale_shape(layer: Node) -> tuple[int, ...] | None:
-    """The shape in which a vector over a layer's filters scales its weight; None for others.
-
-    The weight of a transposed convolution is (channels, filters, kernel...), or channels last
-    (channels, kernel..., filters); the filters of several groups share an index.
-    """
+    # None for layers without such a shape. The weight of a transposed convolution is (channels,
+    # filters, kernel...), or channels last (channels, kernel..., filters); the filters of several
+    # groups share an index.
     p = layer.params
     if layer.op is None or p is None:
         return None
@@ -120,10 +118,9 @@ def _call(op_name: str, name: str, inputs: Sequence[Entry], attrs: dict[str, Any
 
 
 def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any], Any], Any]:
-    """The graph's outputs in inference, as a pure function ``run(args, aux, key)``, with what can
-    be computed from parameters alone as operations on them.
+    """Returns inference as a pure function ``run(args, aux, key)``, with folded parameters.
 
-    Results differ from those of :func:`lower` by rounding.
+    Results differ from :func:`lower`'s by rounding.
     """
     plain = lower(graph)
     folded = _folded_graph(graph)
@@ -140,8 +137,7 @@ def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any],
 
 
 def _folded_graph(graph: Graph) -> Graph:
-    """The graph with folded normalisations; itself where there are none, or where it is not what
-    its heads say (a segment of a graph)."""
+    # The graph itself if nothing folds, or if it does not match its heads (a segment of a graph).
     heads = graph.head_entries
     if "batch_norms" in disabled_passes() or graph_of(heads).structure != graph.structure:
         return graph

@@ -1,7 +1,6 @@
 """Numbered graphs: a symbol's operators and values in topological order, addressed by number.
 
-Their signatures, by which equal graphs share results, and graphs without their labels, which are
-arguments that only gradients read.
+Signatures let equal graphs share results.
 """
 
 import threading
@@ -17,8 +16,8 @@ from ..symbol.node import Entry, Node
 
 
 class StateWrite(NamedTuple):
-    """An auxiliary state that a step changes: its position among the step's inputs, that of its new
-    value among the results, and its number in the graph."""
+    """An auxiliary state that a step changes: its position among the step's inputs, the position of
+    its new value among the results, and its number in the graph."""
 
     position: int
     result: int
@@ -27,17 +26,10 @@ class StateWrite(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphStep:
-    """One operator call: the numbered values that it reads and writes.
+    """One operator call: the numbers of the values that it reads and writes in the whole graph.
 
-    names
-        what the operator calls its inputs.
-    inputs, first_output, n_outputs
-        indices into the flat list of all values of the graph.
-    aux_writes
-        the auxiliary states that change.
-    random_number
-        the number of operators before it that draw random numbers: a pass that drops other nodes
-        does not change what the step draws.
+    ``random_number`` counts the earlier operators that draw random numbers: a pass that drops other
+    nodes does not change the numbers that the step draws.
     """
 
     node: Node
@@ -58,7 +50,7 @@ class GraphStep:
 
 
 def written_states(steps: Iterable[GraphStep]) -> set[int]:
-    """The numbers of the auxiliary states that steps change."""
+    """Returns the numbers of the auxiliary states that steps change."""
     return {write.state for step in steps for write in step.aux_writes}
 
 
@@ -66,12 +58,9 @@ def written_states(steps: Iterable[GraphStep]) -> set[int]:
 class Graph:
     """A graph in topological order.
 
-    args, aux
-        the variable nodes, in ``list_arguments`` and ``list_auxiliary_states`` order.
-    arg_values, aux_values, heads
-        the numbers of their values, and of the outputs'.
-    memo
-        results of inference by given shapes and types; bounded by :func:`memoize`.
+    ``args`` and ``aux`` are variable nodes, in ``list_arguments`` and ``list_auxiliary_states``
+    order; ``arg_values``, ``aux_values`` and ``heads`` number the values. ``memo`` holds results of
+    inference by given shapes and types; bounded by :func:`memoize`.
     """
 
     nodes: tuple[Node, ...]
@@ -94,17 +83,17 @@ class Graph:
         yield from zip(self.aux, self.aux_values, strict=True)
 
     def numbered(self, args: Iterable[Any], aux: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Arrays of all variables, in the graph's order, with the numbers of their values."""
+        """Yields arrays of all variables, in the graph's order, with their values' numbers."""
         yield from zip(self.arg_values, args, strict=True)
         yield from zip(self.aux_values, aux, strict=True)
 
     def uses_rng(self, train: bool) -> bool:
-        """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
+        """Returns True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return any(s.op.uses_rng(s.params, train) for s in self.steps)
 
     @property
     def checks_values(self) -> bool:
-        """True if a run may find values that an operator refuses."""
+        """True if an operator may refuse values at run time."""
         return any(
             s.op.checks_values(s.params)
             or any(body.graph.checks_values for body in s.params.get(BODIES, ()))
@@ -148,8 +137,8 @@ class Graph:
 class Signature:
     """A graph's structure as a value: equal when the same computations read the same values.
 
-    Names of nodes and variables do not count, nor do annotations. Comparing two of them costs one
-    walk; the hash is computed once.
+    Names and annotations do not count. Comparing two of them costs one walk; the hash is computed
+    once.
     """
 
     __slots__ = ("_hash", "content")
@@ -171,7 +160,7 @@ class Signature:
 
 @lru_cache(maxsize=512)
 def signature_of(graph: Graph) -> Signature:
-    """The signature of a graph, computed once per graph."""
+    """Returns the signature of a graph, computed once per graph."""
     return Signature(graph)
 
 
@@ -183,9 +172,9 @@ def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
 
 
 def optional_arguments(graph: Graph) -> tuple[str, ...]:
-    """The arguments that neither outputs nor new auxiliary states depend on, in the graph's order.
+    """Returns the arguments that neither outputs nor new auxiliary states depend on, in order.
 
-    They are labels, which loss heads read for their gradient, and what labels are computed from.
+    They are labels, read for gradients of loss heads, and arguments that labels are computed from.
     """
     needed = set(graph.heads)
     for step in reversed(graph.steps):
@@ -197,9 +186,9 @@ def optional_arguments(graph: Graph) -> tuple[str, ...]:
 
 
 def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
-    """The graph without these optional arguments, and without what is computed from them.
+    """Removes optional arguments, and values computed from them.
 
-    Loss heads then have no label; computing their gradient raises MXNetError.
+    Computing the gradient of a loss head then raises MXNetError.
     """
     arguments = list(zip(graph.args, graph.arg_values, strict=True))
     gone = {number for node, number in arguments if node.name in absent}

@@ -1,10 +1,9 @@
 """Inference of shapes and element types: deduced forward and backward until nothing changes.
 
-Operators say how their inputs follow from each other (``infer_shape``, ``infer_type``); output
-shapes are those of the function itself under ``jax.eval_shape``, cached by operator, attributes and
-input shapes, unless the operator states them (``output_shapes``). Where a dimension is not known
-yet, the function is evaluated with two different sizes in its place: output dimensions that stay
-the same are known, the others are not.
+Operators state how their inputs follow from each other (``infer_shape``, ``infer_type``); output
+shapes come from the function itself under ``jax.eval_shape``, cached by operator, attributes and
+input shapes, unless the operator states them (``output_shapes``). An unknown dimension is replaced
+by two different sizes: output dimensions that stay equal are known, the others are not.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from ._graph import Graph, GraphStep, memoize, signature_of
 _PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Any, Any] = {}
 _OUTPUTS_LIMIT = 16384
-#: Results by the graph's signature and what is known of its variables: a graph composed anew is
+#: Results by the graph's signature and known facts of its variables: a graph composed again is
 #: not inferred again.
 _RESULTS: dict[Any, InferenceResult] = {}
 _RESULTS_LIMIT = 256
@@ -74,10 +73,10 @@ def infer(
     bound: bool = False,
     default_dtype: str | None = None,
 ) -> InferenceResult:
-    """Shapes and dtypes that follow from those given by variable name (others are ignored).
+    """Infers shapes and dtypes from those given by variable name (others are ignored).
 
-    ``bound`` says that they are those of arrays, which the message of an error then names;
-    ``default_dtype`` is the dtype of variables for which none follows.
+    ``bound`` says that they come from arrays, which an error's message then names;
+    ``default_dtype`` is the dtype of variables that are left open.
     Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
     """
     given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
@@ -109,7 +108,7 @@ def infer(
 
 
 class _KnownFacts(NamedTuple):
-    """The shapes and dtypes given by name, for messages; ``bound`` says that they are of arrays."""
+    """Shapes and dtypes given by name, for messages; ``bound``: they come from arrays."""
 
     shapes: Mapping[str, Shape]
     dtypes: Mapping[str, str]
@@ -117,7 +116,7 @@ class _KnownFacts(NamedTuple):
 
 
 def _is_shareable(graph: Graph) -> bool:
-    """True if equal graphs have equal results: no user's Python says what they are."""
+    # Results of a user's Python may differ between equal graphs.
     return not graph.has_effects and not any(step.node.subgraphs for step in graph.steps)
 
 
@@ -146,15 +145,15 @@ def _inferred(
 
 
 def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shape | None]:
-    """The output shapes that inference reports: None for those that MXNet knows only when it
-    runs, though they are known here."""
+    """Returns the output shapes as inference reports them: None for shapes that MXNet knows only at
+    run time, though they are known here."""
     dynamic = graph.dynamic_values
     shapes = zip(graph.heads, inferred.out_shapes, strict=True)
     return [None if i in dynamic else shape for i, shape in shapes]
 
 
 def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
-    """Dtype names of arguments, outputs and auxiliary states from those given by name."""
+    """Infers dtype names of arguments, outputs and auxiliary states from those given by name."""
     types = value_dtypes(graph, dtypes)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
@@ -163,8 +162,8 @@ def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
 
 
 def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
-    """Attributes, by step index, of the operators that create an array of a shape with unknown
-    dimensions (``_zeros`` with shape (0, 200), an initial state), with the inferred shape."""
+    """Completes the attributes, by step index, of operators that create an array whose shape has
+    unknown dimensions (``_zeros`` with shape (0, 200), an initial state)."""
     resolved: dict[int, Params] = {}
     for step in graph.steps:
         op, p = step.op, step.params
@@ -190,7 +189,7 @@ def _initial_shapes(graph: Graph, given_shapes: Mapping[str, Shape]) -> list[Sha
 
 
 def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
-    """The dtype name of every value of a graph, by number; None where unknown."""
+    """Returns the dtype name of every value of a graph, by number; None where unknown."""
     return _settle(graph, _initial_dtypes(graph, dtypes), _TypeVisitor(), dtypes, False)
 
 
@@ -282,8 +281,6 @@ class _TypeVisitor:
 
 
 class _ShapeVisitor(_TypeVisitor):
-    """Deduces the shapes around one step, given the types of all values."""
-
     def __init__(self, types: Sequence[str | None]) -> None:
         self.types = types
 
@@ -321,7 +318,7 @@ class _ShapeVisitor(_TypeVisitor):
 def output_shapes(
     op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
 ) -> tuple[Shape, ...]:
-    """Shapes of the outputs of an operator, perhaps followed by those of new auxiliary states."""
+    """Returns the shapes of an operator's outputs, then perhaps of new auxiliary states."""
     if op.output_shapes is not None and all(dtype in _FLOATING for dtype in dtypes):
         stated = op.output_shapes(p, shapes)
         if stated is not None:
@@ -332,8 +329,8 @@ def output_shapes(
 def call_results(
     op: OpDef, p: Params, inputs: Sequence[tuple[Shape, Any]]
 ) -> list[tuple[Shape, Any]]:
-    """Shapes and dtypes of the results of a call: outputs, perhaps followed by those of new
-    auxiliary states; of inputs with these shapes and dtypes. An error is the operator's own."""
+    """Returns shapes and dtypes of a call's results: outputs, then perhaps new auxiliary states. An
+    error is the operator's own."""
     shapes, dtypes = tuple([s for s, _ in inputs]), tuple([d.name for _, d in inputs])
     if op.output_shapes is not None and all(d in _FLOATING for d in dtypes):
         stated = op.output_shapes(p, shapes) if all(0 not in s for s in shapes) else None
@@ -407,7 +404,6 @@ def _describe(step: GraphStep, shapes: Sequence[Any]) -> str:
 def _fail(
     graph: Graph, step: GraphStep, error: Exception, given_facts: Mapping[str, Any], bound: bool
 ) -> NoReturn:
-    """Raises the user's message of a contradiction at a step."""
     problem, because, name = (*error.args, None, None)[:3]
     given_by = hint = None
     if name in step.names:
@@ -441,9 +437,10 @@ _PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_0
 
 
 class StandInSizes:
-    """Numbers for symbolic sizes, a prime each; in results, its multiples are those of the size.
+    """Prime numbers for symbolic sizes; multiples of a prime in results stand for multiples of the
+    size.
 
-    Inference knows numbers only. A result that is no multiple of a stand-in stays as it is.
+    Inference knows numbers only. Other results stay numbers.
     """
 
     def __init__(self, sizes: Iterable[Any]) -> None:
@@ -451,11 +448,12 @@ class StandInSizes:
         self._number_of = dict(zip(distinct, _PRIMES, strict=False))
 
     def numbers(self, shape: Iterable[Any]) -> Shape:
-        """A shape with numbers for its symbolic sizes; 0, unknown, for those beyond the primes."""
+        """Returns a shape with numbers for its symbolic sizes; 0, unknown, for sizes beyond the
+        primes."""
         return tuple(s if is_known(s) else self._number_of.get(s, 0) for s in shape)
 
     def symbolic(self, inferred: InferenceResult) -> InferenceResult:
-        """A result with symbolic sizes where their numbers stand."""
+        """Returns a result with symbolic sizes in place of their numbers."""
         shapes = {
             f.name: tuple(s if s is None else tuple(map(self._size, s)) for s in value)
             for f in fields(inferred)
@@ -471,15 +469,14 @@ class StandInSizes:
 
 
 def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
-    """Attributes, by step index, of the operators whose own shape is partly unknown, completed by
-    inference from these arrays."""
+    """Completes, by inference from these arrays, the attributes of operators with an open shape."""
     if not graph.has_open_shapes:
         return {}
     return resolve_open_shapes(graph, inferred_from(graph, args, aux).values)
 
 
 def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> InferenceResult:
-    """Inference from the shapes of arrays in the graph's order."""
+    """Infers from the shapes of arrays in the graph's order."""
     arrays = dict(zip(graph.arg_names, args, strict=True))
     arrays.update(zip(graph.aux_names, aux, strict=True))
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}

@@ -1,7 +1,7 @@
 """Interpreter: runs the steps of a graph in topological order, each under its node's name.
 
-Called while JAX traces, it makes the graph a JAX program. Values may be held channels last between
-steps that compute faster in that layout.
+Traced by JAX, the graph becomes a JAX program. Values may be channels last between steps that
+compute faster in that layout.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ BodyWrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class ValueStore:
-    """Arrays by number, in the graph's layout for readers; an array that is held channels last is
-    transposed on its first read."""
+    """Arrays by number, in the graph's layout for readers; channels-last arrays are transposed on
+    first read."""
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = [None] * count
@@ -53,32 +53,32 @@ class ValueStore:
             self[number] = array
 
     def export(self, number: int) -> dict[bool, Any]:
-        """The value in its present layout, keyed by whether that is channels last."""
+        """Returns the value in its present layout, keyed by whether that is channels last."""
         if number in self._channels_last:
             return {True: self._channels_last[number]}
         return {False: self[number]}
 
     def adopt(self, number: int, exported: dict[bool, Any]) -> None:
-        """Stores a value as :meth:`export` gives it."""
+        """Stores a value from :meth:`export`."""
         ((is_channels_last, array),) = exported.items()
         (self._channels_last if is_channels_last else self._arrays)[number] = array
 
     def channels_last(self, number: int) -> Any:
-        """The value with its channels moved from axis 1 to the end."""
+        """Returns the value with its channels moved from axis 1 to the end."""
         if number not in self._channels_last:
             array = self[number]
             self._channels_last[number] = lax.transpose(array, (0, *range(2, array.ndim), 1))
         return self._channels_last[number]
 
     def shape(self, number: int) -> Shape:
-        """The shape in the graph's layout."""
+        """Returns the shape in the graph's layout."""
         if self._arrays[number] is None and number in self._channels_last:
             n, *spatial, c = self._channels_last[number].shape
             return (n, c, *spatial)
         return tuple(self[number].shape)
 
     def layout_rewrite(self, step: GraphStep, params: Params) -> LayoutRewrite | None:
-        """The channels-last form of a step where it pays: if it is worth transposing its data, or
+        """Returns the channels-last form of a step where it pays: if transposing its data does, or
         some of its data is channels last already."""
         if step.op.layout_rule is None:
             return None
@@ -100,12 +100,12 @@ def evaluate(
     channels_last: bool = False,
     backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[ValueStore, tuple[Any, ...]]:
-    """All values of the graph, by number, and the new auxiliary states.
+    """Computes all values of the graph, by number, and the new auxiliary states.
 
     ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it.
 
-    A state that several operators update passes through them in topological order; through those in
-    ``backward_updates`` once all others have run, in that order.
+    A state that several operators update passes through them in topological order, then through the
+    operators in ``backward_updates``, in that order.
     """
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
@@ -122,10 +122,10 @@ def walk(
     states: list[Any] | dict[int, Any],
     late: Collection[int] = (),
 ) -> None:
-    """Runs steps in their order, and passes the auxiliary states (by number) through them.
+    """Runs steps in order, and passes the auxiliary states (by number) through them.
 
     ``run(step, read)`` stores the outputs of a step and returns all of its results; ``read`` has
-    the present states by position among its inputs. Those in ``late`` are not changed.
+    the present states by position among its inputs. Steps in ``late`` do not change states.
     """
     for step in steps:
         results = run(step, {write.position: states[write.state] for write in step.aux_writes})
@@ -136,16 +136,10 @@ def walk(
 
 @dataclass(frozen=True, slots=True)
 class StepRunner:
-    """The computation of steps in one run.
+    """The computation of steps in one run, by its random key and mode.
 
-    key, train
-        the run's random key, and its mode.
-    resolved
-        attributes completed by inference (:func:`resolved_params`).
-    channels_last
-        lets steps choose that layout.
-    observe
-        sees every step.
+    ``resolved`` are attributes completed by inference (:func:`resolved_params`); ``channels_last``
+    lets steps choose that layout; ``observe`` sees every step.
     """
 
     key: Any
@@ -167,8 +161,8 @@ class StepRunner:
     def again(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, Any]
     ) -> tuple[Any, ...]:
-        """All results of a step that has run before, for the sake of its states. The compiler finds
-        that the others have been computed."""
+        """Returns all results of a step that has run before, for its states. The compiler merges
+        the rest."""
         return self._results(values, step, states, None)[0]
 
     def _results(
@@ -198,7 +192,7 @@ class StepRunner:
 
 
 def node_key(step: GraphStep, key: Any, train: bool) -> Any:
-    """The step's own PRNG key, or None if it draws nothing in this mode.
+    """Returns the step's own PRNG key, or None if it draws nothing in this mode.
 
     ``key`` is one for the run, or has a row of key data for each of the graph's random operators.
     """
@@ -208,14 +202,14 @@ def node_key(step: GraphStep, key: Any, train: bool) -> Any:
 
 
 def node_keys(key: Any, random_number: Any) -> Any:
-    """The PRNG key of the random operator of a number; see :func:`node_key`."""
+    """Returns the PRNG key of the random operator of a number; see :func:`node_key`."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.fold_in(key, random_number)
     return jax.random.wrap_key_data(key[random_number], impl="threefry2x32")
 
 
 def require_key(step: GraphStep, key: Any) -> Any:
-    """The run's key; MXNetError if there is none for a step that draws random numbers."""
+    """Returns the run's key; raises MXNetError if a step that draws random numbers has none."""
     if key is None:
         problem = "it draws random numbers"
         raise MXNetError(step_label(step), problem, hint="pass a key: jax.random.key(0)")
@@ -230,7 +224,7 @@ def apply_step(
     resolved: Params | None = None,
     rewrite: LayoutRewrite | None = None,
 ) -> tuple[Any, ...]:
-    """The results of a step: its outputs, then its new auxiliary states.
+    """Returns the results of a step: its outputs, then its new auxiliary states.
 
     ``key`` is the step's own, ``resolved`` are its attributes completed by inference, ``rewrite``
     is its form for channels-last inputs. An error gets a note with node, operator, attributes and
@@ -255,10 +249,9 @@ def apply_step(
 
 
 def scope_name(step: GraphStep) -> str:
-    """The name of a step's computation in the compiled program."""
+    """Returns the name of a step's computation in the compiled program."""
     return step.node.name or step.op.name
 
 
 def step_label(step: GraphStep) -> str:
-    """The step's node and operator, for messages."""
     return f"node {step.node.name!r} ({step.op.name})"

@@ -34,14 +34,14 @@ class JaxFunction:
     docstring lists the names that it takes and returns, with the shapes that are known.
 
     args, aux
-        arrays of all arguments and auxiliary states by name: of JAX or NumPy, numbers, or NDArrays,
-        of which the contents are read. (Arguments of a function that is compiled by ``jax.jit`` are
-        JAX's to convert, and it takes no NDArray: pass ``array.jax``.) ``aux`` may be left out
-        where the graph has no auxiliary state. Arguments in :attr:`optional` may be left out.
+        Arrays of all arguments and auxiliary states by name: of JAX or NumPy, numbers, or NDArrays,
+        whose contents are read. (``jax.jit`` converts the arguments of a function that it compiles,
+        and takes no NDArray: pass ``array.jax``.) ``aux`` may be left out where the graph has no
+        auxiliary state. Arguments in :attr:`optional` may be left out.
     key
-        a JAX PRNG key, for graphs that draw random numbers in this mode.
+        A JAX PRNG key, for graphs that draw random numbers in this mode.
     is_train
-        the mode, a Python bool (static, if the function is compiled).
+        The mode, a Python bool (static, if the function is compiled).
 
     ``outputs`` is a tuple in the order of ``list_outputs``; ``new_aux`` maps every auxiliary state
     to its new value. 64-bit dtypes are kept only if your own tracing runs with 64-bit types
@@ -49,11 +49,11 @@ class JaxFunction:
 
     Both modes of differentiation work, of any order and over each other (``grad``, ``jvp``,
     ``jacfwd``, ``hessian``); only Custom, which runs Python, has no forward mode. In reverse mode a
-    loss head has the gradient of its loss, as MXNet defines it. Forward mode differentiates what
-    is computed: the softmax of a SoftmaxOutput.
+    loss head has the gradient of its loss, as MXNet defines it. Forward mode differentiates the
+    computed function: the softmax of a SoftmaxOutput.
 
     Before anything is computed, an unknown name raises :class:`UnknownArgumentError`, a missing one
-    :class:`MissingParameterError`, something that is no array :class:`InputTypeError`, and shapes
+    :class:`MissingParameterError`, a value that is not an array :class:`InputTypeError`, and shapes
     that do not fit :class:`ShapeError`.
     """
 
@@ -98,21 +98,21 @@ class JaxFunction:
         inputs: Mapping[str, Any],
         key: Any = None,
     ) -> PreparedFunction:
-        """Inference with everything computed beforehand that depends on parameters alone.
+        """Computes beforehand everything in inference that depends on parameters alone.
 
             prepared = function.prepare(params, aux, inputs={"data": (1, 3, 224, 224)})
             (output,) = jax.jit(lambda prepared, x: prepared({"data": x}))(prepared, x)
 
         params, aux
-            the arguments that stay, and the auxiliary states, by name.
+            The arguments that stay, and the auxiliary states, by name.
         inputs
-            the arguments that will be fed, by name: an array or ``jax.ShapeDtypeStruct`` like those
-            to come, or a shape (of float32).
+            The arguments that will be fed, by name: an array or ``jax.ShapeDtypeStruct`` of their
+            shape and dtype, or a shape (of float32).
         key
-            a PRNG key, for a graph that draws random numbers in inference.
+            A PRNG key, for a graph that draws random numbers in inference.
 
-        Call it again for other shapes, and when a parameter changes. Raises as a call does for
-        names and shapes.
+        Call it again for other shapes, and when a parameter changes. Raises the errors of a call
+        for names and shapes.
         """
         avals = {name: _as_aval(x, f"inputs[{name!r}]") for name, x in inputs.items()}
         aux = aux or {}
@@ -199,7 +199,6 @@ class JaxFunction:
 
 
 def _as_array(value: Any, where: str) -> jax.Array:
-    """An array, number or NDArray as a JAX array."""
     if isinstance(value, jax.Array):
         return value
     try:
@@ -210,7 +209,7 @@ def _as_array(value: Any, where: str) -> jax.Array:
 
 
 def _as_aval(value: Any, where: str) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of an array, or of float32 if only a shape is there."""
+    # A shape alone means float32.
     if isinstance(value, tuple | list):
         return jax.ShapeDtypeStruct(tuple(value), jnp.float32)
     if isinstance(value, jax.ShapeDtypeStruct):
@@ -220,11 +219,8 @@ def _as_aval(value: Any, where: str) -> jax.ShapeDtypeStruct:
 
 
 def _check_shapes(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> None:
-    """Raises ShapeError if the arrays do not fit the graph, as when they are bound.
-
-    Symbolic sizes, and the empty and scalar shapes that graphs do not have, are left to operators.
-    An operator's exception about something else than shapes is left to its run.
-    """
+    # Symbolic sizes, and the empty and scalar shapes that graphs do not have, are left to
+    # operators. An operator's exception about something else than shapes is left to its run.
     names = (*graph.arg_names, *graph.aux_names)
     shapes = {n: tuple(x.shape) for n, x in zip(names, (*args, *aux), strict=True)}
     if all(shape and is_known(*shape) and 0 not in shape for shape in shapes.values()):

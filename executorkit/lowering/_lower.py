@@ -17,15 +17,15 @@ from .reroll import RerollPlan, execute_plan, plan_for
 def lower(
     graph: Graph, reroll: bool | None = None, backward_updates: Sequence[GraphStep] = ()
 ) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
+    """Returns the graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
     no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
-    that no operator updates are returned unchanged. ``reroll`` says whether repetitions become
-    loops; by default they do unless that pass is disabled now. Convolutions run channels last
-    where that pays, with the same exception. The function's ``wrap_body`` transforms each body of
-    a loop, as ``jax.checkpoint`` does. ``backward_updates`` are operators that update shared states
-    last (:func:`shared_state_updates`); nothing becomes a loop then.
+    that no operator updates are returned unchanged. ``reroll`` turns repetitions into loops; by
+    default unless that pass is disabled now. Convolutions run channels last where that pays, with
+    the same exception. The function's ``wrap_body`` transforms each body of a loop, as
+    ``jax.checkpoint`` does. ``backward_updates`` are operators that update shared states last
+    (:func:`shared_state_updates`); then nothing becomes a loop.
     """
     channels_last = channels_last_allowed()
     may_reroll = "reroll" not in disabled_passes() if reroll is None else reroll
@@ -67,19 +67,18 @@ def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> RerollPlan |
 
 
 def channels_last_allowed() -> bool:
-    """True if steps may run channels last now: on CPUs, unless that pass is disabled. Compilers for
-    accelerators choose layouts themselves."""
+    """Returns True if steps may run channels last now: on CPUs, unless that pass is disabled.
+    Compilers for accelerators choose layouts themselves."""
     return jax.default_backend() == "cpu" and "channels_last" not in disabled_passes()
 
 
 def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphStep, ...]:
-    """The operators that update a state in backward which another one updates too, in the order of
-    MXNet's backward for gradients of these arguments. Empty for nearly all graphs.
+    """Returns the operators that update in backward a state that another one updates too, in the
+    order of MXNet's backward for gradients of these arguments. Empty for nearly all graphs.
 
-    MXNet's gradient graph is visited depth first from the gradients that are requested. An
-    operator's backward comes behind those of the operators that read its outputs, later readers
-    before earlier ones. Each updates the operator's states in turn, while forward reads all of them
-    as they were.
+    MXNet visits its gradient graph depth first from the requested gradients. An operator's backward
+    comes after the backwards of the operators that read its outputs, later readers before earlier
+    ones. Each updates the operator's states in turn, while forward reads all of them unchanged.
     """
     writers: dict[int, list[GraphStep]] = {}
     for step in graph.steps:
@@ -97,7 +96,6 @@ def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphSte
 
 
 def _backward_order(graph: Graph, argnums: Sequence[int]) -> Iterator[GraphStep]:
-    """The operators whose backward is run, in MXNet's order."""
     readers: dict[int, list[GraphStep]] = {}
     for step in reversed(graph.steps):
         states = {write.position for write in step.aux_writes}
@@ -106,7 +104,6 @@ def _backward_order(graph: Graph, argnums: Sequence[int]) -> Iterator[GraphStep]
                 readers.setdefault(value, []).append(step)
 
     def above(step: GraphStep) -> Iterator[GraphStep]:
-        """The operators whose backward computes the gradients of a step's outputs."""
         if not step.op.loss(step.params):
             for number in step.outputs:
                 yield from readers.get(number, ())

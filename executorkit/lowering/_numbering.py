@@ -1,5 +1,5 @@
-"""Construction of numbered graphs from the heads of a symbol, and of the bodies of their loops and
-branches, which are functions that operators can call."""
+"""Construction of numbered graphs from the heads of a symbol, and of functions from the bodies of
+their loops and branches."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -16,7 +16,7 @@ from ._lower import lower
 
 @lru_cache(maxsize=512)
 def graph_of(heads: tuple[Entry, ...]) -> Graph:
-    """The numbered graph of a symbol's heads; built once per tuple of heads."""
+    """Returns the numbered graph of a symbol's heads; built once per tuple of heads."""
     return _number(heads)
 
 
@@ -92,9 +92,9 @@ def _has_effects(params: Params) -> bool:
 class LoweredBody:
     """A subgraph as a function of its variables, in the order of ``list_inputs``.
 
-    Equal bodies compute the same: they are compared by the structure of their graphs, so that
-    attributes which hold them can be keys of caches. Auxiliary states are inputs like any other;
-    new values that an operator computes for them are dropped, as MXNet's loops do.
+    Bodies compare by the structure of their graphs, so that attributes with bodies can be keys of
+    caches. Auxiliary states are inputs like any other; their new values are dropped, as MXNet's
+    loops do.
     """
 
     __slots__ = ("_positions", "_run", "graph", "input_names", "structure")
@@ -115,7 +115,6 @@ class LoweredBody:
         return isinstance(other, LoweredBody) and self.structure == other.structure
 
     def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
-        """The body's outputs for arrays in the order of its inputs."""
         args, aux = ([arrays[i] for i in part] for part in self._positions)
         return self._run(args, aux, key, train)[0]
 
@@ -135,7 +134,7 @@ class LoweredBody:
     def interpret(
         self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
+        """Returns the outputs with ``call(operator, attributes, inputs)`` for every operator."""
         arguments, states = ([inputs[i] for i in positions] for positions in self._positions)
         values = dict(self.graph.numbered(arguments, states))
         for step in self.graph.steps:
@@ -147,17 +146,17 @@ class LoweredBody:
         return f"<body of {len(self.graph.steps)} operators>"
 
     def uses_rng(self, train: bool) -> bool:
-        """True if a run in this mode draws random numbers."""
+        """Returns True if a run in this mode draws random numbers."""
         return self.graph.uses_rng(train)
 
     def shapes(self, inputs: Sequence[Shape | None]) -> list[Shape | None]:
-        """The shapes of the inputs, as far as they follow from the given ones."""
+        """Infers the shapes of the inputs from known ones."""
         shapes = {n: s for n, s in zip(self.input_names, inputs, strict=True) if s is not None}
         inferred = infer(self.graph, shapes)
         return self._by_input(inferred.arg_shapes, inferred.aux_shapes)
 
     def types(self, inputs: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
-        """Dtype names of the inputs and of the outputs, as far as they follow."""
+        """Infers dtype names of the inputs and of the outputs from known ones."""
         dtypes = {n: t for n, t in zip(self.input_names, inputs, strict=True) if t is not None}
         arguments, outputs, states = graph_types(self.graph, dtypes)
         return self._by_input(arguments, states), outputs

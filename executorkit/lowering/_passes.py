@@ -2,8 +2,7 @@
 
 A rewrite is one function from heads to heads. It keeps the names of the nodes that stay and the
 order of variables. Operators that draw random numbers, call back into Python or update auxiliary
-states are never merged or dropped. Other passes choose how the resulting graph is lowered, and
-leave it as it is. All can be disabled one by one (:func:`disabled`).
+states are never merged or dropped. All passes can be disabled one by one (:func:`disabled`).
 """
 
 import os
@@ -24,8 +23,8 @@ _disabled: ContextVar[frozenset[str]] = ContextVar("passes_disabled", default=fr
 
 
 def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
-    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` gives the node to use (whose
-    outputs take the old ones' places), or the entry that stands for its only output."""
+    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` returns the node to use (whose
+    outputs take the old ones' places), or the entry to use for its only output."""
     rebuilt: dict[Entry, Entry] = {}
     for node in topological_order(heads):
         inputs = tuple(rebuilt[e] for e in node.inputs)
@@ -36,7 +35,7 @@ def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | N
 
 
 def with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
-    """A node that reads other inputs; itself if they are its own."""
+    """Returns a node that reads other inputs; itself if they are its own."""
     if inputs == node.inputs:
         return node
     return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
@@ -97,8 +96,7 @@ LOWERING_PASSES = ("reroll", "channels_last", "batch_norms")
 
 @contextmanager
 def disabled(*names: str) -> Iterator[None]:
-    """Symbols bound inside the ``with`` block are lowered without these passes (all, if none is
-    named)."""
+    """Disables these passes (all, if none is named) for symbols bound inside the ``with`` block."""
     all_names = (*PASSES, *LOWERING_PASSES)
     unknown = set(names) - set(all_names)
     if unknown:
@@ -111,7 +109,7 @@ def disabled(*names: str) -> Iterator[None]:
 
 
 def disabled_passes() -> frozenset[str]:
-    """The names of the passes that are disabled in this context, or by the environment:
+    """Returns the passes that are disabled in this context or by the environment:
     ``MXNET_ELIMINATE_COMMON_EXPR=0`` disables 'common_subexpressions'."""
     names = _disabled.get()
     if os.environ.get("MXNET_ELIMINATE_COMMON_EXPR") == "0":
@@ -120,7 +118,7 @@ def disabled_passes() -> frozenset[str]:
 
 
 def optimized(heads: Heads) -> Heads:
-    """The heads after all passes that are not disabled."""
+    """Returns the heads after all passes that are not disabled."""
     return _optimized(heads, disabled_passes())
 
 
@@ -133,9 +131,9 @@ def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
 
 
 def with_merged_heads(heads: Heads) -> Heads:
-    """:func:`optimized`, and equal outputs computed once too, as MXNet's elimination of common
-    expressions shows them: an output that has become one with an earlier one is a ``_copy`` of it,
-    called ``NAME_0_copy``, so that there are as many as before."""
+    """Returns :func:`optimized` heads with equal outputs computed once too, as MXNet's elimination
+    of common expressions shows them: the second of two equal outputs is a ``_copy`` of the first,
+    called ``NAME_0_copy``, so that their number stays."""
     heads = optimized(heads)
     if "common_subexpressions" in disabled_passes():
         return heads

@@ -1,4 +1,4 @@
-"""A symbol's inference as a pure function of what is fed, with everything else prepared."""
+"""A symbol's inference as a pure function of the fed inputs, with everything else prepared."""
 
 from __future__ import annotations
 
@@ -21,19 +21,15 @@ class PreparedFunction:
     """Inference of a symbol for inputs of certain shapes, with its parameters prepared: batch
     normalisations folded into weights, weights turned and packed for the device.
 
-    ``prepared(inputs, key=None) -> outputs``: ``inputs`` maps the names of what is fed to arrays of
-    the shapes and dtypes that it was prepared for; ``outputs`` is a tuple in the order of
-    ``list_outputs``. Results are those of inference but for rounding. Raises
+    ``prepared(inputs, key=None) -> outputs``: ``inputs`` maps the names of the fed arguments to
+    arrays of the prepared shapes and dtypes; ``outputs`` is a tuple in the order of
+    ``list_outputs``. Results equal inference but for rounding. Raises
     :class:`MissingParameterError` for a missing input, :class:`ShapeError` for another shape.
 
-    It is a pytree of its arrays, so that it can be an argument of a compiled function::
+    It is a pytree of its ``arrays`` (unchanged parameters and prepared arrays), so that it can be
+    an argument of a compiled function::
 
         run = jax.jit(lambda prepared, inputs: prepared(inputs))
-
-    names
-        the inputs.
-    arrays
-        parameters that are read as they are, and prepared arrays.
     """
 
     def __init__(
@@ -60,12 +56,12 @@ class PreparedFunction:
         return in_x64(self._stages.run)(*arrays, *keys, *self.arrays)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Its arrays, and the rest."""
+        """Returns the arrays, and everything else."""
         return self.arrays, (self._stages, tuple(self._inputs.items()))
 
     @classmethod
     def tree_unflatten(cls, static: tuple[Any, ...], arrays: Sequence[Any]) -> PreparedFunction:
-        """A function with other arrays."""
+        """Returns a function with other arrays."""
         stages, inputs = static
         return cls(stages, dict(inputs), arrays)
 

@@ -19,8 +19,8 @@ from ._numbering import graph_of
 
 
 def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> dict[Node, Context]:
-    """The context of every node: that of its ``ctx_group``; without one, that of its first placed
-    input, or for a variable of its first consumer; else ``ctx``."""
+    """Returns the context of every node: its ``ctx_group``'s; without one, the context of its first
+    placed input, or for a variable of its first consumer; else ``ctx``."""
     placed: dict[Node, Context] = {}
     for node in graph.nodes:
         group = node.attrs.get("__ctx_group__")
@@ -46,11 +46,11 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSegment:
-    """Consecutive operators in one context, as a graph of its own, whose operators draw the random
-    numbers that they draw in the whole graph.
+    """Consecutive operators in one context, as a graph of its own, whose operators draw the same
+    random numbers as in the whole graph.
 
-    ``inputs``, ``aux`` and ``outputs`` are the numbers that its arguments, auxiliary states and
-    outputs have in the whole graph (values for inputs and outputs).
+    ``inputs``, ``aux`` and ``outputs`` are numbers in the whole graph (of values for inputs and
+    outputs).
     """
 
     context: Context
@@ -61,7 +61,7 @@ class DeviceSegment:
 
 
 def device_segments(graph: Graph, placed: Mapping[Node, Context]) -> list[DeviceSegment]:
-    """The graph cut wherever the next operator in topological order runs in another context."""
+    """Cuts the graph wherever the next operator in topological order runs in another context."""
     runs: list[tuple[Context, list[Node]]] = []
     for step in graph.steps:
         context = placed[step.node]
@@ -128,8 +128,8 @@ def _device_segment(
 class CheckpointSegment(NamedTuple):
     """Consecutive steps whose activations are recomputed together.
 
-    ``inputs`` and ``outputs`` are the numbers of the values that they read from earlier steps and
-    export to later ones, ``aux`` those of the auxiliary states that they update.
+    ``inputs`` and ``outputs`` number the values read from earlier and exported to later steps,
+    ``aux`` the auxiliary states that they update.
     """
 
     steps: tuple[GraphStep, ...]
@@ -140,7 +140,7 @@ class CheckpointSegment(NamedTuple):
 
 @lru_cache(maxsize=64)
 def checkpoint_segments(graph: Graph, results: tuple[int, ...]) -> tuple[CheckpointSegment, ...]:
-    """About as many segments as each has steps, cut where few values cross. ``results`` are the
+    """Cuts about as many segments as each has steps, where few values cross. ``results`` are the
     values that are read when all have run.
 
     Storing only the values that cross takes memory for about twice the root of the number of steps,
@@ -196,9 +196,8 @@ def evaluate_with_checkpoints(
     channels_last: bool = False,
     backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The outputs and the new auxiliary states, as :func:`evaluate` computes them, with
-    ``wrap_body`` (``jax.checkpoint``) applied to every segment but the last, at which the backward
-    pass begins."""
+    """Computes :func:`evaluate`'s outputs and new auxiliary states, with ``wrap_body``
+    (``jax.checkpoint``) applied to every segment but the last, where the backward pass begins."""
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
     new_aux = list(aux)

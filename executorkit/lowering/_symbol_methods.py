@@ -18,7 +18,7 @@ from .summary import Summary
 
 
 def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
-    """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
+    """Infers shapes of arguments, outputs and auxiliary states from the shapes of some inputs.
 
     Shapes are given by name, or by position in the order of ``list_arguments`` (None for
     unknown); a 0 in a shape is an unknown dimension, or -1 under
@@ -40,14 +40,14 @@ def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tupl
 def infer_shape_partial(
     symbol: Symbol, /, *args: Shape | None, **kwargs: Shape
 ) -> tuple[Any, Any, Any]:
-    """The known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
+    """Returns the known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
     dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
     inferred = _infer_shapes(symbol, args, kwargs)
     return _mapped(_numpy_shape if numpy_shapes() else (lambda s: () if s is None else s), inferred)
 
 
 def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-    """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
+    """Infers element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
     Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
     three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
@@ -58,7 +58,7 @@ def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, 
 
 
 def infer_type_partial(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-    """The known part of :meth:`infer_type`: None for an unknown type."""
+    """Returns the known part of :meth:`infer_type`: None for an unknown type."""
     inferred = graph_types(graph_of(symbol.heads), _known_types(symbol, args, kwargs))
     return _mapped(lambda t: None if t is None else np.dtype(t).type, inferred)
 
@@ -66,18 +66,17 @@ def infer_type_partial(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[An
 def summary(
     symbol: Symbol, /, type_dict: Mapping[str, Any] | None = None, **shapes: Sequence[int]
 ) -> Summary:
-    """Output shapes, parameters, FLOPs and bytes of every layer.
+    """Summarizes output shapes, parameters, FLOPs and bytes of every layer.
 
-    Shapes, and types in ``type_dict``, are given by name, those of the inputs usually; unknown
+    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown
     results are shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
     which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
     ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
 
-    FLOPs are those of one forward pass at inference, before XLA fuses anything: two for each
-    product of a convolution (those with its padding too) or of matrices, one for each other
-    element computed. Nothing is compiled. Raises :class:`ShapeError` for a contradiction and
-    :class:`MXNetError` for an unknown name. MXNet has no such method; see
-    ``mx.viz.print_summary`` for its table.
+    FLOPs count one forward pass at inference, before XLA fuses anything: two for each product of a
+    convolution (products with its padding too) or of matrices, one for each other element computed.
+    Nothing is compiled. Raises :class:`ShapeError` for a contradiction and :class:`MXNetError` for
+    an unknown name. MXNet has no such method; see ``mx.viz.print_summary`` for its table.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
@@ -98,7 +97,7 @@ def summary(
 
 
 def to_jax(symbol: Symbol, /, **shapes: Sequence[int]) -> JaxFunction:
-    """The graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
+    """Returns the graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
 
     Shapes of inputs, by name, are for the function's docstring, which lists all others that
     follow from them.
@@ -194,7 +193,6 @@ def _complete(
 
 
 def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Shapes in NumPy's meaning, with 0 for an unknown length as everywhere else."""
     for name, shape in shapes.items():
         if 0 in shape:
             problem = f"{name!r} is {shape}, with an axis of length 0"
@@ -205,5 +203,4 @@ def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
 
 
 def _numpy_shape(shape: Shape | None) -> Shape | None:
-    """A partly known shape in NumPy's meaning."""
     return None if shape is None else tuple(d or -1 for d in shape)

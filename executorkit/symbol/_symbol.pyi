@@ -123,7 +123,7 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
-        """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
+        """Infers shapes of arguments, outputs and auxiliary states from the shapes of some inputs.
 
     Shapes are given by name, or by position in the order of ``list_arguments`` (None for
     unknown); a 0 in a shape is an unknown dimension, or -1 under
@@ -140,12 +140,12 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
-        """The known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
+        """Returns the known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
     dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
         ...
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
+        """Infers element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
     Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
     three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
@@ -154,22 +154,21 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """The known part of :meth:`infer_type`: None for an unknown type."""
+        """Returns the known part of :meth:`infer_type`: None for an unknown type."""
         ...
 
     def summary(self, type_dict: Mapping[str, Any] | None=None, **shapes: Sequence[int]) -> Summary:
-        """Output shapes, parameters, FLOPs and bytes of every layer.
+        """Summarizes output shapes, parameters, FLOPs and bytes of every layer.
 
-    Shapes, and types in ``type_dict``, are given by name, those of the inputs usually; unknown
+    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown
     results are shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
     which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
     ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
 
-    FLOPs are those of one forward pass at inference, before XLA fuses anything: two for each
-    product of a convolution (those with its padding too) or of matrices, one for each other
-    element computed. Nothing is compiled. Raises :class:`ShapeError` for a contradiction and
-    :class:`MXNetError` for an unknown name. MXNet has no such method; see
-    ``mx.viz.print_summary`` for its table.
+    FLOPs count one forward pass at inference, before XLA fuses anything: two for each product of a
+    convolution (products with its padding too) or of matrices, one for each other element computed.
+    Nothing is compiled. Raises :class:`ShapeError` for a contradiction and :class:`MXNetError` for
+    an unknown name. MXNet has no such method; see ``mx.viz.print_summary`` for its table.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
@@ -187,7 +186,7 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def to_jax(self, **shapes: Sequence[int]) -> JaxFunction:
-        """The graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
+        """Returns the graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
 
     Shapes of inputs, by name, are for the function's docstring, which lists all others that
     follow from them.

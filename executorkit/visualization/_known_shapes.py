@@ -8,21 +8,21 @@ from ..symbol.symbol_json import without_casts
 
 
 def checked_symbol(function: str, symbol: Any) -> Symbol:
-    """The symbol without the casts that mixed precision put in, as it is written to files."""
+    """Returns the symbol without mixed precision's casts, as it is written to files."""
     if not isinstance(symbol, Symbol):
-        problem = f"{symbol!r} ({type(symbol).__name__}) is no Symbol"
+        problem = f"{symbol!r} ({type(symbol).__name__}) is not a Symbol"
         raise InputTypeError(function, problem, hint="a network made with mx.sym")
     return Symbol(without_casts(symbol.heads))
 
 
 def output_shapes(function: str, symbol: Symbol, known: Any) -> dict[str, tuple[int, ...]]:
-    """The shape of every output in the graph, by name, from those of some variables."""
+    """Infers the shape of every output in the graph, by name, from some variables' shapes."""
     hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
     return _inferred(function, symbol, "shape", known, hint)
 
 
 def output_types(function: str, symbol: Symbol, known: Any) -> dict[str, Any]:
-    """The element type of every output in the graph, by name, from those of some variables."""
+    """Infers the type of every output in the graph, by name, from some variables' types."""
     return _inferred(function, symbol, "type", known)
 
 
@@ -37,5 +37,4 @@ def _inferred(
 
 
 def size_text(sizes: Any) -> str:
-    """Sizes in the notation of pictures: ``3x224x224``."""
     return "x".join(str(size) for size in sizes)

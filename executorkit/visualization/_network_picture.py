@@ -39,9 +39,9 @@ class NetworkPicture(Viewed):
     """The result of ``plot_network`` where Graphviz or its package is not installed.
 
     It has the properties and methods of ``graphviz.Digraph`` for looking at pictures: ``source`` is
-    the same text in Graphviz's language DOT, for its programs. The drawing itself is static SVG
-    made here, inputs on top; Graphviz attributes of nodes do not change it. A notebook shows large
-    networks by blocks, those that repeat in the graph, which unfold; files have every node.
+    the same DOT text. The drawing itself is static SVG made here, inputs on top; Graphviz
+    attributes of nodes do not change it. A notebook shows large networks by blocks, which unfold;
+    files have every node.
     """
 
     def __init__(
@@ -87,13 +87,13 @@ class NetworkPicture(Viewed):
         """Writes the drawing to ``filename`` with ``.svg`` added, and returns that path.
 
         filename, directory
-            ``NAME.gv`` here, unless given.
+            The default is ``NAME.gv`` here.
         view
-            show it in the browser as well.
+            Shows the drawing in the browser as well.
         cleanup
-            without effect: no other file is written.
+            Has no effect: no other file is written.
         format
-            anything but SVG needs Graphviz: a UserWarning says that it is SVG all the same.
+            Anything but SVG needs Graphviz: a UserWarning says that it is SVG all the same.
         """
         requested = (format or self.format).lower()
         if requested != "svg":
@@ -135,7 +135,7 @@ def _quoted(text: str) -> str:
 
 
 def _port(name: str) -> str:
-    """An end of an edge. DOT takes the part after a colon for a port, and so does MXNet."""
+    # DOT takes the part after a colon for a port, and so does MXNet.
     node, colon, port = name.partition(":")
     return f"{_quoted(node)}:{_quoted(port)}" if colon else _quoted(node)
 

@@ -58,21 +58,21 @@ def plot_network(
     node_attrs: Any = {},  # noqa: B006 - MXNet's default, not changed
     hide_weights: bool = True,
 ) -> Any:
-    """A picture of a symbol: operators as boxes, inputs as ovals, arrows with the shapes.
+    """Draws a symbol: operators as boxes, inputs as ovals, arrows with the shapes.
 
     symbol
-        the network; otherwise a TypeError.
+        The network; otherwise a TypeError.
     title, save_format
-        name of the picture, and in which format its ``render()`` writes it.
+        The name of the picture, and the format in which its ``render()`` writes it.
     shape
-        shapes of the inputs by name, as tuples: arrows then show the shape of what they carry,
-        without its first dimension. All others must follow, otherwise it is a ValueError.
+        Shapes of the inputs by name, as tuples: arrows then show shapes without their first
+        dimension. All others must follow, otherwise it is a ValueError.
     dtype
-        types of the inputs by name: arrows then show types as well.
+        Types of the inputs by name: arrows then show types as well.
     node_attrs
         Graphviz attributes of all nodes, such as ``{"fixedsize": "false"}``.
     hide_weights
-        leave out variables that are named like parameters (``_weight``, ``_bias``, ``_gamma``,
+        Leaves out variables that are named like parameters (``_weight``, ``_bias``, ``_gamma``,
         ``_beta``, moving averages).
 
     Returns a ``graphviz.Digraph`` with MXNet's nodes, edges and attributes if the Python package

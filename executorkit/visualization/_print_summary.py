@@ -21,20 +21,20 @@ def print_summary(
     """Prints the layers of a symbol: name, output shape, parameters, and the layers they read.
 
     symbol
-        the network; otherwise a TypeError.
+        The network; otherwise a TypeError.
     shape
-        shapes of the inputs by name, as tuples. All others must follow from them, otherwise it is
+        Shapes of the inputs by name, as tuples. All others must follow from them, otherwise it is
         a ValueError; without it, no shapes are shown and parameters are not known.
     line_length
-        characters in a line.
+        The number of characters in a line.
     positions
-        where the four columns end, as fractions of the line, or in characters.
+        The ends of the four columns, as fractions of the line, or in characters.
 
-    The text is MXNet's, and so is what it counts: shapes without their first dimension, parameters
-    of Convolution, FullyConnected, BatchNorm and Embedding only, moving averages left out, and of
-    Convolution and FullyConnected the size of the input taken from its second dimension. Where
-    that dimension is missing, MXNet fails with an IndexError; here it counts as 0.
-    ``symbol.summary()`` counts every parameter of every operator.
+    Text and counts are MXNet's: shapes without their first dimension; parameters of Convolution,
+    FullyConnected, BatchNorm and Embedding only, without moving averages; of Convolution and
+    FullyConnected the size of the input taken from its second dimension. Where that dimension is
+    missing, MXNet fails with an IndexError; here it counts as 0. ``symbol.summary()`` counts every
+    parameter of every operator.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
@@ -95,7 +95,6 @@ def _output(node: Node) -> str:
 
 
 def _parameters(node: Node, sources: Sequence[Node], shapes: Shapes | None) -> int:
-    """The number of parameters that MXNet counts."""
     p = node.params
     if node.op is None or p is None:
         return 0

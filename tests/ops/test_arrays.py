@@ -182,7 +182,7 @@ def test_the_shape_of_another_input_is_deduced(op, attrs, shapes, name, expected
             "slice_axis",
             {"axis": 1, "begin": 2, "end": 9},
             [(3, 5)],
-            "begin=2, end=9 are no range in axis 1 of data (3, 5)",
+            "begin=2, end=9 are not a range in axis 1 of data (3, 5)",
         ),
         (
             "slice_like",

@@ -102,7 +102,7 @@ def test_messages():
     with pytest.raises(TypeError) as caught:
         mx.viz.print_summary(3)
     assert str(caught.value) == (
-        "print_summary: 3 (int) is no Symbol\n  try: a network made with mx.sym"
+        "print_summary: 3 (int) is not a Symbol\n  try: a network made with mx.sym"
     )
     with (
         pytest.warns(UserWarning, match="shapes do not follow for data"),

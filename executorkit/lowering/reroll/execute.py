@@ -34,7 +34,7 @@ def execute_plan(
     runner: StepRunner,
     wrap_body: BodyWrapper | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Outputs and new auxiliary states of a graph, as ``lower`` gives them."""
+    """Computes outputs and new auxiliary states of a graph, in the form of ``lower``."""
     execution = _PlanExecution(graph, plan, runner, wrap_body)
     store, states = execution.store, range(graph.n_values, graph.n_values + len(graph.aux))
     store.update(graph.numbered(args, aux))
@@ -64,8 +64,8 @@ class _PlanExecution:
     # -- one step ------------------------------------------------------------------------------
 
     def step(self, step: GraphStep) -> None:
-        """Runs one operator, unless its results are cheaper as views: parts of an array that are
-        read together, or a concatenation of neighbouring rows of a stack."""
+        # Results may be cheaper as views: parts of an array that are read together, or a
+        # concatenation of neighbouring rows of a stack.
         if not (self._split(step) or self._concatenate(step)):
             self._run(step)
 

@@ -1,9 +1,9 @@
 """Folding: the repetitions of a graph become one.
 
-Every pack (one operator in all repetitions) becomes one vertex of the graph. Packs on a cycle then
-are a recurrence, a :class:`~.ir.RerolledLoop`. The others do not depend on an earlier repetition:
+Every pack (one operator in all repetitions) becomes one vertex of the graph. Packs on a cycle are
+a recurrence, a :class:`~.ir.RerolledLoop`. The others do not depend on an earlier repetition:
 each is a :class:`~.ir.VectorizedOp`, such as the product of all inputs of a recurrent layer with
-its weight. All other steps stay as they are, and so does whatever does not fit.
+its weight. All other steps are unchanged.
 """
 
 from collections import defaultdict
@@ -21,12 +21,8 @@ PackIndex = Mapping[int, tuple[int, int]]
 class GraphFolding:
     """A graph whose accepted packs are folded into one vertex each.
 
-    packs
-        the accepted packs; a pack's number is its vertex.
-    pack_index
-        the pack and the repetition of every step that is part of a pack.
-    loops
-        the loops, each with the numbers of its packs.
+    A pack's number is its vertex. ``pack_index`` has the pack and repetition of every packed step,
+    ``loops`` each loop with the numbers of its packs.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -37,7 +33,7 @@ class GraphFolding:
         self._write_orders = _write_orders(graph)
 
     def is_packed(self, step: int) -> bool:
-        """True if a step is part of an accepted pack."""
+        """Returns True if a step is part of an accepted pack."""
         return step in self.pack_index
 
     def fold(self, seed: Pack) -> bool:
@@ -83,7 +79,7 @@ class GraphFolding:
         return self.pack_index[step][0] if step in self.pack_index else len(self.packs) + step
 
     def successors(self) -> dict[int, set[int]]:
-        """The vertices that read the values of each vertex."""
+        """Returns the vertices that read the values of each vertex."""
         vertices = [self._vertex(s) for s in range(len(self.use_def.steps))]
         successors: dict[int, set[int]] = {v: set() for v in vertices}
         for reader, step in zip(vertices, self.use_def.steps, strict=True):
@@ -96,13 +92,13 @@ class GraphFolding:
         return successors
 
     def loop(self, cycle: list[int]) -> RerolledLoop | None:
-        """A cycle as a loop, or None if it cannot be one, or should not."""
+        """Returns a cycle as a loop, or None if it cannot be one, or should not."""
         if max(cycle) >= len(self.packs):
             return None
         return _loop_of(self.use_def, {p: self.packs[p] for p in cycle}, self.pack_index)
 
     def plan(self) -> RerollPlan:
-        """The plan: earlier steps of the graph come first where there is a choice."""
+        """Returns the plan: earlier steps of the graph come first where there is a choice."""
         leader = {p: cycle[0] for cycle, _ in self.loops for p in cycle}
         items: dict[int, GraphStep | VectorizedOp | RerolledLoop] = {
             cycle[0]: loop for cycle, loop in self.loops
@@ -147,7 +143,7 @@ def _write_orders(graph: Graph) -> list[tuple[int, int]]:
 
 
 def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
-    """True if an operator may be applied to all repetitions at once.
+    """Returns True if an operator may be applied to all repetitions at once.
 
     Products with a weight per repetition may not: batched products of small matrices are slow,
     batched convolutions slower.
@@ -163,15 +159,13 @@ def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
 
 
 def _reads_variables(use_def: UseDef, values: ValueIds) -> bool:
-    """True if repetitions read variables of their own, or what only these make: weights into which
-    a normalisation was folded."""
+    # Or values computed from such variables alone: weights into which a normalisation was folded.
     return any(use_def.producer[v] is None for v in values) or use_def.own_variables(values)
 
 
 def _loop_of(
     use_def: UseDef, cycle: Mapping[int, Pack], pack_index: PackIndex
 ) -> RerolledLoop | None:
-    """Packs, by number, as a loop, or None if they cannot be iterations of one, or should not."""
     members = sorted(cycle, key=lambda p: cycle[p][0])
     index_in_loop = {p: i for i, p in enumerate(members)}
     packs = [[use_def.steps[s] for s in cycle[p]] for p in members]
@@ -195,8 +189,7 @@ def _loop_of(
 def _operand(
     use_def: UseDef, values: ValueIds, index_in_loop: Mapping[int, int], pack_index: PackIndex
 ) -> PackedOperand | None:
-    """One input of all repetitions, seen from inside a loop of packs; None if the loop computes
-    it, but not by one pack at one distance."""
+    # None if the loop computes the input, but not by one pack at one distance.
     producers: set[tuple[int, int]] = set()
     distances: set[int] = set()
     internal_reads = []
@@ -240,14 +233,11 @@ def _with_outputs(
 
 
 def _pays(uses: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]) -> bool:
-    """True if a loop is worth its overhead: it multiplies matrices, by weights that all iterations
-    share.
-
-    Blocks with weights of their own, stacked for the loop, run slower than one by one, and compile
-    no faster (measured on two x86-64 cores, training and inference, rolled / unrolled: 50 dense
-    layers of 256, 1.4 and 1.2; 12 transformer layers of 256, 1.2 and 1.3; the five equal blocks of
-    a stage of ResNet-50, 3.2 and 3.6 for the whole network).
-    """
+    # A loop pays if it multiplies matrices by weights that all iterations share. Blocks with
+    # weights of their own, stacked for the loop, run slower than one by one, and compile no faster
+    # (measured on two x86-64 cores, training and inference, rolled / unrolled: 50 dense layers of
+    # 256, 1.4 and 1.2; 12 transformer layers of 256, 1.2 and 1.3; the five equal blocks of a stage
+    # of ResNet-50, 3.2 and 3.6 for the whole network).
     products = [i for i, pack in enumerate(packs) if multiplies_matrices(pack[0])]
     reads_stacked_variables = any(
         operand.is_stacked and _reads_variables(uses, operand.values)

@@ -11,7 +11,7 @@ V = TypeVar("V", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
-    """The strongly connected components, by Tarjan's algorithm (Depth-First Search and Linear
+    """Finds the strongly connected components by Tarjan's algorithm (Depth-First Search and Linear
     Graph Algorithms, 1972), without recursion."""
     number: dict[V, int] = {}
     low: dict[V, int] = {}
@@ -46,7 +46,7 @@ def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list
 
 
 def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> set[V]:
-    """The vertices that can be reached from some of the ``sources`` by at least one edge."""
+    """Returns the vertices reachable from some of the ``sources`` by at least one edge."""
     visited: set[V] = set()
     pending = list(sources)
     while pending:
@@ -60,8 +60,8 @@ def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> 
 def ranked_topological_order(
     successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]
 ) -> list[V]:
-    """All vertices of an acyclic graph, each before its successors; of several candidates for the
-    next place, the one of the lowest rank."""
+    """Orders all vertices of an acyclic graph, each before its successors; among candidates the
+    lowest rank comes first."""
     in_degree = dict.fromkeys(successors, 0)
     for targets in successors.values():
         for vertex in targets:

@@ -9,16 +9,11 @@ ValueIds = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PackedOperand:
-    """One input of an operator, over all repetitions.
+    """One input of an operator, over all repetitions: the number of the value that each one reads.
 
-    values
-        the number of the value that each repetition reads.
-    producer
-        the (index of the pack in the loop, output) that computes the values, if the loop itself
-        computes them.
-    distance
-        the number of iterations between producer and reader, 0 within one iteration. The first
-        ``distance`` values come from outside: they are the initial carry.
+    ``producer`` is the (index of the pack in the loop, output) of a value computed by the loop
+    itself, ``distance`` the number of iterations between producer and reader, 0 within one
+    iteration. The first ``distance`` values come from outside: they are the initial carry.
     """
 
     values: ValueIds
@@ -32,7 +27,7 @@ class PackedOperand:
 
     @property
     def is_stacked(self) -> bool:
-        """True if each repetition reads a value of its own from outside the loop."""
+        """True if each repetition reads its own value from outside the loop."""
         return self.producer is None and not self.is_invariant
 
 
@@ -46,16 +41,11 @@ class VectorizedOp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RerolledLoop:
-    """A recurrence. Repetitions stand in the order of the iterations.
+    """A recurrence. Repetitions are in the order of the iterations.
 
-    packs
-        the operators of one iteration in execution order, each with its step in every repetition.
-    operands
-        the inputs of each pack.
-    outputs
-        the (pack, output) whose values of every iteration are read outside the loop.
-    final_only
-        the (pack, output) of which only the value of the last iteration is read outside.
+    ``packs`` are the operators of one iteration in execution order, each with its step in every
+    repetition. ``outputs`` are the (pack, output) read outside the loop at every iteration,
+    ``final_only`` are read after the last iteration only.
     """
 
     packs: tuple[tuple[GraphStep, ...], ...]

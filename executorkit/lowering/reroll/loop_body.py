@@ -11,17 +11,12 @@ from .ir import PackedOperand, RerolledLoop
 
 
 class LoopBodyTracer:
-    """Traces one iteration of a loop.
+    """Traces one iteration of a loop, ``scan_body``.
 
-    carries
-        the (producer, distance, numbers of the initial values) of every carry, which is a list of
-        the values of the last ``distance`` iterations, oldest first.
-    outputs
-        the (pack, index among the results) of the values that every iteration returns (``ys``).
-    weights
-        numbers of the weights of fully connected layers that all iterations share.
-    scan_body
-        the iteration itself.
+    ``carries`` are (producer, distance, numbers of the initial values): lists of the values of the
+    last ``distance`` iterations, oldest first. ``outputs`` are the (pack, index among the results)
+    returned by every iteration (``ys``). ``weights`` number the weights of fully connected layers
+    shared by all iterations.
     """
 
     def __init__(self, loop: RerolledLoop, train: bool) -> None:

@@ -29,24 +29,21 @@ _MAX_TRIALS = 32
 
 
 def plan_for(graph: Graph, shape_of: Callable[[int], Shape]) -> RerollPlan | None:
-    """The faster plan of a graph, given the shapes of values by number; None if there is nothing
-    to re-roll. ``shape_of`` is called only if the choice depends on shapes."""
+    """Returns the faster plan of a graph, given the shapes of values by number; None if there is
+    nothing to re-roll. ``shape_of`` is called only if the choice depends on shapes."""
     plan, fused = _plans_of(graph)
     return fused if fused is not None and fusion_pays(fused, shape_of) else plan
 
 
 def plan_of(graph: Graph) -> RerollPlan | None:
-    """The plan of a graph without fusion of loops, or None if there is nothing to re-roll."""
+    """Returns a graph's plan without fusion of loops, or None if there is nothing to re-roll."""
     return _plans_of(graph)[0]
 
 
 @lru_cache(maxsize=512)
 def _plans_of(graph: Graph) -> tuple[RerollPlan | None, RerollPlan | None]:
-    """The plan without and with fused loops.
-
-    A chain that is no recurrence as a whole may be one without its first or last repetition, which
-    often lacks an input or a consumer.
-    """
+    # Without and with fused loops. A chain may be a recurrence only without its first or last
+    # repetition, which often lacks an input or a consumer.
     if graph.has_effects or len(graph.steps) < 2 * MIN_REPEATS:
         return None, None
     folding = GraphFolding(graph)
@@ -64,7 +61,7 @@ def _plans_of(graph: Graph) -> tuple[RerollPlan | None, RerollPlan | None]:
 
 
 def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
-    """True if a plan with fused loops is faster, given the shapes of values by number."""
+    """Returns True if a plan with fused loops is faster, given the shapes of values by number."""
     for loop in fused.items:
         if not isinstance(loop, RerolledLoop):
             continue
@@ -84,8 +81,8 @@ def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
 
 
 def fuse_loops(folding: GraphFolding) -> bool:
-    """Fuses pairs of loops of equal length, with the packs between them, where only packs are
-    between them, until there is no such pair; returns whether there was any."""
+    """Fuses pairs of loops of equal length that have only packs between them, with these packs,
+    as long as there are such pairs; returns whether any was fused."""
     count = len(folding.loops)
     first = 0
     while first + 1 < len(folding.loops):

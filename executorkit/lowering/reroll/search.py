@@ -1,4 +1,4 @@
-"""Search for repeated subgraphs: which steps stand at the same place in every repetition.
+"""Search for repeated subgraphs: steps at the same place in every repetition.
 
 A *pack* is one operator in every repetition: a tuple of steps, by number, first repetition first.
 The search begins with chains: from a step that multiplies matrices (without one there is nothing to
@@ -31,18 +31,12 @@ _MAX_CANDIDATES = 6
 
 
 class UseDef:
-    """Use-def chains of a graph (who computes and who reads every value), and equality of steps.
+    """Use-def chains of a graph, and equality of steps.
 
-    producer
-        the step that computes each value; None for a variable.
-    consumers
-        the (step, input position) that read each value.
-    heads
-        the values that are outputs of the graph.
-    labels
-        equal numbers for steps that compute the same from their inputs: the same operator with the
-        same attributes and, where variables are read by many such steps, the same variables. None
-        for a step that must stay by itself.
+    ``producer`` is the step that computes each value (None for a variable), ``consumers`` the
+    (step, input position) that read it. ``labels`` are equal for steps that compute the same from
+    their inputs: the same operator with the same attributes and, where variables are read by many
+    such steps, the same variables. None for a step that must stay by itself.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -59,9 +53,9 @@ class UseDef:
         self.labels = self._labels()
 
     def own_variables(self, values: Sequence[int]) -> bool:
-        """True if each value is a variable, or computed from variables by a few steps, and no two
-        of them from the same one: the weights of separate blocks, with or without what was folded
-        into them."""
+        """Returns True if each value is a variable, or computed from variables by a few steps, and
+        no two of them from the same one: the weights of separate blocks, perhaps with a folded
+        normalisation."""
         earlier: set[int] = set()
         for value in values:
             variables = self._variables_of(value)
@@ -101,8 +95,8 @@ class UseDef:
         return labels
 
     def _may_repeat(self, step: GraphStep) -> bool:
-        # Loops and branches, Python operators, those that check values, whose shape others decide,
-        # or that share an auxiliary state stay by themselves.
+        # Loops and branches stay by themselves, as do operators that run Python or check values,
+        # share an auxiliary state, or have an open shape.
         op = step.op
         return not (
             CALLS_PYTHON in op.traits
@@ -115,8 +109,7 @@ class UseDef:
         )
 
     def readers(self, value: int) -> dict[tuple[Any, int], list[int]]:
-        """The steps that read a value, by (label, input position); steps without a label are left
-        out."""
+        """Returns the labelled steps that read a value, by (label, input position)."""
         readers: dict[tuple[Any, int], list[int]] = defaultdict(list)
         for s, position in self.consumers[value]:
             if self.labels[s] is not None:
@@ -125,15 +118,15 @@ class UseDef:
 
 
 def multiplies_matrices(step: GraphStep) -> bool:
-    """True if a step is a matrix product, a convolution or built of them."""
+    """Returns True if a step is a matrix product, a convolution or built of them."""
     return MATMUL in step.op.traits
 
 
 def candidate_chains(use_def: UseDef, is_packed: Callable[[int], bool]) -> Iterator[Pack]:
-    """Packs of products each of which depends on the previous one along the same path.
+    """Yields packs of products each of which depends on the previous one along the same path.
 
     Longer ones come before shorter ones that begin at the same step, rarer operators first. Steps
-    for which ``is_packed`` is true by then are skipped.
+    for which ``is_packed`` has become true are skipped.
     """
     classes: dict[int, list[int]] = defaultdict(list)
     for s, label in enumerate(use_def.labels):
@@ -199,7 +192,7 @@ def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], 
 
 
 def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) -> list[Pack]:
-    """All packs that belong to a chain.
+    """Yields all packs that belong to a chain.
 
     Consumers come before inputs, and earlier steps before later ones: so a step comes in its own
     repetition before it can come as the input of the next.

@@ -15,10 +15,8 @@ ShapeAndDtype = tuple[tuple[int, ...], Any]
 @dataclass(frozen=True, slots=True, eq=False)
 class StackedArrays:
     """``count`` arrays in one: rows of ``array`` along its first axis or, given ``axis``, parts of
-    it along that axis, which are of size 1 and come without the axis if ``squeeze`` is set.
-
-    ``compute_parts`` computes and stores all parts, for readers of single ones.
-    """
+    it along that axis, of size 1, which ``squeeze`` drops. ``compute_parts`` computes and stores
+    all parts."""
 
     array: Any
     count: int
@@ -38,7 +36,7 @@ class StackedArrays:
         return tuple(shape), self.array.dtype
 
     def rows(self, first: int, count: int, stride: int) -> Any:
-        """Some of the arrays along a new first axis."""
+        """Returns some of the arrays along a new first axis."""
         last = first + (count - 1) * stride
         low, high = min(first, last), max(first, last)
         array = self.array
@@ -86,34 +84,34 @@ class StackedValueStore(ValueStore):
             self._arrays[number] = None
 
     def shape_and_dtype(self, number: int) -> ShapeAndDtype:
-        """Shape and dtype of a value."""
+        """Returns shape and dtype of a value."""
         if self._arrays[number] is None and number in self._rows:
             return self._rows[number][0].shape_and_dtype
         array = self[number]
         return tuple(array.shape), array.dtype
 
     def are_uniform(self, numbers: Sequence[int]) -> bool:
-        """True if all these values have one shape and dtype."""
+        """Returns True if all these values have one shape and dtype."""
         first = self.shape_and_dtype(numbers[0])
         return all(self.shape_and_dtype(n) == first for n in numbers)
 
     def row_direction(self, numbers: Sequence[int]) -> int:
-        """1 if these values are rows of one stack from the last to the first, -1 if they are from
-        the first to the last, else 0."""
+        """Returns 1 if these values are rows of one stack from the last to the first, -1 if they
+        are from the first to the last, else 0."""
         runs = list(self._runs(numbers))
         if len(runs) > 1 or runs[0][0] is None:
             return 0
         return -1 if runs[0][3] > 0 else 1
 
     def stacked(self, numbers: tuple[int, ...]) -> Any:
-        """Values of one shape and dtype, along a new first axis."""
+        """Stacks values of one shape and dtype along a new first axis."""
         if numbers not in self._stacked:
             blocks = [self._block(*run) for run in self._runs(numbers)]
             self._stacked[numbers] = lax.concatenate(blocks, 0) if len(blocks) > 1 else blocks[0]
         return self._stacked[numbers]
 
     def concatenated(self, numbers: Sequence[int], axis: int, is_new_axis: bool) -> Any:
-        """Values one after the other along an existing or a new axis; None where no two of them
+        """Concatenates values along an existing or a new axis; returns None where no two of them
         are neighbours in a stack, so that concatenating them one by one costs no more."""
         runs = list(self._runs(numbers))
         if all(count == 1 for *_, count, _ in runs):

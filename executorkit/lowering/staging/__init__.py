@@ -1,8 +1,4 @@
-"""Programs in two stages: what depends only on arrays that stay is computed once per set of arrays.
-
-:func:`two_stages` traces a function of arrays and splits it by its arguments' binding times: some
-stay from call to call (parameters), others are fed (data). See :class:`Stages`.
-"""
+"""Programs in two stages: expressions of arrays that stay are computed once per set of arrays."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,14 +17,11 @@ def two_stages(
     staying: Sequence[bool],
     platform: str,
 ) -> Stages:
-    """A pure function of arrays in two stages.
+    """Splits a pure function of arrays by binding times: arguments that stay (parameters) or are
+    fed.
 
-    arguments
-        shapes and dtypes of its arguments.
-    staying
-        for each of them, whether it stays from call to call.
-    platform
-        where it will run (``cpu``): functions that differ between platforms are those of this one.
+    ``staying`` says for each of the ``arguments`` (shapes and dtypes) whether it stays from call to
+    call. Functions that differ between platforms are taken for ``platform`` (``cpu``).
     """
     with paused_collection():
         program = flat_program(jax.make_jaxpr(function)(*arguments), platform)

@@ -4,20 +4,18 @@ XLA's CPU backend turns a convolution's weight into (kernel..., inputs, filters)
 second matrix into (contracted, free), at every call. As operations on the weight alone these
 transpositions belong to the first stage.
 
-A product of one row with a large weight is better with the weight as it is, its rows read one after
-the other, and needs no copy of it. Measured on two cores, as it is and turned beforehand,
-milliseconds: 25088 inputs and 512 results 1.12 and 1.93, 4096 and 4096 1.46 and 1.66, 4096 and
-1000 0.38 and 0.39, 2048 and 1000 0.21 and 0.15; of four rows, 25088 and 512 3.25 and 1.60.
+A product of one row with a large weight is better with the untransposed weight, and needs no copy
+of it. Measured on two cores, untransposed and turned beforehand, milliseconds: 25088 inputs and
+512 results 1.12 and 1.93, 4096 and 4096 1.46 and 1.66, 4096 and 1000 0.38 and 0.39, 2048 and 1000
+0.21 and 0.15; of four rows, 25088 and 512 3.25 and 1.60.
 
-Products of pictures by small matrices are computed as the convolutions of 1 x 1 that they were. A
-convolution of 1 x 1 is lowered to a product of matrices, (positions, channels) by
-(channels, filters), which XLA's CPU backend hands to the library YNNPACK. It makes a product of a
-convolution of 1 x 1 too, but later than that, and computes it by Eigen. For small weights this is
-quicker within a network, on pictures of 64 positions or more. One picture, time of a network with
-such products as convolutions to the time without, two cores of an Intel Xeon: MobileNet v2 0.84 to
-0.89, SqueezeNet 0.95 to 0.98, DenseNet-121 0.96, ResNet-50 0.97 to 0.99, MobileNet 0.98, ResNet-18
-1.00, Inception-v3 1.00. Two cores of an AMD EPYC: MobileNet v2 0.84 to 0.93, SqueezeNet 0.90,
-ResNet-50 1.00.
+Products of pictures by small matrices are computed as 1 x 1 convolutions again. XLA's CPU backend
+makes a product of such a convolution later than it hands products to the library YNNPACK, and
+computes it by Eigen. For small weights this is quicker within a network, on pictures of 64
+positions or more. One picture, time of a network with such convolutions to the time without, two
+cores of an Intel Xeon: MobileNet v2 0.84 to 0.89, SqueezeNet 0.95 to 0.98, DenseNet-121 0.96,
+ResNet-50 0.97 to 0.99, MobileNet 0.98, ResNet-18 1.00, Inception-v3 1.00. Two cores of an AMD EPYC:
+MobileNet v2 0.84 to 0.93, SqueezeNet 0.90, ResNet-50 1.00.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +33,7 @@ _MIN_READ_AS_IT_IS = 2**22
 
 
 def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
-    """The program with the transpositions of static weights as operations of their own."""
+    """Makes the transpositions of static weights operations of their own."""
     operations: list[Operation] = []
     for operation in program.operations:
         pack = _PACKERS.get(operation.name)
@@ -102,7 +100,7 @@ _SPECS = ("NHWC", "HWIO", "NHWC")
 
 
 def convolve_pointwise(program: FlatProgram) -> FlatProgram:
-    """The program with products of pictures by small matrices as convolutions of 1 x 1."""
+    """Replaces products of pictures by small matrices with 1 x 1 convolutions."""
     producers = {x: operation for operation in program.operations for x in operation.outputs}
     operations = [
         replace(operation, compute=_convolve) if _is_pointwise(operation, producers) else operation

@@ -1,9 +1,8 @@
 """Split of a program in two stages: the first depends only on arrays that stay from call to call.
 
-Results of the first stage that the second one reads are the *prepared* arrays. Only what is worth
-it moves: nothing that costs nothing, or that is computed where it is read (a reshape, a broadcast),
-so that prepared arrays are no larger than they need to be, and an argument that passes unchanged
-stays an argument.
+Results of the first stage that the second one reads are the *prepared* arrays. Free operations, or
+ones that are computed where they are read (a reshape, a broadcast), do not move, so that prepared
+arrays stay small, and an argument that passes unchanged stays an argument.
 """
 
 import hashlib
@@ -30,11 +29,9 @@ _MAX_PART = 16_384
 class Stages:
     """A program in two stages.
 
-    prepare
-        the first stage: from the inputs at the positions ``sources`` to prepared arrays.
-    run
-        the second: from the inputs at the positions ``fed``, those at ``held``, and the prepared
-        arrays, to the outputs of the program. Inputs in ``held`` stay, but are read as they are.
+    ``prepare`` computes the prepared arrays from the inputs at the positions ``sources``. ``run``
+    computes the outputs from the inputs at ``fed``, the staying inputs at ``held``, read unchanged,
+    and the prepared arrays.
     """
 
     prepare: FlatProgram
@@ -45,8 +42,8 @@ class Stages:
 
     @cached_property
     def preparation(self) -> str | None:
-        """A text that is equal for stages that prepare equal arrays from equal sources; None where
-        they hold arrays."""
+        """A text, equal for stages that prepare equal arrays from equal sources; None if they hold
+        arrays."""
         structure = _structure(self.prepare)
         if structure is None:
             return None
@@ -54,7 +51,7 @@ class Stages:
 
 
 def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValue]:
-    """The values that depend on nothing but constants and the inputs marked in ``staying``."""
+    """Returns the values that depend only on constants and inputs marked in ``staying``."""
     static = {v for v, stays in zip(program.inputs, staying, strict=True) if stays}
     for operation in program.operations:
         if not operation.has_effects and all(
@@ -65,7 +62,7 @@ def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValu
 
 
 def split(program: FlatProgram, staying: Sequence[bool]) -> Stages:
-    """The two stages of a program, of whose inputs those marked in ``staying`` stay."""
+    """Splits a program, of whose inputs the ones marked in ``staying`` stay, into two stages."""
     static = static_values(program, staying)
     first, second = [], []
     for op in program.operations:
@@ -119,7 +116,7 @@ def _is_free(operation: Operation) -> bool:
 
 
 def _keeps_order(operation: Operation) -> bool:
-    """True for a transposition that moves axes of one element only."""
+    # A transposition that moves axes of one element only.
     if operation.name != "transpose":
         return False
     shape = operation.inputs[0].shape

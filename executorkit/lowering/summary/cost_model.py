@@ -1,9 +1,7 @@
 """Cost model: floating-point operations and bytes of a traced function, primitive by primitive.
 
-Both tables of work are sums over :class:`WorkCounter`: that of a symbol's layers, each traced by
-itself, and that of a compiled program's nodes. XLA's own analysis needs a lowered program, at 30
-times the cost, leaves out the products of a convolution with its padding, which published counts
-include, and takes a loop for one iteration.
+XLA's own analysis needs a lowered program, at 30 times the cost, leaves out the products of a
+convolution with its padding, which published counts include, and takes a loop for one iteration.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,17 +20,9 @@ PYTHON_CODE = "Python code, whose work is unknown"
 
 @dataclass(slots=True)
 class OperationCount:
-    """The work of a function.
-
-    flops
-        floating-point operations and functions of one element, one each.
-    macs
-        the multiply-accumulate operations of convolutions and matrix products.
-    bytes
-        bytes that operations read and write, before any fusion.
-    uncounted
-        descriptions of the work that the numbers leave out.
-    """
+    """The work of a function: floating-point operations (functions of one element count one), the
+    multiply-accumulate operations of convolutions and matrix products among them, and bytes read
+    and written, before any fusion. ``uncounted`` describes work that the numbers leave out."""
 
     flops: float = 0.0
     macs: float = 0.0
@@ -61,8 +51,8 @@ class OperationCount:
 
 
 class WorkCounter(Flattener[None]):
-    """A walk over every primitive of a jaxpr and of the functions inside it. Of branches, the
-    longest is taken.
+    """A walk over every primitive of a jaxpr and of the functions inside it; of branches, the
+    longest.
 
     ``add(equation, stack of names, number of executions)`` gets each of them; and each loop of
     unknown length, a ``while``, before the primitives inside it.
@@ -100,7 +90,7 @@ class WorkCounter(Flattener[None]):
 
 
 def total_work(jaxpr: Any) -> OperationCount:
-    """The work of a jaxpr and of the functions inside it."""
+    """Counts the work of a jaxpr and of the functions inside it."""
     work = OperationCount()
     WorkCounter(lambda equation, _, times: work.add(equation, times)).count(jaxpr)
     return work

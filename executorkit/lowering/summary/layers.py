@@ -25,18 +25,16 @@ class Layer:
     """One operator of a graph.
 
     output_shapes, output_dtypes
-        of its visible outputs: shapes are None where nothing is known and 0 for an unknown
-        dimension, types float32 unless something else is known.
-    parameters
-        the shapes of the parameters that it is the first to read, by variable name; None where
-        they are not known.
-    parameter_dtypes
-        their types.
+        Of visible outputs: shapes are None where nothing is known and 0 for an unknown
+        dimension; types are float32 unless known.
+    parameters, parameter_dtypes
+        Shapes (None if unknown) and types of the parameters that it is the first to read, by
+        variable name.
     flops, macs
-        operations of one forward pass at inference, before any fusion, and its multiply-accumulate
+        Operations of one forward pass at inference, before any fusion, and its multiply-accumulate
         operations; None where shapes are not known or a part cannot be counted.
     uncounted
-        descriptions of the work that cannot be counted, or is counted as something else.
+        Descriptions of the work that cannot be counted, or is counted as something else.
     """
 
     name: str
@@ -56,15 +54,11 @@ def layers(
     parameters: Collection[str],
     dtypes: Mapping[str, str] | None = None,
 ) -> list[Layer]:
-    """The operators of a symbol in topological order.
+    """Returns the operators of a symbol in topological order.
 
-    shapes, dtypes
-        known shapes and types of arguments and auxiliary states, by name.
-    parameters
-        names of the variables that count as parameters; each is counted once, where it is first
-        read.
-
-    Raises ShapeError, naming the node, if the shapes contradict each other.
+    ``shapes`` and ``dtypes`` are known for arguments and auxiliary states by name. Variables named
+    by ``parameters`` are each counted once, where they are first read. Raises ShapeError, naming
+    the node, if the shapes contradict each other.
     """
     graph = graph_of(symbol.heads)
     values = infer(graph, shapes, dtypes).values
@@ -105,7 +99,7 @@ def layers(
 
 
 def elements_of_shape(shape: Shape | None) -> int | None:
-    """The number of elements of a shape; None if it is not known."""
+    """Returns the number of elements of a shape; None if it is not known."""
     return prod(shape) if shape is not None and is_fully_known(shape) else None
 
 

@@ -50,16 +50,15 @@ _MIN_COLUMN = 9
 class Summary(Viewed, Sequence[Layer]):
     """The layers of a network, printed or shown in a notebook as a table with sums.
 
-    Its items are the operators in topological order, each with its name, operator, shapes and types
-    of its outputs and parameters, FLOPs and MACs. Sums leave out what is not known, and the table
+    Its items are the operators in topological order. Sums leave out unknown numbers, and the table
     marks them (``1,000 + ?``).
 
     inputs
-        shape of every variable that is neither parameter nor auxiliary state, by name.
+        The shape of every variable that is neither parameter nor auxiliary state, by name.
     states
-        names of the auxiliary states among the parameters of the layers.
+        Names of the auxiliary states among the parameters of the layers.
     blocks
-        the layers divided by what repeats in the graph; none to show them one by one.
+        The layers divided by repetitions in the graph; none to show them one by one.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class Summary(Viewed, Sequence[Layer]):
         dtypes: Mapping[str, str] | None = None,
         parameters: Collection[str] | None = None,
     ) -> Summary:
-        """The summary of a symbol. ``parameters`` are named, or recognised by the names of the
+        """Summarizes a symbol. ``parameters`` are named, or recognised by the names of the
         operators' inputs (``weight``, ``gamma``, ...), by their endings, or by an initializer."""
         order = topological_order(symbol.heads)
         states = {node.name for node in auxiliary_nodes(order)}
@@ -107,7 +106,7 @@ class Summary(Viewed, Sequence[Layer]):
         return len(self._layers)
 
     def __getitem__(self, index: Any) -> Any:
-        """A layer by number or by name, or several by a slice."""
+        """Returns a layer by number or by name, or several by a slice."""
         if isinstance(index, str):
             return {layer.name: layer for layer in self._layers}[index]
         return self._layers[index]
@@ -151,7 +150,8 @@ class Summary(Viewed, Sequence[Layer]):
         return [name for name, sizes in shapes.items() if elements_of_shape(sizes) is None]
 
     def sizes(self, of_states: bool) -> Numbers:
-        """Elements of every auxiliary state, or of every other parameter; None where unknown."""
+        """Returns elements of every auxiliary state, or of every other parameter; None where
+        unknown."""
         return [
             elements_of_shape(sizes)
             for layer in self
@@ -161,16 +161,16 @@ class Summary(Viewed, Sequence[Layer]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the table's columns; the fourth says what it counts."""
+        """The names of the table's columns."""
         return (*_HEADER[:3], _WITH_STATES, *_HEADER[4:]) if self.states else _HEADER
 
     def table(self, width: int | None = None, *, folded: bool = False) -> str:
-        """The table of the layers as text.
+        """Returns the table of the layers as text.
 
         width
-            the maximum length of its lines: names and shapes are shortened to fit.
+            The maximum length of its lines: names and shapes are shortened to fit.
         folded
-            shows a block of the graph, such as one that is repeated, as one line.
+            Shows a block of the graph, such as a repeated one, as one line.
         """
         rows = [_cells(layer) for layer in self]
         if folded:
@@ -221,7 +221,6 @@ def _(summary: Summary) -> View:
 
 
 def _notes(summary: Summary) -> Iterator[str]:
-    """The lines below the table: sums, unknown shapes, and work that is not counted."""
     learned, kept = summary.sizes(of_states=False), summary.sizes(of_states=True)
     size = _scaled([b for layer in summary for b in _parameter_bytes(layer)], "B", 1024)
     states = ""
@@ -306,7 +305,6 @@ def _cells(layer: Layer) -> list[str]:
 
 
 def _sums(rows: Sequence[Layer]) -> list[str]:
-    """Parameters, FLOPs and bytes of outputs, marked where something is not known."""
     sizes = [elements_of_shape(s) for layer in rows for s in layer.parameters.values()]
     return [
         total(sizes),

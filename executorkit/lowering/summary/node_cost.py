@@ -13,7 +13,7 @@ BETWEEN_NODES = "(between nodes)"
 
 @dataclass(slots=True)
 class NodeCost:
-    """The work of one node, and that of its derivative."""
+    """The work of one node, and of its derivative."""
 
     name: str
     op: str
@@ -35,14 +35,7 @@ class Cost(Viewed, Sequence[NodeCost]):
     """The work of a program's nodes, in topological order; printed, a table of them.
 
     Where a repetition was re-rolled into a loop, the nodes of its first iteration have the work of
-    all.
-
-    function
-        the name of the program's function.
-    flops
-        the sum over the nodes.
-    open_loops
-        whether there is a loop of unknown length; it counts as one iteration.
+    all. ``open_loops`` tells of a loop of unknown length, which counts as one iteration.
     """
 
     def __init__(self, function: str, nodes: Sequence[NodeCost], open_loops: bool) -> None:
@@ -54,7 +47,7 @@ class Cost(Viewed, Sequence[NodeCost]):
         return len(self.nodes)
 
     def __getitem__(self, index: Any) -> Any:
-        """A node by number or by name, or several by a slice."""
+        """Returns a node by number or by name, or several by a slice."""
         if isinstance(index, str):
             return {node.name: node for node in self.nodes}[index]
         return self.nodes[index]
@@ -94,7 +87,7 @@ def _(cost: Cost) -> View:
 
 
 def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
-    """The cost of a traced function. ``ops`` are the operators of the nodes, by name."""
+    """Counts the cost of a traced function. ``ops`` are the operators of the nodes, by name."""
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
 

@@ -93,7 +93,7 @@ def _prelu(x: Array, gamma: Array, axis: int = 1) -> Array:
             because=f"data is {x.shape}",
         )
     above = x > 0
-    # Infinities times the gradient 0 of what is not used would be NaN.
+    # Infinities times the gradient 0 of unused numbers would be NaN.
     return jnp.where(above, x, gamma.reshape(lengths) * jnp.where(above, 0, x))
 
 

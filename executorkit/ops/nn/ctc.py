@@ -17,7 +17,7 @@ from ..tensor.ordering import order
 from ..tensor.reverse_rules import with_vjp
 from .loss_heads import label_missing
 
-#: Logarithm of probability 0: finite, so that the difference of two of them is no NaN.
+#: Logarithm of probability 0: finite, so that the difference of two of them is not NaN.
 _LOG_ZERO = -1e30
 
 

@@ -182,7 +182,7 @@ def lrn(data: Array, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 
 
     def slope(t: Array, out: Array, x: Array) -> Array:
         norm_x = norm(x)
-        # Without the barrier, the terms of the sum are computed for each neighbour anew.
+        # Without the barrier, the terms of the sum are computed again for each neighbour.
         neighbours = lax.optimization_barrier(_sum_of_neighbours(x * t, half))
         return t * _inverse_power(norm_x, beta) - (2 * beta * share) * out / norm_x * neighbours
 

@@ -75,7 +75,7 @@ class PackedSizes:
         """Returns the weights and biases of every cell, by name."""
         cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
         layout = list(self.layout(features))
-        # The gradient of a slice is an array as large as the vector; that of this, one for all.
+        # The gradient of each slice would be an array as large as the vector; this has one for all.
         parts = lax.split(vector, [math.prod(shape) for *_, shape in layout])
         for part, (cell, name, shape) in zip(parts, layout, strict=True):
             cells[cell][name] = part.reshape(shape)

@@ -68,7 +68,7 @@ class DistributionSampler:
     non_negative: tuple[str, ...] = ()
 
     def refusal(self, scalars: Mapping[str, Any]) -> str | None:
-        """Returns the reason why there is no such distribution, or None; NaN is refused, too."""
+        """Returns the reason why a distribution does not exist, or None; NaN is refused, too."""
         for name in self.positive:
             if not scalars[name] > 0:
                 return f"{name}={scalars[name]}, expected a number above 0"

@@ -14,7 +14,7 @@ WIDEST = "widest"
 
 
 class CallRule(Protocol):
-    """Changes of calls; attributes are those that a call gives by keyword."""
+    """Changes of calls; attributes are the call's keywords."""
 
     def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
         """Returns the type to cast inputs of :data:`CAST_TYPES` to, :data:`WIDEST`, or None."""

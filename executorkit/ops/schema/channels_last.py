@@ -45,7 +45,7 @@ def channels_last_axis(axis: int, rank: int) -> int:
 
 
 def _common_rank(shapes: Sequence[Shape]) -> int:
-    # 0 if ranks differ or there are no spatial axes.
+    # 0 if ranks differ, or without spatial axes.
     ranks = {len(s) for s in shapes}
     rank = ranks.pop()
     return rank if not ranks and rank > 2 else 0

@@ -264,6 +264,6 @@ def dtype_or_same(attribute: str) -> InferType:
 
 
 def inputs_with(*names: str, **optional: str) -> Callable[[Params], tuple[str, ...]]:
-    """Returns a rule for names of inputs: ``names``, and those of ``optional`` whose attribute is
+    """Returns a rule for names of inputs: ``names``, and each of ``optional`` whose attribute is
     true."""
     return lambda p: (*names, *(name for name, used in optional.items() if p[used]))

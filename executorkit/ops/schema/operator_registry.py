@@ -120,7 +120,7 @@ class OpDef:
         """Parses the attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes, and those that ignore unknown ones, ignore any
+        MXNet, operators without attributes, or that ignore unknown ones, ignore any
         attribute.
         """
         values: dict[str, Any] = {}

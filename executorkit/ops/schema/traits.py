@@ -21,7 +21,7 @@ FILTERS_SECOND = "filters_second"
 #: Computes ``gamma (data - mean) / sqrt(var + eps) + beta`` per channel of ``axis`` (by default 1)
 #: in inference; its inputs are data, gamma, beta and the moving statistics mean and var.
 MOVING_STATISTICS = "moving_statistics"
-#: In training with ``ndev`` above 1 its statistics are those of all devices that run one program.
+#: In training with ``ndev`` above 1 its statistics run over all devices of one program.
 SPANS_DEVICES = "spans_devices"
 #: A loop, which stacks values of all its iterations.
 LOOP = "loop"
@@ -64,7 +64,7 @@ CALLS_PYTHON = "calls_python"
 #: MXNet learns the output shapes only when it runs, so that inference of shapes answers that they
 #: are unknown (binding knows them all the same).
 DYNAMIC_SHAPE = "dynamic_shape"
-#: Auxiliary states of the node's subgraphs are those of the node.
+#: Its auxiliary states are its subgraphs'.
 INNER_STATES = "inner_states"
 #: Attributes that it does not have are ignored, as always where an operator has none.
 IGNORES_UNKNOWN = "ignores_unknown"

@@ -59,7 +59,7 @@ def _digamma(x: Array) -> Array:
     return jnp.where((x <= 0) & (x == lax.floor(x)), pole, lax.digamma(x))
 
 
-#: x / (1 + |x|); the gradient is 0 at infinities, where that of the quotient is NaN.
+#: x / (1 + |x|); the gradient is 0 at infinities, where the quotient's is NaN.
 softsign = with_jvp(lambda x: x / (1 + jnp.abs(x)), lambda t, _, x: t / lax.square(1 + jnp.abs(x)))
 
 

@@ -35,8 +35,7 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _share_the_rest(s: ShapeFacts, names: list[str], at: int, limit: int | None = None) -> None:
-    # Gives inputs of unknown size, at most ``limit``, equal shares of what the known ones leave of
-    # the output.
+    # Inputs of unknown size, at most ``limit``, get equal shares of the output's rest.
     unknown = [n for n in names if s[n] is not None and s[n][at] == 0]
     out = s["out0"]
     if unknown and len(unknown) <= (limit or len(unknown)) and out is not None and out[at]:

@@ -164,7 +164,7 @@ def potri(A: Array, *, lower: bool = True):
     check_values(
         (diagonal != 0).all(),
         "operator linalg_potri",
-        "a diagonal has a zero, so that it is no Cholesky factor",
+        "a diagonal has a zero, so that it is not a Cholesky factor",
     )
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
     inverse = _solve(factor, eye, left_side=True, lower=True)

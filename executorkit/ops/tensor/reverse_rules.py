@@ -101,11 +101,11 @@ class _Rules(NamedTuple):
 
 
 class _LinearMap(NamedTuple):
-    """The map from the tangents of one call to those of its results, over flat arrays.
+    """The map from a call's tangents to its results' tangents, over flat arrays.
 
     It holds no arrays, since it outlives the trace of the call: residuals come as arguments.
     ``residuals``, ``arguments`` and ``out`` are tree structures (residuals with the arguments, if
-    there is no rule for tangents); ``active`` and ``floating`` number the leaves that have a
+    tangents have no rule); ``active`` and ``floating`` number the leaves that have a
     tangent.
     """
 

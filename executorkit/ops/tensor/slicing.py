@@ -73,7 +73,9 @@ def slice_axis(data: Array, *, axis: int, begin: int, end: int | None):
     last = size if end is None else end + size * (end < 0)
     bounds = (0, first), (first + 1, last), (last, size)
     if not all(at_least(high, low, otherwise=True) for low, high in bounds):
-        raise ShapeError(f"begin={begin}, end={end} are no range in axis {at} of data {data.shape}")
+        raise ShapeError(
+            f"begin={begin}, end={end} are not a range in axis {at} of data {data.shape}"
+        )
     return lax.slice_in_dim(data, first, last, axis=at)
 
 

@@ -14,7 +14,7 @@ def _sign_of_difference(difference: Array) -> Array:
     return jnp.where(difference >= 0, 1, -1).astype(difference.dtype)
 
 
-#: ``|x - y|``, whose derivative where both are equal is that of x > y.
+#: ``|x - y|``, with the derivative of x > y where both are equal.
 _distance = with_jvp(
     lambda x, y: jnp.abs(x - y),
     lambda t, out, x, y: t * _sign_of_difference(x - y),

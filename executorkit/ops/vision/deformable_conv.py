@@ -108,7 +108,7 @@ def deformable_convolution(
     height, width = data.shape[2:]
     y, x = _sampling_positions(offset, window, num_deformable_group)
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
-    # No clip: its derivative at the last row would be that of the pixel row behind it.
+    # No clip: its derivative at the last row would be the next pixel row's.
     y, x = jnp.where(y < height - 1, y, height - 1), jnp.where(x < width - 1, x, width - 1)
     index, share = bilinear(y, x, height, width)
     share = jnp.where(inside[..., None], share, 0)

@@ -8,7 +8,7 @@ the kernel and rows y of the result::
 
 where each of the m + 2 products is a convolution of one row of kernel elements, over all rows of
 the data that have the same place in their block. F(4, 3) so takes half of the multiplications,
-F(2, 3) two thirds; sums of rows are what it costs. G g depends on the weight only.
+F(2, 3) two thirds; it costs sums of rows. G g depends on the weight only.
 
 Only the rows are transformed. Tiles of two axes save more multiplications (F(2x2, 3x3) takes 0.44
 of them, F(4x4, 3x3) 0.25), but write four and two and a quarter times the data, in pieces of 16 and
