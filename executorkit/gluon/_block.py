@@ -17,6 +17,7 @@ from . import _block_files
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
 from ._summary import print_summary
+from ._types import Contexts, DType
 from .utils import HookHandle
 
 _UNIFORM = initializer.Uniform()
@@ -222,7 +223,7 @@ class Block(Viewed):
     def initialize(
         self,
         init: Any = _UNIFORM,
-        ctx: Any = None,
+        ctx: Contexts = None,
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
@@ -238,7 +239,7 @@ class Block(Viewed):
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         """Changes the dtype of all parameters."""
         for child in self._children.values():
             child.cast(dtype)
@@ -258,7 +259,7 @@ class Block(Viewed):
     def load_parameters(
         self,
         filename: Any,
-        ctx: Any = None,
+        ctx: Contexts = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         cast_dtype: bool = False,
@@ -290,7 +291,7 @@ class Block(Viewed):
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
     def load_params(
-        self, filename: Any, ctx: Any = None, allow_missing: bool = False,
+        self, filename: Any, ctx: Contexts = None, allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:  # fmt: skip
         """Deprecated: :meth:`load_parameters`."""

@@ -14,6 +14,7 @@ from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
+from ._types import Contexts
 
 
 def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
@@ -25,7 +26,7 @@ def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
 
 
 def load_parameters(
-    block: Any, filename: Any, ctx: Any, allow_missing: bool, ignore_extra: bool,
+    block: Any, filename: Any, ctx: Contexts, allow_missing: bool, ignore_extra: bool,
     cast_dtype: bool, dtype_source: str,
 ) -> None:  # fmt: skip
     arrays: Any = load_arrays(filename)

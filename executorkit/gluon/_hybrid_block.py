@@ -15,6 +15,7 @@ from ..symbol import Symbol, Variable, load_json
 from ._block import Block
 from ._parameter_dict import ParameterDict
 from ._traced_graph import CompiledGraph, TracedGraph, flatten, input_shapes, regroup, trace
+from ._types import DType, Ops, Tensor
 
 
 class HybridBlock(Block):
@@ -72,7 +73,7 @@ class HybridBlock(Block):
         super().register_child(block, name)
         self._clear_cached_op()
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         self._clear_cached_op()
         super().cast(dtype)
 
@@ -112,7 +113,7 @@ class HybridBlock(Block):
                           backward_bulk_size=backward_bulk_size, **kwargs)  # fmt: skip
 
     def optimize_for(
-        self, x: Any, *args: Any, backend: str | None = None, clear: bool = False,
+        self, x: Tensor, *args: Any, backend: str | None = None, clear: bool = False,
         static_alloc: bool = False, static_shape: bool = False, inline_limit: int = 2,
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
@@ -205,7 +206,9 @@ class HybridBlock(Block):
         run, states = graph.output.to_jax(), set(graph.output.list_auxiliary_states())
         known, used = self.collect_params(), graph.output.list_inputs()
 
-        def function(parameters: Any, *inputs: Any, key: Any = None, is_train: bool = False) -> Any:
+        def function(
+            parameters: Any, *inputs: Tensor, key: Any = None, is_train: bool = False
+        ) -> Any:
             leaves = jax.tree.leaves(inputs)
             if len(leaves) != len(graph.inputs):
                 problem = f"it is given {len(leaves)} inputs, expected {len(graph.inputs)}"
@@ -255,7 +258,7 @@ class HybridBlock(Block):
 
     # -- computing ---------------------------------------------------------------------------------
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Tensor, *args: Tensor) -> Tensor:
         """Returns the outputs for arrays, or for symbols.
 
         Raises ValueError for a mixture of arrays and symbols, or for neither.
@@ -279,7 +282,7 @@ class HybridBlock(Block):
             arrays = {name: p.data(context) for name, p in self._reg_params.items()}
         return self.hybrid_forward(ndarray, x, *args, **arrays)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor, **kwargs: Any) -> Tensor:
         """Computes the outputs with ``F``, ``mx.nd`` or ``mx.sym``. Subclasses override it; they
         get parameters by the names of their attributes."""
         raise NotImplementedError
@@ -336,7 +339,7 @@ def traced_output(block: Any) -> Symbol | None:
     return block._traced.output
 
 
-def _first_input(x: Any, args: Sequence[Any]) -> Any:
+def _first_input(x: Tensor, args: Sequence[Any]) -> Any:
     arrays, symbols = [], []
     for value in _inputs((x, args)):
         (symbols if isinstance(value, Symbol) else arrays).append(value)

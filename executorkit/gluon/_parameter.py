@@ -27,6 +27,7 @@ from ..ndarray import NDArray, add_n, array, zeros
 from ..ops.schema.calls import numpy_dtype_name
 from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
+from ._types import DType
 
 #: The classes of what a block is called with.
 tensor_types = (Symbol, NDArray)
@@ -92,7 +93,7 @@ class Parameter:
         name: str,
         grad_req: str = "write",
         shape: Any = None,
-        dtype: Any = np.float32,
+        dtype: DType = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
         init: Any = None,
@@ -182,7 +183,7 @@ class Parameter:
         return self._dtype
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DType) -> None:
         self.cast(dtype)
 
     @property
@@ -462,7 +463,7 @@ class Parameter:
             problem = "it is on no context, because it has not been initialized"
             raise ArgumentValueError(f"parameter {self.name!r}", problem, hint="initialize(ctx=)")
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         """Converts arrays and gradients to another element type. Raises TypeError for an unknown
         type."""
         numpy_dtype_name(dtype)
@@ -471,7 +472,7 @@ class Parameter:
         else:
             self._dtype = dtype
 
-    def _convert(self, dtype: Any) -> None:
+    def _convert(self, dtype: DType) -> None:
         arrays = replicate([x.astype(dtype) for x in self._data or ()])
         grads = self._grad and replicate([x.astype(dtype) for x in self._grad])
         self._adopt(arrays, grads, _dtype=dtype)
@@ -524,7 +525,7 @@ class Parameter:
             contexts = present
         return partial(self._load_now, data, contexts or [cpu()], new_dtype)
 
-    def _load_now(self, data: Any, contexts: list[Context], dtype: Any) -> None:
+    def _load_now(self, data: Any, contexts: list[Context], dtype: DType) -> None:
         if dtype is not self._dtype:
             self.cast(dtype)
         self._shape = tuple(data.shape)

@@ -16,6 +16,7 @@ from ..symbol import Group, Symbol
 from ._hybrid_block import HybridBlock, _first_input
 from ._parameter_dict import ParameterDict
 from ._traced_graph import TracedGraph, flatten
+from ._types import Contexts, DType, Ops, Tensor
 
 
 class SymbolBlock(HybridBlock):
@@ -38,7 +39,7 @@ class SymbolBlock(HybridBlock):
     [[4.0, 4.0]]
     """
 
-    def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
+    def __init__(self, outputs: Any, inputs: Tensor, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=None, params=None)
         self._prefix = ""
         self._params = ParameterDict("", params)
@@ -66,7 +67,7 @@ class SymbolBlock(HybridBlock):
         symbol_file: str,
         input_names: str | Sequence[str],
         param_file: str | None = None,
-        ctx: Any = None,
+        ctx: Contexts = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
@@ -104,7 +105,7 @@ class SymbolBlock(HybridBlock):
         text = f"{graph.output!r} : {len(graph.inputs)} -> {count}"
         return f"{type(self).__name__}(\n{text}\n)"
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Tensor, *args: Tensor) -> Tensor:
         first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
         if isinstance(first, NDArray):
             return self._call_cached_op(x, *args)
@@ -114,7 +115,7 @@ class SymbolBlock(HybridBlock):
         names = [str(variable.name) for variable in graph.inputs]
         return graph.output(**dict(zip(names, values, strict=True)))
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor, **kwargs: Any) -> Tensor:
         raise NotImplementedError
 
     def called_graph(self) -> tuple[list[Symbol], Symbol]:
@@ -126,11 +127,11 @@ class SymbolBlock(HybridBlock):
         # The graph is what it was made of.
         self._compiled = None
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         self._clear_cached_op()
         super().cast(dtype)
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: Contexts) -> None:
         """Moves the parameters to a context or to several."""
         self.collect_params().reset_ctx(ctx)
 

@@ -7,13 +7,12 @@ from ..context import Context
 from ..initializer import Initializer
 
 #: ``mx.nd`` or ``mx.sym``: the functions that ``hybrid_forward`` calls.
-Namespace: TypeAlias = Any
-#: An NDArray or a Symbol; code of ``hybrid_forward`` works on both, never on a mixture.
+Ops: TypeAlias = Any
+#: An NDArray or a Symbol, a list of them for the steps of a sequence, None if it is optional.
+#: Code of ``hybrid_forward`` works on both kinds, which a union would not express.
 Tensor: TypeAlias = Any
-#: One tensor, or a list of tensors for the steps of a sequence.
-Tensors: TypeAlias = Any
-#: The values of a cell's states.
-States: TypeAlias = list[Any]
+#: A list of tensors; None for the default states.
+States: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
 #: A number for all axes, or one for each.
 PerAxis: TypeAlias = int | Sequence[int]

@@ -14,16 +14,20 @@ array([0.313, 0.049], dtype=float32)
 """
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 from ..errors import ArgumentValueError, NotSupportedError, ShapeError
+from ._block import BlockOptions
 from ._hybrid_block import HybridBlock
+from ._types import Ops, Tensor
 
 #: Number that keeps logarithms and quotients of probabilities and norms finite.
 _EPSILON = 1e-12
 
 
-def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any = None) -> Any:
+def _apply_weighting(
+    F: Ops, loss: Tensor, weight: Tensor = None, sample_weight: Tensor = None
+) -> Tensor:
     """Multiplies values by ``sample_weight`` and ``weight``. Other libraries import it by this
     name."""
     if sample_weight is not None:
@@ -37,12 +41,12 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
     return loss * weight
 
 
-def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+def _reshape_like(F: Ops, x: Tensor, y: Tensor) -> Tensor:
     """Reshapes ``x`` to the shape of ``y``. Other libraries import it by this name."""
     return F.reshape_like(x, y)
 
 
-def _log1p_exp_of_minus_abs(F: Any, x: Any) -> Any:
+def _log1p_exp_of_minus_abs(F: Ops, x: Tensor) -> Tensor:
     return F.Activation(-F.abs(x), act_type="softrelu")
 
 
@@ -55,7 +59,9 @@ class Loss(HybridBlock):
         The axis that is not averaged.
     """
 
-    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None, batch_axis: int, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self._weight = weight
         self._batch_axis = batch_axis
@@ -63,32 +69,34 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor, **kwargs: Any) -> Tensor:
         problem = f"{type(self).__name__} has no hybrid_forward"
         raise NotSupportedError("Loss", problem, hint="define hybrid_forward(self, F, pred, label)")
 
-    def _mean(self, F: Any, values: Any) -> Any:
+    def _mean(self, F: Ops, values: Tensor) -> Tensor:
         return F.mean(values, axis=self._batch_axis, exclude=True)
 
 
 class _ElementwiseLoss(Loss):
     """Base of losses of one prediction and one label."""
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Ops, pred: Tensor, label: Tensor, sample_weight: Tensor = None
+    ) -> Tensor:
         values = self._values(F, pred, label)
         return self._mean(F, _apply_weighting(F, values, self._weight, sample_weight))
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         raise NotImplementedError
 
 
 class _DistanceLoss(_ElementwiseLoss):
     """Base of losses of ``label - pred``."""
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return self._of_difference(F, _reshape_like(F, label, pred) - pred)
 
-    def _of_difference(self, F: Any, difference: Any) -> Any:
+    def _of_difference(self, F: Ops, difference: Tensor) -> Tensor:
         raise NotImplementedError
 
 
@@ -98,25 +106,31 @@ class L2Loss(_DistanceLoss):
     Raises TypeError at the call if ``weight`` is None.
     """
 
-    def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Ops, pred: Tensor, label: Tensor, sample_weight: Tensor = None
+    ) -> Tensor:
         values = self._values(F, pred, label)
         half: Any = self._weight
         return self._mean(F, _apply_weighting(F, values, half / 2, sample_weight))
 
-    def _of_difference(self, F: Any, difference: Any) -> Any:
+    def _of_difference(self, F: Ops, difference: Tensor) -> Tensor:
         return F.square(difference)
 
 
 class L1Loss(_DistanceLoss):
     """Absolute difference, ``|label - pred|``: the mean per sample."""
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def _of_difference(self, F: Any, difference: Any) -> Any:
+    def _of_difference(self, F: Ops, difference: Tensor) -> Tensor:
         return F.abs(difference)
 
 
@@ -131,12 +145,16 @@ class HuberLoss(_DistanceLoss):
     """
 
     def __init__(
-        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        rho: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def _of_difference(self, F: Any, difference: Any) -> Any:
+    def _of_difference(self, F: Ops, difference: Tensor) -> Tensor:
         distance, rho = F.abs(difference), self._rho
         return F.where(
             distance > rho, distance - 0.5 * rho, (0.5 / rho) * F.square(distance)
@@ -147,19 +165,23 @@ class _MarginLoss(_ElementwiseLoss):
     """Base of losses of ``margin - pred * label``."""
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _shortfall(self, F: Any, pred: Any, label: Any) -> Any:
+    def _shortfall(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return F.relu(self._margin - pred * _reshape_like(F, label, pred))
 
 
 class HingeLoss(_MarginLoss):
     """Hinge loss, ``max(0, margin - pred * label)`` for labels -1 and 1: the mean per sample."""
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return self._shortfall(F, pred, label)
 
 
@@ -167,7 +189,7 @@ class SquaredHingeLoss(_MarginLoss):
     """Squared hinge loss, ``max(0, margin - pred * label)**2`` for labels -1 and 1: the mean per
     sample."""
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return F.square(self._shortfall(F, pred, label))
 
 
@@ -184,7 +206,7 @@ class LogisticLoss(_ElementwiseLoss):
         weight: float | None = None,
         batch_axis: int = 0,
         label_format: str = "signed",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
@@ -192,7 +214,7 @@ class LogisticLoss(_ElementwiseLoss):
             raise ArgumentValueError("LogisticLoss", problem, hint="'signed' or 'binary'")
         self._label_format = label_format
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         positive = F.relu(pred)
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
@@ -219,14 +241,19 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         from_sigmoid: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
     def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
-    ) -> Any:
+        self,
+        F: Ops,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Tensor = None,
+        pos_weight: Tensor = None,
+    ) -> Tensor:
         if self._from_sigmoid:
             values = self._of_probabilities(F, pred, _reshape_like(F, label, pred), pos_weight)
         else:
@@ -234,14 +261,14 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         return self._mean(F, _apply_weighting(F, values, self._weight, sample_weight))
 
     @staticmethod
-    def _of_probabilities(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+    def _of_probabilities(F: Ops, pred: Tensor, label: Tensor, pos_weight: Tensor) -> Tensor:
         positive = F.log(pred + _EPSILON) * label
         if pos_weight is not None:
             positive = F.broadcast_mul(positive, pos_weight)
         return -(positive + F.log(1.0 - pred + _EPSILON) * (1.0 - label))
 
     @staticmethod
-    def _of_logits(F: Any, pred: Any, label: Any, pos_weight: Any) -> Any:
+    def _of_logits(F: Ops, pred: Tensor, label: Tensor, pos_weight: Tensor) -> Tensor:
         if pos_weight is None:
             positive = F.relu(pred)
             label = _reshape_like(F, label, pred)
@@ -273,14 +300,14 @@ class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
 
-    def _values(self, F: Any, pred: Any, label: Any) -> Any:
+    def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         if self._sparse_label:
@@ -304,13 +331,15 @@ class KLDivLoss(Loss):
         axis: int = -1,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
         self._axis = axis
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Ops, pred: Tensor, label: Tensor, sample_weight: Tensor = None
+    ) -> Tensor:
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
         values = label * (F.log(label + _EPSILON) - pred)
@@ -337,7 +366,7 @@ class CTCLoss(Loss):
         layout: str = "NTC",
         label_layout: str = "NT",
         weight: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         for name, value, layouts in (
             ("layout", layout, ("NTC", "TNC")),
@@ -352,13 +381,13 @@ class CTCLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
-        pred: Any,
-        label: Any,
-        pred_lengths: Any = None,
-        label_lengths: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
+        F: Ops,
+        pred: Tensor,
+        label: Tensor,
+        pred_lengths: Tensor = None,
+        label_lengths: Tensor = None,
+        sample_weight: Tensor = None,
+    ) -> Tensor:
         if self._layout == "NTC":
             pred = F.swapaxes(pred, dim1=0, dim2=1)
         if self._label_layout == "TN":
@@ -378,12 +407,16 @@ class TripletLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: Ops, pred: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         positive = _reshape_like(F, positive, pred)
         negative = _reshape_like(F, negative, pred)
         differences = F.square(positive - pred) - F.square(negative - pred)
@@ -408,15 +441,20 @@ class PoissonNLLLoss(Loss):
         from_logits: bool = True,
         batch_axis: int = 0,
         compute_full: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
         self._compute_full = compute_full
 
     def hybrid_forward(
-        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
-    ) -> Any:
+        self,
+        F: Ops,
+        pred: Tensor,
+        target: Tensor,
+        sample_weight: Tensor = None,
+        epsilon: float = 1e-08,
+    ) -> Tensor:
         target = _reshape_like(F, target, pred)
         if self._from_logits:
             values = F.exp(pred) - target * pred
@@ -436,14 +474,18 @@ class CosineEmbeddingLoss(Loss):
     """
 
     def __init__(
-        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        margin: float = 0,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
     def hybrid_forward(
-        self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
+        self, F: Ops, input1: Tensor, input2: Tensor, label: Tensor, sample_weight: Tensor = None
+    ) -> Tensor:
         input1 = _reshape_like(F, input1, input2)
         label = label.reshape((-1, 1))
         cosine = self._cosine_similarity(F, input1, input2)
@@ -453,7 +495,7 @@ class CosineEmbeddingLoss(Loss):
         return _apply_weighting(F, values, self._weight, sample_weight)
 
     @staticmethod
-    def _cosine_similarity(F: Any, x: Any, y: Any, axis: int = -1) -> Any:
+    def _cosine_similarity(F: Ops, x: Tensor, y: Tensor, axis: int = -1) -> Tensor:
         x_norm = F.norm(x, axis=axis).reshape((-1, 1))
         y_norm = F.norm(y, axis=axis).reshape((-1, 1))
         product = F.sum(x * y, axis=axis).reshape((-1, 1))
@@ -477,13 +519,13 @@ class SDMLLoss(Loss):
         smoothing_parameter: float = 0.3,
         weight: float | None = 1.0,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: Ops, x1: Tensor, x2: Tensor) -> Tensor:  # type: ignore[override]
         if len(x1.shape) != 2:
             problem = f"x1 has shape {x1.shape}, expected (batch, features)"
             raise ShapeError("SDMLLoss", problem)

@@ -5,11 +5,13 @@
 [-1.0, 0.0, 2.0]
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 from ... import initializer
 from ...errors import ArgumentValueError
+from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
+from .._types import Init, Ops, Tensor
 
 
 class Activation(HybridBlock):
@@ -18,14 +20,14 @@ class Activation(HybridBlock):
     Output: as the input.
     """
 
-    def __init__(self, activation: str, **kwargs: Any) -> None:
+    def __init__(self, activation: str, **kwargs: Unpack[BlockOptions]) -> None:
         self._act_type = activation
         super().__init__(**kwargs)
 
     def _alias(self) -> str:
         return self._act_type
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self) -> str:
@@ -43,13 +45,13 @@ class LeakyReLU(HybridBlock):
     Output: as the input.
     """
 
-    def __init__(self, alpha: float, **kwargs: Any) -> None:
+    def __init__(self, alpha: float, **kwargs: Unpack[BlockOptions]) -> None:
         if alpha < 0:
             raise ArgumentValueError("LeakyReLU", f"alpha is {alpha}, it may not be negative")
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
@@ -69,7 +71,7 @@ class PReLU(HybridBlock):
 
     def __init__(
         self,
-        alpha_initializer: Any = initializer.Constant(0.25),  # noqa: B008 - MXNet's default
+        alpha_initializer: Init = initializer.Constant(0.25),  # noqa: B008 - MXNet's default
         in_channels: int = 1,
         **kwargs: Any,
     ) -> None:
@@ -77,7 +79,7 @@ class PReLU(HybridBlock):
         with self.name_scope():
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
-    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, alpha: Tensor) -> Tensor:
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
@@ -87,11 +89,11 @@ class ELU(HybridBlock):
     Output: as the input. Clevert et al., arXiv:1511.07289.
     """
 
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, alpha: float = 1.0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
@@ -101,10 +103,10 @@ class SELU(HybridBlock):
     Output: as the input. Klambauer et al., arXiv:1706.02515.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
@@ -114,10 +116,10 @@ class GELU(HybridBlock):
     Output: as the input. Hendrycks and Gimpel, arXiv:1606.08415.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
@@ -127,9 +129,9 @@ class Swish(HybridBlock):
     Output: as the input. Ramachandran et al., arXiv:1710.05941.
     """
 
-    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, beta: float = 1.0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         self._beta = beta
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return x * F.sigmoid(self._beta * x, name="fwd")

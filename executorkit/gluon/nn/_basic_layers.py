@@ -10,12 +10,13 @@ Dense(3 -> 2, linear)
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from ... import ndarray as nd, symbol as sym
 from ...errors import ArgumentValueError
-from .._block import Block
+from .._block import Block, BlockOptions
 from .._hybrid_block import HybridBlock
+from .._types import DType, Init, Ops, Tensor
 from ._activations import activation_of
 
 
@@ -45,11 +46,11 @@ class Dense(HybridBlock):
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DType = "float32",
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
         in_units: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         self._flatten = flatten
@@ -74,7 +75,7 @@ class Dense(HybridBlock):
                 )
             self.act = activation_of(activation)
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, weight: Tensor, bias: Tensor = None) -> Tensor:
         inputs = (x, weight) if bias is None else (x, weight, bias)
         out = F.FullyConnected(
             *inputs, no_bias=bias is None, num_hidden=self._units, flatten=self._flatten, name="fwd"
@@ -101,7 +102,7 @@ class Dropout(HybridBlock):
         self._rate = rate
         self._axes = axes
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, cudnn_off=False, name="fwd")
         return F.identity(x)
@@ -129,10 +130,10 @@ class Embedding(HybridBlock):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DType = "float32",
+        weight_initializer: Init = None,
         sparse_grad: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
@@ -151,7 +152,7 @@ class Embedding(HybridBlock):
                 grad_stype="row_sparse" if sparse_grad else "default",
             )
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, weight: Tensor) -> Tensor:
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -165,10 +166,10 @@ class Flatten(HybridBlock):
     Input: (N, ...). Output: (N, product of the others).
     """
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.flatten(x)
 
     def __repr__(self) -> str:
@@ -191,7 +192,7 @@ class Lambda(Block):
         else:
             raise _not_a_function(type(self).__name__, function)
 
-    def forward(self, *args: Any) -> Any:
+    def forward(self, *args: Tensor) -> Tensor:
         return self._func_impl(*args)
 
     def __repr__(self) -> str:
@@ -217,7 +218,7 @@ class HybridLambda(HybridBlock):
         else:
             raise _not_a_function(type(self).__name__, function)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor) -> Tensor:
         return self._func(F, x, *args)
 
     def __repr__(self) -> str:

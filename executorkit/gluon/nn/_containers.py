@@ -16,6 +16,7 @@ from typing import Any
 
 from .._block import Block
 from .._hybrid_block import HybridBlock
+from .._types import Ops, Tensor
 
 
 class _BlockList(Block):
@@ -47,7 +48,7 @@ class _BlockList(Block):
 class Sequential(_BlockList):
     """Blocks that run one after another, each on what the one before returned."""
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         for block in self._children.values():
             x = block(x)
         return x
@@ -68,7 +69,7 @@ class HybridSequential(_BlockList, HybridBlock):
     """:class:`HybridBlock` blocks that run one after another, each on what the one before
     returned."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         for block in self._children.values():
             x = block(x)
         return x

@@ -15,7 +15,7 @@ from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter import Parameter
 from .._parameter_dict import ParameterDict
-from .._types import Init, Namespace, PerAxis, Tensor
+from .._types import Init, Ops, PerAxis, Tensor
 from ._activations import activation_of
 from .layer_windows import check_layout, check_windows, convolution_text, per_axis, weight_shape
 
@@ -120,7 +120,7 @@ class _Conv(HybridBlock):
         return "conv"
 
     def hybrid_forward(
-        self, F: Namespace, x: Tensor, weight: Tensor, bias: Tensor | None = None
+        self, F: Ops, x: Tensor, weight: Tensor, bias: Tensor | None = None
     ) -> Tensor:
         inputs = (x, weight) if bias is None else (x, weight, bias)
         out = getattr(F, self._op_name)(*inputs, name="fwd", **self._kwargs)

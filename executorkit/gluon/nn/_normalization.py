@@ -7,11 +7,14 @@
 [[-1.0, 1.0]]
 """
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
+from .._parameter_dict import ParameterDict
+from .._types import DType, Init, Ops, Tensor
 
 
 class _BatchNorm(HybridBlock):
@@ -27,12 +30,12 @@ class _BatchNorm(HybridBlock):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
@@ -55,13 +58,19 @@ class _BatchNorm(HybridBlock):
                 "running_var", **_statistic(shape, running_variance_initializer, False)
             )
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         """Changes the dtype of the parameters; to float32, for float16 and bfloat16."""
         super().cast("float32" if np.dtype(dtype).name in ("float16", "bfloat16") else dtype)
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+        self,
+        F: Ops,
+        x: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        running_mean: Tensor,
+        running_var: Tensor,
+    ) -> Tensor:
         operator = F.contrib.BatchNormWithReLU if self.fuse_relu else F.BatchNorm
         return operator(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
@@ -143,10 +152,10 @@ class InstanceNorm(HybridBlock):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
@@ -157,7 +166,7 @@ class InstanceNorm(HybridBlock):
             self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
             self.beta = get("beta", **_parameter(shape, beta_initializer, center))
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, eps=self._epsilon, name="fwd")
         x = F.swapaxes(x, dim1=1, dim2=self._axis)
@@ -191,11 +200,11 @@ class LayerNorm(HybridBlock):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
         in_channels: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
@@ -208,7 +217,7 @@ class LayerNorm(HybridBlock):
             self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
             self.beta = get("beta", **_parameter(shape, beta_initializer, center))
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Ops, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         return F.LayerNorm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
     def __repr__(self) -> str:
@@ -236,10 +245,10 @@ class GroupNorm(HybridBlock):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {
@@ -254,7 +263,7 @@ class GroupNorm(HybridBlock):
             self.gamma: Any = get("gamma", **_parameter(shape, gamma_initializer, scale))
             self.beta = get("beta", **_parameter(shape, beta_initializer, center))
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Ops, data: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         return F.GroupNorm(data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
 
     def __repr__(self) -> str:

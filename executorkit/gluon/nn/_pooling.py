@@ -11,7 +11,7 @@ from ...errors import ArgumentValueError
 from .._block import BlockOptions
 from .._hybrid_block import HybridBlock
 from .._parameter_dict import ParameterDict
-from .._types import Namespace, PerAxis, Tensor
+from .._types import Ops, PerAxis, Tensor
 from .layer_windows import check_layout, check_windows, per_axis
 
 
@@ -68,7 +68,7 @@ class _Pooling(HybridBlock):
     def _alias(self) -> str:
         return "pool"
 
-    def hybrid_forward(self, F: Namespace, x: Tensor) -> Tensor:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -307,5 +307,5 @@ class ReflectionPad2D(HybridBlock):
             raise ArgumentValueError("ReflectionPad2D", problem)
         self._padding = padding
 
-    def hybrid_forward(self, F: Namespace, x: Tensor) -> Tensor:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.pad(x, mode="reflect", pad_width=self._padding)

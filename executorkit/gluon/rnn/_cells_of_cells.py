@@ -18,6 +18,8 @@ from typing import Any
 from ... import symbol
 from ...errors import ArgumentValueError, NotSupportedError
 from .._parameter import tensor_types
+from .._parameter_dict import ParameterDict
+from .._types import Ops, States, Tensor
 from ._recurrent_cell import HybridRecurrentCell, RecurrentCell
 from .sequences import (
     Layout,
@@ -64,7 +66,7 @@ class _CellStack(_Group):
     def __len__(self) -> int:
         return len(self._children)
 
-    def __call__(self, inputs: Any, states: Any) -> tuple[Any, list[Any]]:
+    def __call__(self, inputs: Tensor, states: States) -> tuple[Tensor, States]:
         """Returns the output and new states of one step. Raises AssertionError if a cell is
         bidirectional."""
         self._counter += 1
@@ -81,9 +83,9 @@ class _CellStack(_Group):
         return inputs, next_states
 
     def unroll(
-        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
-        merge_outputs: bool | None = None, valid_length: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+        self, length: int, inputs: Tensor, begin_state: States = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:  # fmt: skip
         self.reset()
         axes = Layout.of(layout)
         check_inputs(length, inputs, axes.time)
@@ -106,7 +108,7 @@ class SequentialRNNCell(_CellStack):
     """A stack of cells: each takes the output of the cell below it. Its states are the states of
     all cells."""
 
-    def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, *args: Tensor, **kwargs: Any) -> Tensor:
         """Raises NotImplementedError: a stack is called as a block, not traced."""
         raise NotImplementedError
 
@@ -114,7 +116,7 @@ class SequentialRNNCell(_CellStack):
 class HybridSequentialRNNCell(_CellStack, HybridRecurrentCell):
     """A stack of cells that are :class:`HybridRecurrentCell`."""
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         return self(inputs, states)
 
 
@@ -142,13 +144,13 @@ class BidirectionalCell(_Group, HybridRecurrentCell):
         left, right = self._children.values()
         return f"{type(self).__name__}(forward={left}, backward={right})"
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Tensor, states: States) -> Any:
         raise NotSupportedError("BidirectionalCell", "it cannot be stepped", hint="unroll")
 
     def unroll(
-        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
-        merge_outputs: bool | None = None, valid_length: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+        self, length: int, inputs: Tensor, begin_state: States = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:  # fmt: skip
         self.reset()
         axes = Layout.of(layout)
         axis = axes.time
@@ -192,7 +194,11 @@ class DropoutCell(HybridRecurrentCell):
     """
 
     def __init__(
-        self, rate: float, axes: Any = (), prefix: str | None = None, params: Any = None
+        self,
+        rate: float,
+        axes: Any = (),
+        prefix: str | None = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix, params)
         if not isinstance(rate, Number):
@@ -209,16 +215,16 @@ class DropoutCell(HybridRecurrentCell):
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         return []
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         if self._rate > 0:
             name = f"{self._step_prefix()}fwd"
             inputs = F.Dropout(data=inputs, p=self._rate, axes=self._axes, name=name)
         return inputs, states
 
     def unroll(
-        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
-        merge_outputs: bool | None = None, valid_length: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+        self, length: int, inputs: Tensor, begin_state: States = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:  # fmt: skip
         self.reset()
         axes = Layout.of(layout)
         check_inputs(length, inputs, axes.time)
@@ -259,7 +265,7 @@ class ModifierCell(HybridRecurrentCell):
         with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__}: hybrid_forward")
 
 
@@ -297,7 +303,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output = None
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         new_output, new_states = self.base_cell(inputs, states)
 
         def zoned_out(share: float, new: Any, old: Any) -> Any:
@@ -326,14 +332,14 @@ class ResidualCell(ModifierCell):
     Wu et al. 2016, https://arxiv.org/abs/1609.08144.
     """
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"{self._step_prefix()}fwd"), states
 
     def unroll(
-        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
-        merge_outputs: bool | None = None, valid_length: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+        self, length: int, inputs: Tensor, begin_state: States = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:  # fmt: skip
         self.reset()
         with self.base_cell.as_unmodified():
             outputs, states = self.base_cell.unroll(

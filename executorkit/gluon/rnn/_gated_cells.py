@@ -15,6 +15,8 @@ from functools import partial
 from typing import Any
 
 from ...ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
+from .._parameter_dict import ParameterDict
+from .._types import Init, Ops, States, Tensor
 from ._recurrent_cell import HybridRecurrentCell
 
 
@@ -36,18 +38,18 @@ class DenseCell(HybridRecurrentCell):
     #: Number of gates, and of states.
     _gates = 1
     _states = 1
-    i2h_weight: Any
+    i2h_weight: Tensor
 
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = hidden_size
@@ -77,8 +79,8 @@ class DenseCell(HybridRecurrentCell):
         ]
 
     def _dense(
-        self, F: Any, inputs: Any, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
-    ) -> tuple[Any, Any]:
+        self, F: Ops, inputs: Tensor, state: Any, weights: tuple[Any, Any], biases: tuple[Any, Any]
+    ) -> tuple[Tensor, States]:
         prefix, count = self._step_prefix(), self._gates * self._hidden_size
         i2h, h2h = (
             F.FullyConnected(
@@ -110,13 +112,13 @@ class RNNCell(DenseCell):
         self,
         hidden_size: int,
         activation: Any = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             hidden_size, i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer,
@@ -131,9 +133,9 @@ class RNNCell(DenseCell):
         return f", {self._activation}"
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any,
-        i2h_bias: Any, h2h_bias: Any,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        i2h_bias: Tensor, h2h_bias: Tensor,
+    ) -> Tensor:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
         activate = partial(self._get_activation, F, activation=self._activation)
         return rnn_step(F, i2h, h2h, self._step_prefix(), activate, names_all=True)
@@ -157,13 +159,13 @@ class LSTMCell(DenseCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
     ) -> None:
@@ -178,9 +180,9 @@ class LSTMCell(DenseCell):
         return "lstm"
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any,
-        i2h_bias: Any, h2h_bias: Any,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        i2h_bias: Tensor, h2h_bias: Tensor,
+    ) -> Tensor:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
         name = self._step_prefix()
         gates = lstm_gates(F, i2h, h2h, name, names_all=True)
@@ -216,9 +218,9 @@ class GRUCell(DenseCell):
         return "gru"
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any,
-        i2h_bias: Any, h2h_bias: Any,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        i2h_bias: Tensor, h2h_bias: Tensor,
+    ) -> Tensor:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
         tanh = partial(F.Activation, act_type="tanh")
         return gru_step(F, i2h, h2h, states[0], self._step_prefix(), activate=tanh, names_all=True)

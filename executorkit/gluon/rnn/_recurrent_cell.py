@@ -9,6 +9,8 @@ from ... import ndarray
 from ...ops.nn.recurrent_cells import CountedSteps
 from .._block import Block
 from .._hybrid_block import HybridBlock
+from .._parameter_dict import ParameterDict
+from .._types import Ops, States, Tensor
 from ..nn import LeakyReLU
 from .sequences import Layout, check_inputs, first_states, last_valid, masked, merge_or_split
 
@@ -21,7 +23,7 @@ class RecurrentCell(CountedSteps, Block):
     list.
     """
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
         self.reset()
 
@@ -52,12 +54,12 @@ class RecurrentCell(CountedSteps, Block):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Tensor,
+        begin_state: States = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+        valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:
         """Returns the outputs of ``length`` steps, and the states after the last.
 
         length
@@ -92,7 +94,7 @@ class RecurrentCell(CountedSteps, Block):
             outputs = masked(length, outputs, valid_length, axes.time, True)
         return merge_or_split(length, outputs, axes.time, merge_outputs), states
 
-    def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+    def _get_activation(self, F: Ops, inputs: Tensor, activation: Any, **kwargs: Any) -> Tensor:
         """Applies an activation: a name, a LeakyReLU, a function or a block."""
         if activation in ("tanh", "relu", "sigmoid", "softsign"):
             return getattr(F, activation)(inputs, **kwargs)
@@ -102,7 +104,7 @@ class RecurrentCell(CountedSteps, Block):
             return F.LeakyReLU(inputs, act_type="leaky", slope=activation._alpha, **kwargs)
         return activation(inputs, **kwargs)
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: Tensor, states: States) -> Tensor:
         """Returns the output and the new states of one step."""
         self._counter += 1
         return super().forward(inputs, states)
@@ -112,7 +114,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     """A :class:`RecurrentCell` whose ``hybrid_forward(F, inputs, states, **parameters)`` computes
     with arrays and symbols."""
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor, *args: Tensor, **kwargs: Any) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__}: hybrid_forward")
 
     def _step_prefix(self) -> str:

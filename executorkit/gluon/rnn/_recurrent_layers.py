@@ -21,6 +21,7 @@ from ...ndarray import NDArray
 from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
 from .._parameter import tensor_types
+from .._types import DType, Init, Ops, States, Tensor
 from ._cells_of_cells import BidirectionalCell, DropoutCell, HybridSequentialRNNCell
 from ._gated_cells import GRUCell, LSTMCell, RNNCell
 
@@ -70,17 +71,17 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
+        i2h_weight_initializer: Init,
+        h2h_weight_initializer: Init,
+        i2h_bias_initializer: Init,
+        h2h_bias_initializer: Init,
         mode: str,
         projection_size: int | None,
-        h2r_weight_initializer: Any = None,
+        h2r_weight_initializer: Init = None,
         lstm_state_clip_min: float | None = None,
         lstm_state_clip_max: float | None = None,
         lstm_state_clip_nan: bool = False,
-        dtype: Any = "float32",
+        dtype: DType = "float32",
         use_sequence_length: bool = False,
         **kwargs: Any,
     ) -> None:
@@ -177,7 +178,7 @@ class _RNNLayer(HybridBlock):
     def _state_sizes(self) -> Sequence[int]:
         return (self._hidden_size,)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DType) -> None:
         super().cast(dtype)
         self._dtype = dtype
 
@@ -232,7 +233,7 @@ class _RNNLayer(HybridBlock):
             weight.shape = weight.shape[0], features
 
     def __call__(
-        self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
+        self, inputs: Tensor, states: States = None, sequence_length: Tensor = None, **kwargs: Any
     ) -> Any:
         """Returns the output of all steps; with ``states``, (output, new states)."""
         skip_states = states is None
@@ -253,14 +254,14 @@ class _RNNLayer(HybridBlock):
         return super().__call__(inputs, states, **kwargs)
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
-    ) -> Any:
+        self, F: Ops, inputs: Tensor, states: States, sequence_length: Tensor = None, **kwargs: Any
+    ) -> Tensor:
         if F is ndarray:
             self._check_states(inputs, states)
         output, new_states = self._forward_kernel(F, inputs, states, sequence_length, **kwargs)
         return output if self.skip_states else (output, new_states)
 
-    def _check_states(self, inputs: Any, states: Sequence[Any]) -> None:
+    def _check_states(self, inputs: Tensor, states: Sequence[Any]) -> None:
         expected = self.state_info(inputs.shape[self._layout.find("N")])
         where = f"{type(self).__name__}: states"
         if len(states) != len(expected):
@@ -272,8 +273,8 @@ class _RNNLayer(HybridBlock):
                 raise ArgumentValueError(where, problem, because=because)
 
     def _forward_kernel(
-        self, F: Any, inputs: Any, states: Any, sequence_length: Any, **parameters: Any
-    ) -> tuple[Any, list[Any]]:
+        self, F: Ops, inputs: Tensor, states: States, sequence_length: Tensor, **parameters: Any
+    ) -> tuple[Tensor, States]:
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         names = [f"{c}_{g}_{kind}" for kind in ("weight", "bias") for c in self._cells()
@@ -309,12 +310,12 @@ class RNN(_RNNLayer):
         layout: str = "TNC",
         dropout: float = 0,
         bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         input_size: int = 0,
-        dtype: Any = "float32",
+        dtype: DType = "float32",
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -354,16 +355,16 @@ class LSTM(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
+        h2r_weight_initializer: Init = None,
         state_clip_min: float | None = None,
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
-        dtype: Any = "float32",
+        dtype: DType = "float32",
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -396,11 +397,11 @@ class GRU(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
+        dtype: DType = "float32",
         **kwargs: Any,
     ) -> None:
         super().__init__(

@@ -10,6 +10,7 @@ from ...errors import ArgumentValueError
 from ...ndarray import NDArray
 from ...symbol import Symbol
 from .._parameter import tensor_types
+from .._types import States, Tensor
 
 
 class Layout(NamedTuple):
@@ -33,7 +34,7 @@ def namespace_of(value: Any) -> Any:
     return symbol if isinstance(value, Symbol) else ndarray
 
 
-def check_inputs(length: int, inputs: Any, axis: int) -> None:
+def check_inputs(length: int, inputs: Tensor, axis: int) -> None:
     """Raises ArgumentValueError, an AssertionError, unless ``inputs`` have this number of steps."""
     where = "unroll: inputs"
     if inputs is None:
@@ -55,19 +56,19 @@ def check_inputs(length: int, inputs: Any, axis: int) -> None:
         raise ArgumentValueError(where, f"there are {steps} steps, expected {length}")
 
 
-def first_step(inputs: Any) -> Any:
+def first_step(inputs: Tensor) -> Any:
     """Returns an array or symbol of ``inputs``."""
     return inputs if isinstance(inputs, tensor_types) else inputs[0]
 
 
-def split(length: int, sequence: Any, axis: int, squeeze_axis: Any = 1) -> list[Any]:
+def split(length: int, sequence: Tensor, axis: int, squeeze_axis: Any = 1) -> list[Any]:
     """Splits a sequence into a list. MXNet's graphs have ``squeeze_axis`` 1 here, True there."""
     split_into = namespace_of(sequence).split
     steps = split_into(sequence, axis=axis, num_outputs=length, squeeze_axis=squeeze_axis)
     return [steps] if isinstance(steps, NDArray) else list(steps)
 
 
-def merge_or_split(length: int, inputs: Any, axis: int, merge: bool | None) -> Any:
+def merge_or_split(length: int, inputs: Tensor, axis: int, merge: bool | None) -> Any:
     """Converts a sequence to one array or symbol (True), to a list (False), or not (None)."""
     is_merged = isinstance(inputs, tensor_types)
     if merge is None or merge == is_merged:
@@ -77,7 +78,7 @@ def merge_or_split(length: int, inputs: Any, axis: int, merge: bool | None) -> A
     return split(length, inputs, axis)
 
 
-def first_states(cell: Any, states: Any, inputs: Any, layout: Layout) -> Any:
+def first_states(cell: Any, states: States, inputs: Tensor, layout: Layout) -> Any:
     """Returns ``states``, or by default ``cell.begin_state`` for these inputs.
 
     Arrays are zeros in the dtype of the inputs (MXNet: float32).
@@ -97,7 +98,7 @@ def first_states(cell: Any, states: Any, inputs: Any, layout: Layout) -> Any:
         return cell.begin_state(func=zeros, batch_size=step.shape[axis])
 
 
-def masked(length: int, sequence: Any, valid_length: Any, axis: int, merge: bool) -> Any:
+def masked(length: int, sequence: Tensor, valid_length: Tensor, axis: int, merge: bool) -> Any:
     """Replaces the steps after the valid length of each row by zeros."""
     if not isinstance(sequence, tensor_types):
         sequence = namespace_of(sequence[0]).stack(*sequence, axis=axis)
@@ -107,7 +108,7 @@ def masked(length: int, sequence: Any, valid_length: Any, axis: int, merge: bool
     return outputs if merge else split(length, outputs, axis, True)
 
 
-def last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+def last_valid(states: Sequence[Sequence[Any]], valid_length: Tensor) -> list[Any]:
     """Returns each row's states after its last valid step, from the states after every step."""
     last = []
     for steps in zip(*states, strict=True):
@@ -121,7 +122,7 @@ def last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
     return last
 
 
-def reversed_steps(length: int, steps: Sequence[Any], valid_length: Any) -> list[Any]:
+def reversed_steps(length: int, steps: Sequence[Any], valid_length: Tensor) -> list[Any]:
     """Reverses the valid steps of each row."""
     if valid_length is None:
         return list(steps[::-1])

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from ...errors import ArgumentValueError
 
 #: ``mx.nd`` or ``mx.sym``.
-Namespace: TypeAlias = Any
+Ops: TypeAlias = Any
 #: An NDArray or a Symbol.
 Tensor: TypeAlias = Any
 #: The output, and the new states.
@@ -22,7 +22,7 @@ Activate: TypeAlias = Callable[..., Tensor]
 
 
 def rnn_step(
-    ns: Namespace, i2h: Tensor, h2h: Tensor, name: str, activate: Activate, names_all: bool = False
+    ns: Ops, i2h: Tensor, h2h: Tensor, name: str, activate: Activate, names_all: bool = False
 ) -> Step:
     """``h' = act(i2h + h2h)``."""
     inner = _inner_names(name, names_all)
@@ -31,12 +31,7 @@ def rnn_step(
 
 
 def lstm_gates(
-    ns: Namespace,
-    i2h: Tensor,
-    h2h: Tensor,
-    name: str,
-    axis: int | None = None,
-    names_all: bool = False,
+    ns: Ops, i2h: Tensor, h2h: Tensor, name: str, axis: int | None = None, names_all: bool = False
 ) -> Sequence[Tensor]:
     """The gates i, f, g, o of an LSTM."""
     gates = ns._internal._plus(i2h, h2h, name=_inner_names(name, names_all)("plus0"))
@@ -44,7 +39,7 @@ def lstm_gates(
 
 
 def lstm_step(
-    ns: Namespace,
+    ns: Ops,
     gates: Sequence[Tensor],
     cell: Tensor,
     name: str,
@@ -74,7 +69,7 @@ def lstm_step(
 
 
 def gru_step(
-    ns: Namespace,
+    ns: Ops,
     i2h: Tensor,
     h2h: Tensor,
     state: Tensor,

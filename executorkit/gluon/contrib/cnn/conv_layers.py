@@ -8,10 +8,10 @@
 """
 
 import math
-from typing import Any
 
 from ..._hybrid_block import HybridBlock
-from ..._types import PerAxis
+from ..._parameter_dict import ParameterDict
+from ..._types import Init, Ops, PerAxis, Tensor
 from ...nn import Activation
 from ...nn.layer_windows import convolution_text, per_axis, weight_shape
 
@@ -37,7 +37,7 @@ class _Deformable(HybridBlock):
     _order: tuple[str, ...] = (
         "offset_weight", "offset_bias", "deformable_conv_weight", "deformable_conv_bias",
     )  # fmt: skip
-    deformable_conv_weight: Any
+    deformable_conv_weight: Tensor
 
     def __init__(
         self,
@@ -52,15 +52,15 @@ class _Deformable(HybridBlock):
         use_bias: bool = True,
         in_channels: int = 0,
         activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        offset_weight_initializer: Init = "zeros",
+        offset_bias_initializer: Init = "zeros",
         offset_use_bias: bool = True,
         op_name: str = "DeformableConvolution",
         adj: PerAxis | None = None,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         HybridBlock.__init__(self, prefix=prefix, params=params)
         self._channels = channels
@@ -106,11 +106,11 @@ class _Deformable(HybridBlock):
             if activation is not None:
                 self.act = Activation(activation, prefix=activation + "_")
 
-    def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+    def _offsets(self, F: Ops, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         inputs = (x, weight) if bias is None else (x, weight, bias)
         return F.Convolution(*inputs, cudnn_off=True, **self._kwargs_offset)
 
-    def _deformed(self, F: Any, *inputs: Any) -> Any:
+    def _deformed(self, F: Ops, *inputs: Tensor) -> Tensor:
         operator = getattr(F.contrib, self._op_name)
         inputs = inputs if inputs[-1] is not None else inputs[:-1]
         out = operator(*inputs, name="fwd", **self._kwargs_deformable_conv)
@@ -131,9 +131,9 @@ class DeformableConvolution(_Deformable):
         return "deformable_conv"
 
     def hybrid_forward(
-        self, F: Any, x: Any, offset_weight: Any, deformable_conv_weight: Any,
-        offset_bias: Any = None, deformable_conv_bias: Any = None,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, x: Tensor, offset_weight: Tensor, deformable_conv_weight: Tensor,
+        offset_bias: Tensor = None, deformable_conv_bias: Tensor = None,
+    ) -> Tensor:  # fmt: skip
         offset = self._offsets(F, x, offset_weight, offset_bias)
         return self._deformed(F, x, offset, deformable_conv_weight, deformable_conv_bias)
 
@@ -168,15 +168,15 @@ class ModulatedDeformableConvolution(_Deformable):
         use_bias: bool = True,
         in_channels: int = 0,
         activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
+        weight_initializer: Init = None,
+        bias_initializer: Init = "zeros",
+        offset_weight_initializer: Init = "zeros",
+        offset_bias_initializer: Init = "zeros",
         offset_use_bias: bool = True,
         op_name: str = "ModulatedDeformableConvolution",
         adj: PerAxis | None = None,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             channels,
@@ -205,9 +205,9 @@ class ModulatedDeformableConvolution(_Deformable):
         return "modulated_deformable_conv"
 
     def hybrid_forward(
-        self, F: Any, x: Any, offset_weight: Any, deformable_conv_weight: Any,
-        offset_bias: Any = None, deformable_conv_bias: Any = None,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, x: Tensor, offset_weight: Tensor, deformable_conv_weight: Tensor,
+        offset_bias: Tensor = None, deformable_conv_bias: Tensor = None,
+    ) -> Tensor:  # fmt: skip
         both = self._offsets(F, x, offset_weight, offset_bias)
         offset = F.slice_axis(both, axis=1, begin=0, end=self.offset_split_index)
         mask = F.slice_axis(both, axis=1, begin=self.offset_split_index, end=None)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....metric import Loss
-from ._events import BatchEnd, EpochBegin, EpochEnd, TrainBegin
+from ._events import BatchEnd, EpochBegin, EpochEnd, TrainBegin, Trained
 from ._metrics import listed_metrics
 
 
@@ -19,20 +19,20 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.max_epoch = estimator.max_epoch
         self.max_batch = estimator.max_batch
         self.current_batch = 0
         self.current_epoch = 0
         self.stop_training = False
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> bool:
         self.current_batch += 1
         if self.current_batch == self.max_batch:
             self.stop_training = True
         return self.stop_training
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> bool:
         self.current_epoch += 1
         if self.current_epoch == self.max_epoch:
             self.stop_training = True
@@ -50,11 +50,11 @@ class MetricHandler(EpochBegin, BatchEnd):
         self.metrics = listed_metrics("MetricHandler: metrics", metrics)
         self.priority = priority
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         for metric in self.metrics:
             metric.reset()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         for metric in self.metrics:
             if isinstance(metric, Loss):
                 metric.update(0, kwargs["loss"])
@@ -88,21 +88,21 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         self.priority = priority
         self.event_handlers = event_handlers
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_batch = 0
         self.current_epoch = 0
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_batch += 1
         if self.batch_period and self.current_batch % self.batch_period == 0:
             self._evaluate(estimator)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
             self._evaluate(estimator)
 
-    def _evaluate(self, estimator: Any) -> None:
+    def _evaluate(self, estimator: Trained) -> None:
         self.eval_fn(
             val_data=self.val_data,
             batch_axis=estimator.batch_axis,
@@ -119,7 +119,7 @@ class GradientUpdateHandler(BatchEnd):
     def __init__(self, priority: float = -2000) -> None:
         self.priority = priority
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         losses = kwargs["loss"]
         losses = losses if isinstance(losses, list | tuple) else [losses]
         estimator.trainer.step(sum(loss.shape[0] if loss.shape else 1 for loss in losses))

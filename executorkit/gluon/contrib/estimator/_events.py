@@ -1,6 +1,9 @@
 """Events of which handlers are told: begin and end of a training, an epoch and a batch."""
 
-from typing import Any
+from typing import Any, TypeAlias
+
+#: The Estimator whose training it is; its module imports this one.
+Trained: TypeAlias = Any
 
 
 class EventHandler:
@@ -14,28 +17,28 @@ class EventHandler:
 class TrainBegin(EventHandler):
     """Event at the begin of a training."""
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs before anything is computed."""
 
 
 class TrainEnd(EventHandler):
     """Event at the end of a training."""
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def train_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs after the last epoch."""
 
 
 class EpochBegin(EventHandler):
     """Event at the begin of an epoch or an evaluation."""
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def epoch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs before the first batch."""
 
 
 class EpochEnd(EventHandler):
     """Event at the end of an epoch or an evaluation."""
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs after the last batch. Returns True to end the training."""
         return False
 
@@ -43,14 +46,14 @@ class EpochEnd(EventHandler):
 class BatchBegin(EventHandler):
     """Event before a batch is used."""
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def batch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs with the batch (``batch=``)."""
 
 
 class BatchEnd(EventHandler):
     """Event after the gradients of a batch."""
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs with ``batch=``, ``pred=``, ``label=`` and ``loss=``: lists with an array for each
         context. Returns True to end the epoch."""
         return False

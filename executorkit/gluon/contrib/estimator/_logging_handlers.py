@@ -8,7 +8,7 @@ from ....display import ProgressLine
 from ....errors import ArgumentValueError, DeferredInitializationError, RefusedCallError
 from ....metric import EvalMetric
 from ....optimizer import Optimizer
-from ._events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
+from ._events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, Trained, TrainEnd
 from ._metrics import listed_metrics
 
 
@@ -40,7 +40,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.log_interval_time = 0.0
         self.train_start = self.epoch_start = self.batch_start = 0.0
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.train_start = time.time()
         optimizer = estimator.trainer.optimizer
         name = type(optimizer).__name__ if isinstance(optimizer, Optimizer) else "optax"
@@ -57,16 +57,16 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.processed_samples = 0
         self.log_interval_time = 0.0
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         seconds = time.time() - self.train_start
         text = f"Train finished using total {int(seconds)}s with {self.current_epoch} epochs."
         estimator.logger.info(_joined(text, " ", self.metrics))
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.log_interval != "epoch":
             self.batch_start = time.time()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.log_interval == "epoch":
             return
         self.processed_samples += kwargs["batch"][0].shape[0]
@@ -81,7 +81,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             self.log_interval_time = 0.0
         self.batch_index += 1
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.epoch_start = time.time()
         if any("training" in metric.name for metric in self.metrics):
             rate = _rate(estimator.trainer)
@@ -90,7 +90,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Validation Begin")
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         seconds = time.time() - self.epoch_start
         text = f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s"
         estimator.logger.info(_joined(text, ", ", self.metrics))
@@ -116,18 +116,18 @@ class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
         self.current_batch = 0
         self._line = ProgressLine()
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_epoch = 0
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_batch = 0
         self._line.begin(f"Epoch[{self.current_epoch}]", self.total, self.length)
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_batch += 1
         self._line.count(self.current_batch)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_epoch += 1
         self._line.close()
 

@@ -11,7 +11,7 @@ import numpy as np
 from ....errors import ArgumentValueError
 from ....metric import CompositeEvalMetric, EvalMetric
 from ..._hybrid_block import traced_output
-from ._events import BatchEnd, EpochEnd, TrainBegin, TrainEnd
+from ._events import BatchEnd, EpochEnd, TrainBegin, Trained, TrainEnd
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
@@ -55,14 +55,14 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.stop_training = False
         self.best = _worst(self.monitor_op)
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.wait = 0
         self.stopped_epoch = 0
         self.current_epoch = 0
         self.stop_training = False
         self.best = _worst(self.monitor_op) if self.baseline is None else self.baseline
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> bool:
         name, value = self.monitor.get()
         if np.isnan(value):
             _warn_of_no_value("EarlyStoppingHandler", name)
@@ -77,7 +77,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.stop_training:
             estimator.logger.info(
                 "[Epoch %d] EarlyStoppingHandler: the training ends, since %s does not improve",
@@ -150,7 +150,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self.best = _worst(self.monitor_op)
         Path(model_dir).mkdir(parents=True, exist_ok=True)
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         self.current_epoch = 0
         self.current_batch = 0
         self._first_epoch = self._first_batch = 0
@@ -160,21 +160,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._check_periods(estimator)
             self._resume_from_checkpoint(estimator)
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.current_batch == 0:
             self._save_symbol(estimator)
         if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
             self._save_checkpoint(estimator)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save_checkpoint(estimator)
         self.current_epoch += 1
 
     # -- writing -----------------------------------------------------------------------------------
 
-    def _save_symbol(self, estimator: Any) -> None:
+    def _save_symbol(self, estimator: Trained) -> None:
         path = self._path("symbol.json")
         output = traced_output(estimator.net)
         if output is None:
@@ -184,7 +184,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         else:
             output.save(str(path))
 
-    def _save_checkpoint(self, estimator: Any) -> None:
+    def _save_checkpoint(self, estimator: Trained) -> None:
         epoch = self._first_epoch + self.current_epoch
         batch = self._first_batch + self.current_batch
         name = f"{self.model_prefix}-epoch{epoch}batch{batch}"
@@ -200,7 +200,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.save_best:
             self._save_best(estimator)
 
-    def _save_best(self, estimator: Any) -> None:
+    def _save_best(self, estimator: Trained) -> None:
         assert self.monitor is not None
         name, value = self.monitor.get()
         if np.isnan(value):
@@ -214,11 +214,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         else:
             self._log(estimator, "%s did not improve from %.5f", name, self.best)
 
-    def _save_params_and_trainer(self, estimator: Any, file_prefix: str) -> None:
+    def _save_params_and_trainer(self, estimator: Trained, file_prefix: str) -> None:
         estimator.trainer.save_states(str(Path(self.model_dir, f"{file_prefix}.states")))
         estimator.net.save_parameters(str(Path(self.model_dir, f"{file_prefix}.params")))
 
-    def _log(self, estimator: Any, text: str, *values: Any) -> None:
+    def _log(self, estimator: Trained, text: str, *values: Any) -> None:
         if self.verbose > 0:
             estimator.logger.info(
                 f"[Epoch %d] CheckpointHandler: {text}", self.current_epoch, *values
@@ -229,7 +229,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # -- resuming ----------------------------------------------------------------------------------
 
-    def _check_periods(self, estimator: Any) -> None:
+    def _check_periods(self, estimator: Trained) -> None:
         by_epochs = bool(self.epoch_period and not self.batch_period)
         by_batches = bool(self.batch_period and not self.epoch_period)
         if (estimator.max_epoch and not by_epochs) or (estimator.max_batch and not by_batches):
@@ -242,7 +242,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "CheckpointHandler: resume_from_checkpoint", problem, hint=hint
             )
 
-    def _resume_from_checkpoint(self, estimator: Any) -> None:
+    def _resume_from_checkpoint(self, estimator: Trained) -> None:
         latest = self._latest_checkpoint()
         if latest is None:
             text = "CheckpointHandler: there is no checkpoint in %s, training begins anew"

@@ -7,6 +7,7 @@ from .... import autograd
 from ....context import Context
 from ....ndarray import NDArray
 from ...utils import split_and_load
+from ._events import Trained
 
 
 class BatchProcessor:
@@ -23,7 +24,7 @@ class BatchProcessor:
         return split_and_load(data, ctx, batch_axis), split_and_load(label, ctx, batch_axis)
 
     def evaluate_batch(
-        self, estimator: Any, val_batch: Any, batch_axis: int = 0
+        self, estimator: Trained, val_batch: Any, batch_axis: int = 0
     ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
         """Computes predictions by ``estimator.val_net`` and losses by ``estimator.val_loss``."""
         data, label = self._get_data_and_label(val_batch, estimator.context, batch_axis)
@@ -32,7 +33,7 @@ class BatchProcessor:
         return data, label, pred, loss
 
     def fit_batch(
-        self, estimator: Any, train_batch: Any, batch_axis: int = 0
+        self, estimator: Trained, train_batch: Any, batch_axis: int = 0
     ) -> tuple[list[Any], list[Any], list[Any], list[Any]]:
         """Computes predictions and losses, recorded, and their gradients; the step belongs to
         :class:`GradientUpdateHandler`."""

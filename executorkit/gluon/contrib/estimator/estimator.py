@@ -16,6 +16,7 @@ from ....io import DataIter
 from ....metric import EvalMetric, Loss as LossMetric
 from ....ndarray import NDArray
 from ..._block import Block
+from ..._types import Init
 from ...loss import Loss
 from ...trainer import Trainer
 from ._metrics import check_references, listed_metrics, metric_for_loss
@@ -86,7 +87,7 @@ class Estimator:
         loss: Loss,
         train_metrics: Any = None,
         val_metrics: Any = None,
-        initializer: Any = None,
+        initializer: Init = None,
         trainer: Trainer | None = None,
         context: Context | Sequence[Context] | None = None,
         val_net: Block | None = None,
@@ -132,7 +133,7 @@ class Estimator:
             return False
         return True
 
-    def _initialize(self, initializer: Any) -> None:
+    def _initialize(self, initializer: Init) -> None:
         if not self._is_initialized():
             self.net.initialize(init=initializer or init.Uniform(), ctx=self.context)
         elif initializer is not None:

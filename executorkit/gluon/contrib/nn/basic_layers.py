@@ -8,24 +8,28 @@
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from .... import ndarray as nd
 from ....context import num_gpus
 from ....errors import ArgumentValueError
-from ..._block import Block
+from ..._block import Block, BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._parameter_dict import ParameterDict
+from ..._types import DType, Init, Ops, Tensor
 from ...nn import BatchNorm, Embedding, HybridSequential, Sequential
 
 
 class Concurrent(Sequential):
     """Blocks that run on the same input; their outputs are concatenated along ``axis``."""
 
-    def __init__(self, axis: int = -1, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
@@ -33,21 +37,23 @@ class HybridConcurrent(HybridSequential):
     """:class:`HybridBlock` blocks that run on the same input; their outputs are concatenated along
     ``axis``."""
 
-    def __init__(self, axis: int = -1, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(
+        self, axis: int = -1, prefix: str | None = None, params: ParameterDict | None = None
+    ) -> None:
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
 class Identity(HybridBlock):
     """The input itself, for a shortcut in a :class:`HybridConcurrent`."""
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix=prefix, params=params)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return x
 
 
@@ -59,9 +65,9 @@ class SparseEmbedding(Block):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        **kwargs: Any,
+        dtype: DType = "float32",
+        weight_initializer: Init = None,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
@@ -79,7 +85,7 @@ class SparseEmbedding(Block):
             grad_stype="row_sparse",
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return nd.Embedding(x, self.weight.data(x.context), name="fwd", **self._kwargs)
 
     __repr__ = Embedding.__repr__
@@ -105,11 +111,11 @@ class SyncBatchNorm(BatchNorm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
-        **kwargs: Any,
+        beta_initializer: Init = "zeros",
+        gamma_initializer: Init = "ones",
+        running_mean_initializer: Init = "zeros",
+        running_variance_initializer: Init = "ones",
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(
             axis=1,
@@ -139,8 +145,14 @@ class SyncBatchNorm(BatchNorm):
         }
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+        self,
+        F: Ops,
+        x: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        running_mean: Tensor,
+        running_var: Tensor,
+    ) -> Tensor:
         statistics = running_mean, running_var
         return F.contrib.SyncBatchNorm(x, gamma, beta, *statistics, name="fwd", **self._kwargs)
 
@@ -152,7 +164,7 @@ class _PixelShuffle(HybridBlock):
         super().__init__()
         self._factors = factors
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         factors = self._factors
         x = F.reshape(x, shape=(0, -4, -1, math.prod(factors), *[0] * len(factors)))
         for i, factor in enumerate(factors):

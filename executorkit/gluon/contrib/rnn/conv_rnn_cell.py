@@ -16,7 +16,8 @@ from typing import Any
 
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import Activate, gru_step, lstm_gates, lstm_step, rnn_step
-from ..._types import Init, Namespace, PerAxis
+from ..._parameter_dict import ParameterDict
+from ..._types import Init, Ops, PerAxis, States, Tensor
 from ...nn.layer_windows import per_axis
 from ...rnn import HybridRecurrentCell
 
@@ -48,7 +49,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
     _axes = 0
     _gates = 1
     _states = 1
-    i2h_weight: Any
+    i2h_weight: Tensor
 
     def __init__(
         self,
@@ -59,14 +60,14 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         i2h_pad: PerAxis = 0,
         i2h_dilate: PerAxis = 1,
         h2h_dilate: PerAxis = 1,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         conv_layout: str = "NCW",
         activation: Any = "tanh",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         HybridRecurrentCell.__init__(self, prefix=prefix, params=params)
         self._hidden_channels = hidden_channels
@@ -142,9 +143,9 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         ]
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any,
-        i2h_bias: Any, h2h_bias: Any,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        i2h_bias: Tensor, h2h_bias: Tensor,
+    ) -> Tensor:  # fmt: skip
         prefix = self._step_prefix()
         i2h, h2h = (
             F.Convolution(
@@ -157,10 +158,10 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         )  # fmt: skip
         return self._step(F, i2h, h2h, states, prefix)
 
-    def _activate(self, F: Namespace) -> Activate:
+    def _activate(self, F: Ops) -> Activate:
         return partial(self._get_activation, F, activation=self._activation)
 
-    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         """Returns output and new states from the gates of input and state."""
         raise NotImplementedError
 
@@ -168,7 +169,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
 class _ConvRNNCell(_BaseConvRNNCell):
     """``h' = activation(W * x + b + R * h + c)`` with convolutions."""
 
-    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         return rnn_step(F, i2h, h2h, name, self._activate(F))
 
 
@@ -179,7 +180,7 @@ class _ConvLSTMCell(_BaseConvRNNCell):
     _gates = 4
     _states = 2
 
-    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         gates = lstm_gates(F, i2h, h2h, name, self._channel_axis)
         return lstm_step(F, gates, states[1], name, self._activate(F))
 
@@ -189,7 +190,7 @@ class _ConvGRUCell(_BaseConvRNNCell):
 
     _gates = 3
 
-    def _step(self, F: Any, i2h: Any, h2h: Any, states: Any, name: str) -> Any:
+    def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         activate, axis = self._activate(F), self._channel_axis
         return gru_step(F, i2h, h2h, states[0], name, activate=activate, axis=axis)
 
@@ -213,7 +214,7 @@ class _Over1D(_BaseConvRNNCell):
         conv_layout: str = "NCW",
         activation: Any = "tanh",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             input_shape,
@@ -253,7 +254,7 @@ class _Over2D(_BaseConvRNNCell):
         conv_layout: str = "NCHW",
         activation: Any = "tanh",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             input_shape,
@@ -293,7 +294,7 @@ class _Over3D(_BaseConvRNNCell):
         conv_layout: str = "NCDHW",
         activation: Any = "tanh",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             input_shape,

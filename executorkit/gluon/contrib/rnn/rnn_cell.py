@@ -14,6 +14,8 @@ from typing import Any
 
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import lstm_gates, lstm_step
+from ..._parameter_dict import ParameterDict
+from ..._types import Init, Ops, States, Tensor
 from ...rnn.rnn_cell import BidirectionalCell, DenseCell, ModifierCell, SequentialRNNCell
 from ...rnn.sequences import (
     Layout,
@@ -70,14 +72,14 @@ class VariationalDropoutCell(ModifierCell):
         super().reset()
         self.drop_inputs_mask = self.drop_states_mask = self.drop_outputs_mask = None
 
-    def _mask(self, F: Any, of: str, share: float, values: Any) -> Any:
+    def _mask(self, F: Ops, of: str, share: float, values: Tensor) -> Tensor:
         mask = getattr(self, f"drop_{of}_mask")
         if not isinstance(mask, type(values)):  # none yet, or a symbol of a trace
             mask = F.Dropout(F.ones_like(values), p=share)
             setattr(self, f"drop_{of}_mask", mask)
         return mask
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         if self.drop_states:
             states = list(states)
             # State 0 is the one that recurs; others, such as an LSTM's cell, are kept whole.
@@ -90,9 +92,9 @@ class VariationalDropoutCell(ModifierCell):
         return output, states
 
     def unroll(
-        self, length: int, inputs: Any, begin_state: Any = None, layout: str = "NTC",
-        merge_outputs: bool | None = None, valid_length: Any = None,
-    ) -> tuple[Any, Any]:  # fmt: skip
+        self, length: int, inputs: Tensor, begin_state: States = None, layout: str = "NTC",
+        merge_outputs: bool | None = None, valid_length: Tensor = None,
+    ) -> tuple[Tensor, States]:  # fmt: skip
         if self.drop_states:
             return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         self.reset()
@@ -135,14 +137,14 @@ class LSTMPCell(DenseCell):
         self,
         hidden_size: int,
         projection_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        h2r_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Init = None,
+        h2h_weight_initializer: Init = None,
+        h2r_weight_initializer: Init = None,
+        i2h_bias_initializer: Init = "zeros",
+        h2h_bias_initializer: Init = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         self._projection_size = projection_size
         self._h2r_weight_initializer = h2r_weight_initializer
@@ -169,9 +171,9 @@ class LSTMPCell(DenseCell):
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
     def hybrid_forward(
-        self, F: Any, inputs: Any, states: Any, i2h_weight: Any, h2h_weight: Any, h2r_weight: Any,
-        i2h_bias: Any, h2h_bias: Any,
-    ) -> Any:  # fmt: skip
+        self, F: Ops, inputs: Tensor, states: States, i2h_weight: Tensor, h2h_weight: Tensor,
+        h2r_weight: Tensor, i2h_bias: Tensor, h2h_bias: Tensor,
+    ) -> Tensor:  # fmt: skip
         i2h, h2h = self._dense(F, inputs, states[0], (i2h_weight, h2h_weight), (i2h_bias, h2h_bias))
         name = self._step_prefix()
         gates = lstm_gates(F, i2h, h2h, name)
@@ -186,13 +188,13 @@ class LSTMPCell(DenseCell):
 
 def dynamic_unroll(
     cell: Any,
-    inputs: Any,
-    begin_state: Any,
+    inputs: Tensor,
+    begin_state: States,
     drop_inputs: float = 0,
     drop_outputs: float = 0,
     layout: str = "TNC",
-    valid_length: Any = None,
-) -> tuple[Any, Any]:
+    valid_length: Tensor = None,
+) -> tuple[Tensor, States]:
     """Returns the outputs of all steps, and the states after the last, by the operator ``foreach``:
     symbols may have any number of steps.
 
@@ -227,7 +229,7 @@ def dynamic_unroll(
         outputs, last = functions.contrib.foreach(cell, inputs, states)
     else:
 
-        def step(x: Any, carried: Any) -> Any:
+        def step(x: Tensor, carried: Any) -> Any:
             *old, number = carried
             output, new = cell(x, old)
             is_valid = functions.broadcast_greater(valid_length, number)

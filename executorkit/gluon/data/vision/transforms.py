@@ -28,6 +28,7 @@ from ....ops.vision.image_color import LUMA
 from ....util import is_np_array as is_np_array
 from ..._block import Block as Block
 from ..._hybrid_block import HybridBlock as HybridBlock
+from ..._types import DType, Ops, Tensor
 from ...nn import HybridSequential as HybridSequential, Sequential as Sequential
 
 
@@ -71,11 +72,11 @@ def _hybridized(blocks: Sequence[HybridBlock]) -> HybridSequential:
 class Cast(HybridBlock):
     """Conversion of the elements to ``dtype``."""
 
-    def __init__(self, dtype: Any = "float32") -> None:
+    def __init__(self, dtype: DType = "float32") -> None:
         super().__init__()
         self._dtype = dtype
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.cast(x, dtype=self._dtype)
 
 
@@ -89,7 +90,7 @@ class ToTensor(HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.image.to_tensor(x)
 
 
@@ -107,7 +108,7 @@ class Normalize(HybridBlock):
         self._mean = mean
         self._std = std
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.image.normalize(x, mean=self._mean, std=self._std)
 
 
@@ -131,7 +132,7 @@ class Resize(HybridBlock):
         self._size = size
         self._interpolation = interpolation
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         size, keep, interp = self._size, self._keep, self._interpolation
         return F.image.resize(x, size=size, keep_ratio=keep, interp=interp)
 
@@ -156,7 +157,7 @@ class CropResize(HybridBlock):
         self._size = size
         self._interpolation = interpolation
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         part = F.image.crop(x, self._x, self._y, self._width, self._height)
         if not self._size:
             return part
@@ -181,7 +182,7 @@ class CenterCrop(Block):
         super().__init__()
         self._args = _pair(size), interpolation
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return image.center_crop(x, *self._args)[0]
 
 
@@ -208,7 +209,7 @@ class RandomCrop(Block):
         self._pad = ((pad, pad), (pad, pad), (0, 0)) if isinstance(pad, int) else pad
         self._pad_value = pad_value
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         if self._pad:
             value = self._pad_value
             x = computed(lambda pixels: np.pad(pixels, self._pad, constant_values=value), x)
@@ -240,7 +241,7 @@ class RandomResizedCrop(Block):
         super().__init__()
         self._args = _pair(size), scale, ratio, interpolation
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         if not isinstance(x, NDArray):
             problem = f"the image is a {type(x).__name__}, expected an NDArray"
             raise InputTypeError(type(self).__name__, problem, hint="mx.nd.array(...)")
@@ -253,7 +254,7 @@ class RandomFlipLeftRight(HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.image.random_flip_left_right(x)
 
 
@@ -263,7 +264,7 @@ class RandomFlipTopBottom(HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.image.random_flip_top_bottom(x)
 
 
@@ -274,7 +275,7 @@ class _RandomFactor(HybridBlock):
         super().__init__()
         self._args = max(0, 1 - amount), 1 + amount
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         change: Callable[..., Any] = getattr(F.image, f"random_{type(self).__name__[6:].lower()}")
         low, high = self._args
         return change(x, min_factor=low, max_factor=high)
@@ -324,7 +325,7 @@ class RandomColorJitter(HybridBlock):
         super().__init__()
         self._args = brightness, contrast, saturation, hue
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         names = "brightness", "contrast", "saturation", "hue"
         return F.image.random_color_jitter(x, **dict(zip(names, self._args, strict=True)))
 
@@ -337,7 +338,7 @@ class RandomLighting(HybridBlock):
         super().__init__()
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.image.random_lighting(x, alpha_std=self._alpha)
 
 
@@ -351,7 +352,7 @@ class RandomGray(Block):
         super().__init__()
         self._p = p
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         x = x.astype("float32")
         if random.random() >= self._p:
             return x
@@ -359,7 +360,7 @@ class RandomGray(Block):
         return computed(lambda pixels: np.repeat((pixels @ luma)[..., None], 3, -1), x)
 
 
-def _check_rotated(block: Block, x: Any) -> None:
+def _check_rotated(block: Block, x: Tensor) -> None:
     if x.dtype is not np.float32:
         problem = f"the images are {np.dtype(x.dtype).name}, expected float32"
         raise DTypeError(type(block).__name__, problem, hint="ToTensor() first")
@@ -382,7 +383,7 @@ class Rotate(Block):
         super().__init__()
         self._args = rotation_degrees, zoom_in, zoom_out
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         _check_rotated(self, x)
         return image.imrotate(x, *self._args)
 
@@ -415,7 +416,7 @@ class RandomRotation(Block):
         self._args = angle_limits, zoom_in, zoom_out
         self._rotate_with_proba = rotate_with_proba
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         if np.random.random() > self._rotate_with_proba:
             return x
         _check_rotated(self, x)
@@ -430,7 +431,7 @@ class RandomApply(Sequential):
         self.transforms = transforms
         self.p = p
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Tensor:
         return x if self.p < random.random() else self.transforms(x)
 
 
@@ -457,6 +458,6 @@ class HybridRandomApply(HybridSequential):
         self.transforms = transforms
         self.p = p
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         applied = F.random.uniform(low=0, high=1, shape=(1,)) <= self.p
         return F.contrib.cond(applied, lambda: self.transforms(x), lambda: x)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ....context import cpu
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts, Ops, Tensor
 from ...nn import Activation, BatchNorm, Conv2D, HybridSequential
 from ..model_store import get_model_file
 
@@ -27,7 +28,7 @@ class FeatureNetwork(HybridBlock):
     features: HybridBlock
     output: HybridBlock
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return self.output(self.features(x))
 
 
@@ -59,7 +60,7 @@ def convolved(
         yield activation()
 
 
-def with_parameters(network: N, name: str, pretrained: bool, ctx: Any, root: str) -> N:
+def with_parameters(network: N, name: str, pretrained: bool, ctx: Contexts, root: str) -> N:
     """Loads the file of a network's trained parameters if asked for, and returns the network."""
     if pretrained:
         network.load_parameters(get_model_file(name, root=root), ctx=ctx)

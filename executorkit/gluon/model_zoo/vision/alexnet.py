@@ -2,9 +2,11 @@
 Networks, 2012), in the form of one device."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts
 from ...nn import Conv2D, Dense, Dropout, Flatten, MaxPool2D
 from ..model_store import ROOT
 from ._builder import CPU, FeatureNetwork, sequence, with_parameters
@@ -25,7 +27,7 @@ def hidden_layers(**initializers: Any) -> Iterable[HybridBlock]:
 class AlexNet(FeatureNetwork):
     """AlexNet with ``classes`` outputs, for images (N, 3, 224, 224)."""
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence(_layers())
@@ -39,7 +41,9 @@ def _layers() -> Iterable[HybridBlock]:
     yield from hidden_layers()
 
 
-def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> AlexNet:
+def alexnet(
+    pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
+) -> AlexNet:
     """Returns a new :class:`AlexNet`.
 
     pretrained

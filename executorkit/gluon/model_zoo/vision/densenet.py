@@ -2,10 +2,12 @@
 2016)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ....errors import UnknownNameError
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts
 from ...contrib.nn import HybridConcurrent, Identity
 from ...nn import Activation, AvgPool2D, BatchNorm, Conv2D, Dense, Dropout, Flatten, MaxPool2D
 from ..model_store import ROOT
@@ -44,7 +46,7 @@ class DenseNet(FeatureNetwork):
         bn_size: int = 4,
         dropout: float = 0,
         classes: int = 1000,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
 
@@ -80,7 +82,7 @@ def _layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
 
 
 def get_densenet(
-    num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
     """Returns a new :class:`DenseNet` of 121, 161, 169 or 201 layers.
 

@@ -6,9 +6,11 @@ after another, a tuple of such lists whose outputs are concatenated, and pools.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts
 from ...contrib.nn import HybridConcurrent
 from ...nn import AvgPool2D, Dense, Dropout, MaxPool2D
 from ..model_store import ROOT
@@ -53,7 +55,7 @@ _MODULES: dict[str, tuple[Any, ...]] = {
 class Inception3(FeatureNetwork):
     """Inception v3 with ``classes`` outputs, for images (N, 3, 299, 299)."""
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = sequence(_features())
@@ -85,7 +87,7 @@ def _concurrent(branches: Iterable[Any], prefix: str) -> HybridConcurrent:
 
 
 def inception_v3(
-    pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> Inception3:
     """Returns a new :class:`Inception3`.
 

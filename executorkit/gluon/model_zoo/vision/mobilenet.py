@@ -3,9 +3,11 @@ Mobile Vision Applications, 2017) and MobileNetV2 (Sandler, Howard, Zhu et al.: 
 Inverted Residuals and Linear Bottlenecks, 2018)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts, Ops, Tensor
 from ...nn import Conv2D, Dense, Flatten, GlobalAvgPool2D, HybridSequential
 from ..model_store import ROOT
 from ._builder import CPU, FeatureNetwork, convolved, sequence, with_parameters
@@ -24,7 +26,7 @@ _BOTTLENECKS = [
 class RELU6(HybridBlock):
     """``min(max(x, 0), 6)``."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         return F.clip(x, 0, 6, name="relu6")
 
 
@@ -32,7 +34,9 @@ class LinearBottleneck(HybridBlock):
     """Inverted residual: ``t`` times the channels, a depthwise convolution, and ``channels``
     without activation; the input is added if the shapes are equal."""
 
-    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
+    def __init__(
+        self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
         wide = in_channels * t
@@ -42,7 +46,7 @@ class LinearBottleneck(HybridBlock):
             self.out.add(*convolved(wide, 3, stride, 1, wide, RELU6))
             self.out.add(*convolved(channels, activation=None))
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         out = self.out(x)
         return F.elemwise_add(out, x) if self.use_shortcut else out
 
@@ -50,7 +54,9 @@ class LinearBottleneck(HybridBlock):
 class MobileNet(FeatureNetwork):
     """MobileNet with ``multiplier`` times the channels, for pictures (N, 3, 224, 224)."""
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(
+        self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(**kwargs)
 
         def features() -> Iterable[HybridBlock]:
@@ -70,7 +76,9 @@ class MobileNet(FeatureNetwork):
 class MobileNetV2(FeatureNetwork):
     """MobileNetV2 with ``multiplier`` times the channels, for pictures (N, 3, 224, 224)."""
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(
+        self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[BlockOptions]
+    ) -> None:
         super().__init__(**kwargs)
 
         def features() -> Iterable[HybridBlock]:
@@ -98,7 +106,11 @@ def _suffix(multiplier: float) -> str:
 
 
 def get_mobilenet(
-    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Contexts = CPU,
+    root: str = ROOT,
+    **kwargs: Any,
 ) -> MobileNet:
     """Returns a new :class:`MobileNet`.
 
@@ -110,7 +122,11 @@ def get_mobilenet(
 
 
 def get_mobilenet_v2(
-    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    multiplier: float,
+    pretrained: bool = False,
+    ctx: Contexts = CPU,
+    root: str = ROOT,
+    **kwargs: Any,
 ) -> MobileNetV2:
     """Returns a new :class:`MobileNetV2`; see :func:`get_mobilenet`."""
     name = f"mobilenetv2_{_suffix(multiplier)}"

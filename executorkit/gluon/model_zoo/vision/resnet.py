@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 from ....errors import ArgumentValueError
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts, Ops, Tensor
 from ...nn import Activation, BatchNorm, Conv2D, Dense, Flatten, GlobalAvgPool2D, MaxPool2D
 from ..model_store import ROOT
 from ._builder import CPU, FeatureNetwork, convolved, sequence, with_parameters
@@ -36,7 +38,7 @@ class _Residual(HybridBlock):
 
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         self._add_layers(channels, stride, in_channels)
@@ -75,7 +77,7 @@ class _ResidualV1(_Residual):
     def _shortcut(self, channels: int, stride: int, in_channels: int) -> HybridBlock:
         return sequence([_convolution(channels, 1, stride, in_channels), BatchNorm()])
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         residual, x = x, self.body(x)
         if self.downsample:
             residual = self.downsample(residual)
@@ -100,7 +102,7 @@ class _ResidualV2(_Residual):
     def _shortcut(self, channels: int, stride: int, in_channels: int) -> HybridBlock:
         return _convolution(channels, 1, stride, in_channels)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         residual = x
         for k in range(1, 4 if self._bottleneck else 3):
             x = F.Activation(getattr(self, f"bn{k}")(x), act_type="relu")
@@ -152,7 +154,7 @@ class _ResNet(FeatureNetwork):
 
     def __init__(
         self, block: Any, layers: Sequence[int], channels: Sequence[int], classes: int = 1000,
-        thumbnail: bool = False, **kwargs: Any,
+        thumbnail: bool = False, **kwargs: Unpack[BlockOptions],
     ) -> None:  # fmt: skip
         super().__init__(**kwargs)
         if len(channels) != len(layers) + 1:
@@ -220,7 +222,7 @@ resnet_block_versions = [
 
 
 def get_resnet(
-    version: int, num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT,
+    version: int, num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT,
     **kwargs: Any,
 ) -> ResNetV1 | ResNetV2:  # fmt: skip
     """Returns a new :class:`ResNetV1` or :class:`ResNetV2`.

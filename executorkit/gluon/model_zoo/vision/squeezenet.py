@@ -2,10 +2,12 @@
 parameters and <0.5MB model size, 2016)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from ....errors import ArgumentValueError
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts
 from ...contrib.nn import HybridConcurrent
 from ...nn import Activation, AvgPool2D, Conv2D, Dropout, Flatten, HybridSequential, MaxPool2D
 from ..model_store import ROOT
@@ -25,7 +27,7 @@ class SqueezeNet(FeatureNetwork):
     Raises AssertionError (ArgumentValueError) for another version.
     """
 
-    def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, version: str, classes: int = 1000, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
             problem = f"there is no version {version}"
@@ -59,7 +61,7 @@ def _activated(channels: int, kernel: int) -> HybridSequential:
 
 
 def get_squeezenet(
-    version: str, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    version: str, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
     """Returns a new :class:`SqueezeNet`.
 

@@ -2,11 +2,13 @@
 Recognition, 2014)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from ....errors import ArgumentValueError, UnknownNameError
 from ....initializer import Xavier
+from ..._block import BlockOptions
 from ..._hybrid_block import HybridBlock
+from ..._types import Contexts
 from ...nn import Activation, BatchNorm, Conv2D, Dense, MaxPool2D
 from ..model_store import ROOT
 from ._builder import CPU, FeatureNetwork, sequence, with_parameters
@@ -40,7 +42,7 @@ class VGG(FeatureNetwork):
         filters: Sequence[int],
         classes: int = 1000,
         batch_norm: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockOptions],
     ) -> None:
         super().__init__(**kwargs)
         if len(layers) != len(filters):
@@ -67,7 +69,7 @@ def _stages(
 
 
 def get_vgg(
-    num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
+    num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> VGG:
     """Returns a new :class:`VGG` of 11, 13, 16 or 19 layers.
 
