@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from .._files import naming, write_atomically
-from ..autograd.joined_steps import join_steps
+from ..autograd.context_steps import join_steps
 from ..calls.recording import Variable
 from ..calls.rollback import Rollback, all_or_none, complete
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
-from ..kvstore import KVStore, choose_store
+from ..kvstore import Aggregation, KVStore, choose_store
 from ..ndarray import NDArray, ones
 from ..optimizer import (
     OptaxUpdate,
@@ -240,7 +240,7 @@ class DeviceUpdates:
         False, with nothing changed, if that cannot be. After an exception all contexts have taken
         it, or none."""
         together = arrays.replicated
-        if together is None or not _sums_here(self.store):
+        if together is None or Aggregation.of(self.store) is not Aggregation.DEVICES:
             return False
         columns = arrays.fresh_columns(ignore_stale)
         if any(c.indices != arrays.indices for c in columns):
@@ -384,7 +384,11 @@ class StoreUpdates:
         """Takes the step in the program that computes the gradients of all contexts; False, with
         nothing changed, if that cannot be."""
         together = arrays.replicated
-        if together is None or not _sums_here(self.store) or not self._follows(arrays):
+        if (
+            together is None
+            or Aggregation.of(self.store) is not Aggregation.DEVICES
+            or not self._follows(arrays)
+        ):
             return False
         weights, grads = together
         if not join_steps(arrays.grads[0]):
@@ -403,7 +407,7 @@ class StoreUpdates:
             return False
         else:
             for weight in together.weights:
-                weight.value  # noqa: B018
+                weight.compute()
         if not self.store.follow(arrays.indices, together.weights):
             return False
         self._pulled = None
@@ -422,11 +426,6 @@ class StoreUpdates:
 
 
 UpdateMode = DeviceUpdates | StoreUpdates
-
-
-def _sums_here(store: Any) -> bool:
-    """True for a store of this package that sums the gradients of this process as they are."""
-    return isinstance(store, KVStore) and store.num_workers == 1 and not store.compresses
 
 
 def _versions(weights: Sequence[Sequence[NDArray]]) -> list[list[int]]:
@@ -499,8 +498,7 @@ def decide(
         raise ArgumentValueError("Trainer: update_on_kvstore", problem, hint="True")
     if compression:
         store.set_gradient_compression(compression)
-    own = isinstance(store, KVStore)
-    if own and len(updaters) == 1 and store.num_workers == 1 and not store.compresses:
+    if len(updaters) == 1 and Aggregation.of(store) is Aggregation.DEVICES:
         if on_store:
             store.set_updater(updaters[0])
         for i, parameter in enumerate(parameters):

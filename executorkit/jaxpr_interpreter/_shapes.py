@@ -81,7 +81,7 @@ def _slice(call: Call) -> Kernel:
 
 
 @rule("concatenate", "stack", fresh=True)
-def _joined(call: Call) -> Kernel:
+def _concatenate(call: Call) -> Kernel:
     join, key = (np.stack, "axis") if call.name == "stack" else (np.concatenate, "dimension")
     axis = call.params[key]
     return lambda *operands: join(operands, axis)

@@ -78,7 +78,7 @@ from ..errors import KVStoreError as KVStoreError
 from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
 from ._kvstore import KVStore as KVStore, create as create
 from ._kvstore_base import KVStoreBase as KVStoreBase
-from ._store_choice import choose_store as choose_store, joins_processes as joins_processes
+from .aggregation import Aggregation as Aggregation, choose_store as choose_store
 from .kvstore_server import KVStoreServer as KVStoreServer
 
 if not TYPE_CHECKING:

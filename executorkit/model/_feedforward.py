@@ -17,7 +17,7 @@ from ..executor import Executor
 from ..executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from ..initializer import Uniform
 from ..io import DataDesc, DataIter, NDArrayIter
-from ..kvstore import joins_processes
+from ..kvstore import Aggregation
 from ..ndarray import NDArray
 from ..parallel import replica_contexts, share_first, update_together
 from ..program import current_options, options
@@ -219,7 +219,7 @@ class FeedForward:
             collected.append([[a[0:rows].asnumpy() for a in arrays] for arrays in groups])
             if number == num_batch:
                 break
-        joined = [_joined(list(group)) for group in zip(*collected, strict=True)]
+        joined = [_concatenate_batches(list(group)) for group in zip(*collected, strict=True)]
         return tuple(joined) if return_data else joined[0]
 
     def score(
@@ -431,7 +431,7 @@ class _ManagerLoop(TrainingLoop):
         manager, updates = self.manager, self.update_on_kvstore
         self.symbol = manager.symbol
         manager.set_params(self.arg_params, self.aux_params)
-        self._joins_processes = updates and joins_processes(self.kvstore)
+        self._joins_processes = updates and Aggregation.of(self.kvstore) is Aggregation.JOB
         if self._joins_processes:
             self.updater = opt.get_updater(self.optimizer)
             self.updater.training.compile_at_once()
@@ -504,7 +504,7 @@ class _ManagerLoop(TrainingLoop):
         }  # fmt: skip
 
 
-def _joined(batches: Sequence[Sequence[np.ndarray]]) -> Any:
+def _concatenate_batches(batches: Sequence[Sequence[np.ndarray]]) -> Any:
     """The rows of all batches as one array, or a list of them if there are several."""
     arrays = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
     return arrays[0] if len(arrays) == 1 else arrays

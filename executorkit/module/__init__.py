@@ -18,7 +18,6 @@ from . import (
     sequential_module as sequential_module,
 )
 from ._arguments import BindSpec, OptimizerSpec
-from ._module_optimizer import KVStoreMode as KVStoreMode
 from .base_module import BaseModule as BaseModule
 from .bucketing_module import BucketingModule as BucketingModule
 from .module import Module as Module

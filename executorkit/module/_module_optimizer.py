@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from enum import Enum
 from functools import partial
 from typing import Any
 
@@ -18,7 +17,7 @@ from .._files import write_atomically
 from ..calls.rollback import all_or_none
 from ..context import Context
 from ..errors import ModuleUsageError, explain
-from ..kvstore import KVStore, joins_processes
+from ..kvstore import Aggregation
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..optimizer import dump_updater, prepare_restoration, read_state_file
 from ..parallel import bytes_of_first, share_first, update_together
@@ -77,41 +76,6 @@ def update_group(
     )  # fmt: skip
 
 
-class KVStoreMode(Enum):
-    """Place of the sum of gradients and of the update; decided once, by ``init_optimizer``.
-
-    Where MXNet keeps parameters in the store, and where with the devices, depends on the store, the
-    environment and the size of the parameters; results do not, so here they are always with the
-    devices. Only stores that compress gradients, and classes of stores that users write
-    (``KVStoreBase.register``), are called: gradients are given to ``pushpull``, and if the store
-    has the capability 'optimizer', it updates.
-    """
-
-    NO_STORE = "each device takes a step by its own gradients"
-    SUM_DEVICES = "one step by the sum over this process's devices"
-    SUM_PROCESSES = "one step by the sum over the devices of all processes"
-    STORE_SUMS = "the store sums, each device takes a step"
-    STORE_UPDATES = "the store sums and takes the step"
-
-    @classmethod
-    def of(cls, store: Any, update_on_kvstore: bool) -> KVStoreMode:
-        """The mode of a store.
-
-        update_on_kvstore
-            as :func:`executorkit.model._create_kvstore` returned it with the store.
-        """
-        if store is None:
-            return cls.NO_STORE
-        if not isinstance(store, KVStore) or store.compresses:
-            return cls.STORE_UPDATES if update_on_kvstore else cls.STORE_SUMS
-        return cls.SUM_PROCESSES if joins_processes(store) else cls.SUM_DEVICES
-
-    @property
-    def state_per_device(self) -> bool:
-        """True where each device has optimizer states of its own, under numbered indices."""
-        return self in (KVStoreMode.NO_STORE, KVStoreMode.STORE_SUMS)
-
-
 class ModuleOptimizer:
     """An optimizer with its store, its updater and the indices of the parameters.
 
@@ -138,8 +102,8 @@ class ModuleOptimizer:
             store.set_gradient_compression(compression_params)
         self.kvstore: Any = store
         self.update_on_kvstore = update_on_kvstore
-        self.mode = KVStoreMode.of(store, update_on_kvstore)
-        numbered = self.mode.state_per_device
+        self.aggregation = Aggregation.of(store)
+        numbered = self._has_state_per_device
         members = count if numbered else 1
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
@@ -154,34 +118,43 @@ class ModuleOptimizer:
     def _share_parameters(
         self, group: DataParallelExecutorGroup, parameters: ParameterStore
     ) -> None:
-        mode = self.mode
-        if self.update_on_kvstore and mode is not KVStoreMode.STORE_UPDATES:
+        aggregation = self.aggregation
+        if self.update_on_kvstore and not self._store_updates:
             # The store is not called, but scripts read its updater's states.
             self.kvstore.set_updater(self.updater)
-        if mode in (KVStoreMode.NO_STORE, KVStoreMode.SUM_DEVICES):
-            return
-        if mode is KVStoreMode.SUM_PROCESSES:
+        if aggregation is Aggregation.JOB:
             share_first(group.core, group.param_names)
             parameters.stale = True
+        if aggregation is not Aggregation.STORE:
             return
-        if mode is KVStoreMode.STORE_UPDATES:
+        if self._store_updates:
             self.kvstore.set_optimizer(self.optimizer)
         parameters.read(group)
         # All workers begin with the parameters of the first.
-        overwritten = mode is not KVStoreMode.STORE_SUMS
         args, _ = parameters.arrays
-        _initialize_kvstore(self.kvstore, group.param_arrays, args, group.param_names, overwritten)
-        parameters.stale = parameters.stale or overwritten
+        arrays, names = group.param_arrays, group.param_names
+        _initialize_kvstore(self.kvstore, arrays, args, names, self._store_updates)
+        parameters.stale = parameters.stale or self._store_updates
+
+    @property
+    def _store_updates(self) -> bool:
+        return self.aggregation is Aggregation.STORE and self.update_on_kvstore
+
+    @property
+    def _has_state_per_device(self) -> bool:
+        """True where each device has optimizer states of its own, under numbered indices."""
+        sums_only = self.aggregation is Aggregation.STORE and not self.update_on_kvstore
+        return sums_only or self.aggregation is Aggregation.NONE
 
     @property
     def joins_processes(self) -> bool:
         """True if updates are by the gradients of all processes of a job."""
-        return self.mode is KVStoreMode.SUM_PROCESSES
+        return self.aggregation is Aggregation.JOB
 
     @property
     def n_updates(self) -> int:
         """A number that changes with every update."""
-        if self.mode is KVStoreMode.STORE_UPDATES:
+        if self._store_updates:
             return self.optimizer.num_update
         return self.updater.n_updates
 
@@ -191,12 +164,11 @@ class ModuleOptimizer:
 
     def update(self, group: DataParallelExecutorGroup) -> None:
         """Changes the parameters of a group by its gradients."""
-        mode = self.mode
-        if mode is KVStoreMode.STORE_UPDATES:
+        if self._store_updates:
             _update_params_on_kvstore(
                 group.param_arrays, group.grad_arrays or (), self.kvstore, group.param_names
             )
-        elif mode is KVStoreMode.STORE_SUMS:
+        elif self.aggregation is Aggregation.STORE:
             _update_params(
                 group.param_arrays,
                 group.grad_arrays or (),
@@ -206,20 +178,20 @@ class ModuleOptimizer:
                 group.param_names,
             )
         else:
-            summed = mode is not KVStoreMode.NO_STORE or len(group.contexts) == 1
+            summed = self.aggregation is not Aggregation.NONE or len(group.contexts) == 1
             joins, keep = self.joins_processes, self._keep_gradients
             update_group(group, self.indices, self.updater, summed, joins, keep)
 
     def save(self, fname: str) -> None:
         """Writes the states to a file; see :meth:`Module.save_optimizer_states`."""
-        if self.mode is KVStoreMode.STORE_UPDATES:
+        if self._store_updates:
             self.kvstore.save_optimizer_states(fname)
         else:
             write_atomically(fname, [dump_updater(self.updater)])
 
     def load(self, fname: str, contexts: list[Context]) -> None:
         """Reads the states of a file; see :meth:`Module.load_optimizer_states`."""
-        if self.mode is KVStoreMode.STORE_UPDATES:
+        if self._store_updates:
             self.kvstore.load_optimizer_states(fname)
             return
         content = b""
@@ -228,7 +200,7 @@ class ModuleOptimizer:
         if self.joins_processes:
             content = bytes_of_first(contexts[0].device, content)
         devices = [c.device_id for c in contexts]
-        if not self.mode.state_per_device:
+        if not self._has_state_per_device:
             devices = devices[:1]
         prepare_restoration(self.updater, content, self.indices, devices, str(fname))()
 

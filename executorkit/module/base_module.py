@@ -250,7 +250,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             'local', 'device', 'dist_sync', ..., a store, or None. With a store, whatever its name,
             an update is one step by the sum of the gradients of all devices, which then have equal
             parameters; 'dist' stores sum over all processes too. Without a store each device takes
-            a step by its own gradients. See :class:`executorkit.module.KVStoreMode`.
+            a step by its own gradients. See :class:`executorkit.kvstore.Aggregation`.
         optimizer
             a name, or an Optimizer. One that is made by name divides gradients by the number of
             rows of a batch (of all processes, with a 'dist' store), unless ``optimizer_params`` has

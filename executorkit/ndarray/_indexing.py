@@ -257,7 +257,7 @@ def _split(key: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[Any, ...
     return arrays, layout
 
 
-def _joined(arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> tuple[Any, ...]:
+def _merge_indices(arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> tuple[Any, ...]:
     remaining = iter(arrays)
     return tuple(
         next(remaining) if e is Ellipsis else slice(*e) if e is not None else None for e in layout
@@ -266,14 +266,14 @@ def _joined(arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> tuple[Any, ...]
 
 @small_jit(static_argnums=2)
 def _gather(value: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> jax.Array:
-    return value[_joined(arrays, layout)]
+    return value[_merge_indices(arrays, layout)]
 
 
 @small_jit(static_argnums=3)
 def _scatter(
     value: jax.Array, new: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]
 ) -> jax.Array:
-    return value.at[_joined(arrays, layout)].set(new)
+    return value.at[_merge_indices(arrays, layout)].set(new)
 
 
 def _ranges(part: BasicIndex) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:

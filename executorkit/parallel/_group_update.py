@@ -335,7 +335,7 @@ def update_together(
         count = len(weights)
         if attach_replicated(updater, indices, stacked[:count], stacked[count:], sharding):
             if all_processes:  # others wait
-                stacked[0].value  # noqa: B018
+                stacked[0].compute()
             return
     states = core.changing_states if all_processes else ()
     update_by_sum(updater, indices, weights, grads, all_processes, states, sharding=sharding)
@@ -370,12 +370,12 @@ def attach_to_each(
     first, *others = updaters
     return first.attach(
         indices, [w[0] for w in weights], weights, grads,
-        state_of=lambda index: _joined_state(updaters, index),
+        state_of=lambda index: _replicate_states(updaters, index),
         others=[(u, [w[k] for w in weights]) for k, u in enumerate(others, 1)],
     )  # fmt: skip
 
 
-def _joined_state(updaters: Sequence[Any], index: Any) -> Any:
+def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
     """The states of a parameter on all devices, as a pytree of replicated arrays, whose members
     become the states of the updaters."""
     trees = [updater.states[index] for updater in updaters]
@@ -421,7 +421,7 @@ def update_by_sum(
             if attach_replicated(updater, indices, weights_here, targets, sharding):
                 return
     if all_processes:
-        flags, grads, set_means = _joined(grads, states)
+        flags, grads, set_means = _sum_step_over_job(grads, states)
         if lockstep.note(flags, ()).share < 1:
             return
         set_means()
@@ -436,7 +436,7 @@ def update_by_sum(
         check_when_due([w[0].value[None] for w in weights])
 
 
-def _joined(
+def _sum_step_over_job(
     grads: Sequence[PerDevice], states: Sequence[PerDevice]
 ) -> tuple[jax.Array, list[PerDevice], Callable[[], None]]:
     """A step of all processes: the sums of the flags, those of gradients over all devices, and what

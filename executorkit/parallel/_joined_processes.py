@@ -145,13 +145,13 @@ def joining_step(
         donated: Any, args: Any, aux: Any, key_data: Any, heads: Any, accumulated: Any,
         update_keys: Any, hyperparams: Any, flags: Any, offsets: Any,
     ) -> Any:  # fmt: skip
-        told: list[Any] = []
+        out_of_data: list[Any] = []
         places, places_of_parts = offsets
         late = LateUpdates(spec, places_of_parts)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
             sums, means, total = _joint_sums(late, grads, states, flags, places, job)
-            told.append(total)
+            out_of_data.append(total)
             return sums, means
 
         step = make_step(program, train, late.spec, reduce)
@@ -162,9 +162,9 @@ def joining_step(
         old = tuple(aux[i] for i in program.forward_state_indices)
         replaced = *map(late.not_late, donated[:2]), donated[2]
         new, forward_states = _if_all_have_batches(
-            told[0], (new, tuple(forward_states)), (replaced, old)
+            out_of_data[0], (new, tuple(forward_states)), (replaced, old)
         )
-        results = new, outputs, forward_states, grads, told[0]
+        results = new, outputs, forward_states, grads, out_of_data[0]
         if sharding is not None:
             return sharding.of_step(program, spec, results)
         return late.with_operands(results)
@@ -195,11 +195,11 @@ def _joint_sums(
     return late.sums(grads, sums_of), *others
 
 
-def _if_all_have_batches(told: Any, new: Any, old: Any) -> Any:
+def _if_all_have_batches(out_of_data: Any, new: Any, old: Any) -> Any:
     """The pytree ``new`` unless a process is without a batch, else ``old``, which may have another
     structure."""
     leaves, tree = jax.tree.flatten(new)
-    everyone = told[0] == 0
+    everyone = out_of_data[0] == 0
     pairs = zip(leaves, jax.tree.leaves(old), strict=True)
     return jax.tree.unflatten(tree, [jnp.where(everyone, x, y) for x, y in pairs])
 
@@ -223,17 +223,17 @@ def update_function(
     ) -> Any:  # fmt: skip
         places, places_of_parts = offsets
         late = LateUpdates(spec, places_of_parts)
-        sums, means, told = _joint_sums(late, grads, aux, flags, places, job)
+        sums, means, out_of_data = _joint_sums(late, grads, aux, flags, places, job)
         keys = _keys_of_first(update_keys) if len(job) > 1 else update_keys
         new = apply_updates(late.spec, weights, sums, states, keys=keys, hyperparams=hyperparams)
         old = *map(late.not_late, (weights, states)), tuple(aux)
-        *new, means = _if_all_have_batches(told, (*new, means), old)
-        results = *constrained_updates(spec, *new), constrained_each(means, aux_specs), told
+        *new, means = _if_all_have_batches(out_of_data, (*new, means), old)
+        results = *constrained_updates(spec, *new), constrained_each(means, aux_specs), out_of_data
         return late.with_operands(results)
 
     def finish(mesh: Any, args: Sequence[Any], results: Any, operands: Any) -> Any:
-        *updated, means, told = results
-        return *finish_updates(spec, mesh, args, updated, operands, told), means, told
+        *updated, means, out_of_data = results
+        return *finish_updates(spec, mesh, args, updated, operands, out_of_data), means, out_of_data
 
     is_finished = finish_of_step(spec) is None
     return JoiningFunction(
@@ -249,9 +249,9 @@ def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
 @lru_cache(maxsize=64)
 def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> JoiningFunction:
     def sums(grads: Arrays, states: Arrays, flags: Any, offsets: Arrays) -> Any:
-        sums, means, told = joint_sums(grads, states, flags, offsets, job)
+        sums, means, out_of_data = joint_sums(grads, states, flags, offsets, job)
         totals = constrained_each((*sums, *means), specs)
-        return totals[: len(grads)], totals[len(grads) :], told
+        return totals[: len(grads)], totals[len(grads) :], out_of_data
 
     return JoiningFunction(sums, "sums", job)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import processes
-from ._lockstep import Told, lockstep
+from ._lockstep import StepFlags, lockstep
 from ._rank_check import check_ranks
 
 
@@ -25,8 +25,8 @@ class JointEpoch:
         self._uneven = False
         self._count = 0
         self._ends_after: int | None = None
-        self._former: list[Told] = []
-        self._last: list[Told] = []
+        self._former: list[StepFlags] = []
+        self._last: list[StepFlags] = []
         lockstep.take()
 
     def end_batch(self) -> None:
@@ -51,9 +51,9 @@ class JointEpoch:
             with lockstep.without_batch():
                 step()
             self.end_batch()
-        void = [told for told in (*self._former, *self._last) if told.share < 1]
-        for told in reversed(void):
-            for undo in told.undo:
+        void = [flags for flags in (*self._former, *self._last) if flags.share < 1]
+        for flags in reversed(void):
+            for undo in flags.undo:
                 undo()
         if lockstep.parameters:
             check_ranks([p.value for p in lockstep.parameters])
@@ -64,11 +64,11 @@ class JointEpoch:
     def _has_ended(self) -> bool:
         return self._ends_after is not None and self._count >= self._ends_after
 
-    def _read(self, told: Sequence[Told], number: int) -> None:
+    def _read(self, flags: Sequence[StepFlags], number: int) -> None:
         """Reads the flags of the steps of a batch."""
-        if self._ends_after is not None or not told:
+        if self._ends_after is not None or not flags:
             return
-        share = min(t.share for t in told)
+        share = min(t.share for t in flags)
         if share < 1:
             self._uneven = share > 0
             self._ends_after = number + (share > 0)

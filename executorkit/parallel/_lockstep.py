@@ -17,7 +17,7 @@ from ..jax_internals import parts_of
 from ._replicas import Replicas
 
 
-class Told(NamedTuple):
+class StepFlags(NamedTuple):
     """The flags of all processes in a step.
 
     sums
@@ -48,7 +48,7 @@ class Lockstep:
     steps
         number of steps so far.
     latest
-        what was told in those since :meth:`take`.
+        the flags of the steps since :meth:`take`.
     parameters
         those that the latest step has changed.
     """
@@ -57,7 +57,7 @@ class Lockstep:
         self.steps = 0
         self.parameters: Sequence[PendingValue] = ()
         #: Of the few that a batch takes; nobody asks for those of loops that are no epochs.
-        self.latest: deque[Told] = deque(maxlen=64)
+        self.latest: deque[StepFlags] = deque(maxlen=64)
         self._idle = False
         self._flags: dict[tuple[Replicas, bool], jax.Array] = {}
 
@@ -76,15 +76,15 @@ class Lockstep:
         sums: jax.Array,
         parameters: Sequence[PendingValue],
         undo: Sequence[Callable[[], object]] = (),
-    ) -> Told:
+    ) -> StepFlags:
         """Counts a step."""
         self.steps += 1
         self.parameters = parameters
-        told = Told(sums, undo)
-        self.latest.append(told)
-        return told
+        flags = StepFlags(sums, undo)
+        self.latest.append(flags)
+        return flags
 
-    def take(self) -> list[Told]:
+    def take(self) -> list[StepFlags]:
         """The flags of the steps since the last call."""
         latest = list(self.latest)
         self.latest.clear()

@@ -144,7 +144,7 @@ class Replicas:
             self._placed(parts[k], k) if k in parts else self._row(stacked, k)
             for k in range(len(self))
         ]
-        return self._joined(rows, stacked.shape[1:])
+        return self._from_parts(rows, stacked.shape[1:])
 
     def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
         """As :meth:`assemble`, for the parts of one array that was cut up for the devices."""
@@ -162,7 +162,9 @@ class Replicas:
         traffic.broadcast += 1
         if self.spec:
             value = np.asarray(value)  # JAX would bring all of it to every device
-        return self._joined([parts_of(jax.device_put(value[None], self._everywhere))], value.shape)
+        return self._from_parts(
+            [parts_of(jax.device_put(value[None], self._everywhere))], value.shape
+        )
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
         """All entries of a stacked array on one device, each with its leading axis."""
@@ -178,7 +180,7 @@ class Replicas:
 
     def _stack(self, parts: Sequence[jax.Array]) -> jax.Array:
         rows = [self._placed(part, k) for k, part in enumerate(parts)]
-        return self._joined(rows, parts[0].shape)
+        return self._from_parts(rows, parts[0].shape)
 
     def _placed(self, part: jax.Array, k: int) -> list[jax.Array]:
         """An entry on the devices of row ``k``, with a leading axis."""
@@ -188,7 +190,7 @@ class Replicas:
         return [_leading_axis(x) for x in parts_of(in_x64(jax.device_put)(part, row))]
 
     @in_x64
-    def _joined(self, rows: Sequence[Sequence[jax.Array]], shape: Sequence[int]) -> jax.Array:
+    def _from_parts(self, rows: Sequence[Sequence[jax.Array]], shape: Sequence[int]) -> jax.Array:
         parts = [part for row in rows for part in row]
         stacked = (len(self), *shape)
         return jax.make_array_from_single_device_arrays(stacked, self.sharding, parts)

@@ -134,6 +134,10 @@ class ReplicatedArray(Sequence[NDArray]):
         """The stacked array, with everything that was written to members."""
         return self._merge() if self.has_written_members else self._stacked.value
 
+    def compute(self) -> None:
+        """Computes the contents if they are pending."""
+        _ = self.value
+
     @property
     def current(self) -> jax.Array | None:
         """The stacked array if nothing is pending and no member was written to."""
@@ -266,7 +270,7 @@ class ReplicatedArray(Sequence[NDArray]):
         """Computes the contents of the array that follows: they are about to change."""
         follower = self._follower
         if follower is not None and isinstance(follower.storage.producer, _FirstPart):
-            follower.storage.value  # noqa: B018
+            _ = follower.storage.value
 
     def _renew_members(self) -> None:
         """Lets members that have contents of their own show those of the stacked array again."""

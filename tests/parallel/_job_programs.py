@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh
 
-from executorkit.module import KVStoreMode
+from executorkit.kvstore import Aggregation
 from executorkit.ops.nn.moments import DEVICE_AXIS
 from executorkit.parallel._joined_processes import JoiningStep, joining_step
 from executorkit.parallel._replicas import PROCESS_AXIS
@@ -23,7 +23,7 @@ _TENSOR = re.compile(r"tensor<((?:\d+x)*)([a-z]+)(\d+)>")
 def join(module: Any) -> Any:
     """The module, whose steps are those of a job from now on; of one process, here."""
     optimizer = module._module_optimizer
-    optimizer.mode = KVStoreMode.SUM_PROCESSES
+    optimizer.aggregation = Aggregation.JOB
     module.set_keep_gradients(False)
     return module
 

@@ -52,7 +52,7 @@ def _infer_parameters_shape(s: ShapeFacts, p: Params) -> None:
         _share_the_rest(s, names, p.dim)
 
 
-def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+def _infer_concatenation(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     first = shapes[0]
     at = normal_axis(p.dim, len(first), "dim")
     others = (*first[:at], *first[at + 1 :])
@@ -65,7 +65,7 @@ def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     "Concat",
     "concat",
     infer_shape=_infer_concat_shape,
-    output_shapes=_joined,
+    output_shapes=_infer_concatenation,
     layout_rule=layout_with_axis("dim"),
     traits={CONCAT},
     kind="shape",

@@ -60,7 +60,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def train_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         seconds = time.time() - self.train_start
         text = f"Train finished using total {int(seconds)}s with {self.current_epoch} epochs."
-        estimator.logger.info(_joined(text, " ", self.metrics))
+        estimator.logger.info(_append_metrics(text, " ", self.metrics))
 
     def batch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         if self.log_interval != "epoch":
@@ -77,7 +77,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
                 f"[Samples {self.processed_samples}] "
                 f"time/interval: {self.log_interval_time:.3f}s"
             )
-            estimator.logger.info(_joined(text, " ", self.metrics))
+            estimator.logger.info(_append_metrics(text, " ", self.metrics))
             self.log_interval_time = 0.0
         self.batch_index += 1
 
@@ -93,7 +93,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def epoch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> None:
         seconds = time.time() - self.epoch_start
         text = f"[Epoch {self.current_epoch}] Finished in {seconds:.3f}s"
-        estimator.logger.info(_joined(text, ", ", self.metrics))
+        estimator.logger.info(_append_metrics(text, ", ", self.metrics))
         self.current_epoch += 1
         self.batch_index = 0
 
@@ -132,7 +132,7 @@ class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
         self._line.close()
 
 
-def _joined(text: str, separator: str, metrics: list[EvalMetric]) -> str:
+def _append_metrics(text: str, separator: str, metrics: list[EvalMetric]) -> str:
     """The text, and after the separator names and values of metrics, if there are any."""
     pairs = [pair for metric in metrics for pair in metric.get_name_value()]
     values = ", ".join(f"{name}: {value:.4f}" for name, value in pairs)

@@ -1,7 +1,8 @@
-"""The store that a training loop uses, and who takes the steps: for modules and trainers."""
+"""The sum of gradients: by whom it is taken, and the store of a training loop."""
 
 import os
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any
 
 import jax
@@ -12,6 +13,31 @@ from ._kvstore_base import KVStoreBase
 
 #: Number of elements of a parameter above which a 'local' store only sums.
 _LARGE_PARAMETER = 16 * 1024 * 1024
+
+
+class Aggregation(Enum):
+    """Where gradients are summed before an update.
+
+    Where MXNet keeps parameters in the store, and where with the devices, depends on the store, the
+    environment and the size of the parameters; results do not, so here they are always with the
+    devices. Only stores that compress gradients, and classes of stores that users write
+    (``KVStoreBase.register``), are called: gradients are given to ``pushpull``, and if the store
+    has the capability 'optimizer', it updates.
+    """
+
+    NONE = "each device follows its own gradients"
+    DEVICES = "a program sums over this process's devices"
+    JOB = "a program sums over the devices of all processes, which call it together"
+    STORE = "the store sums"
+
+    @classmethod
+    def of(cls, store: Any) -> "Aggregation":
+        """Returns the aggregation for a store, or for None."""
+        if store is None:
+            return cls.NONE
+        if not isinstance(store, KVStore) or store.compresses:
+            return cls.STORE
+        return cls.JOB if "dist" in store.type and jax.process_count() > 1 else cls.DEVICES
 
 
 def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
@@ -43,11 +69,3 @@ def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[A
         problem = f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
         raise InputTypeError("kvstore", problem)
     return store, update_on_kvstore and store.is_capable(KVStoreBase.OPTIMIZER)
-
-
-def joins_processes(store: Any) -> bool:
-    """True if training with a store is by steps that all processes of a job take together, each one
-    program: the store itself need not be called."""
-    if not isinstance(store, KVStore) or store.compresses:
-        return False
-    return "dist" in store.type and jax.process_count() > 1

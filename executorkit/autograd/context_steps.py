@@ -66,7 +66,7 @@ class _Spread:
         return True
 
 
-class _JoinedRun(Runnable[Any]):
+class _ContextsRun(Runnable[Any]):
     """The arrays of equal runs on several devices."""
 
     def __init__(
@@ -99,7 +99,7 @@ class _JoinedRun(Runnable[Any]):
         return self.replicas.filled(array.shape, array.dtype, number)
 
 
-class _JoinedStep(PendingStep):
+class _ContextsStep(PendingStep):
     """The pending step of joined runs."""
 
     __slots__ = ()
@@ -119,7 +119,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
     steps: list[Any] = [x.storage.producer for x in arrays]
     first = steps[0]
     whole = replicated(arrays)
-    if whole is not None and isinstance(whole.source, _JoinedStep):
+    if whole is not None and isinstance(whole.source, _ContextsStep):
         if whole.has_written_members:
             return False
         whole.source.runnable.sums_gradients = sums_gradients
@@ -127,18 +127,18 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
     if first.__class__ is not PartedStep or not can_replicate([x.context for x in arrays], ()):
         return False
     with first.runnable.lock:
-        joined = _joined(steps)
-        if joined is None:
+        combination = _combine(steps)
+        if combination is None:
             return False
-        run, values, key, heads = joined
-        del joined, steps, first  # nobody else may hold what the program donates
+        run, values, key, heads = combination
+        del combination, steps, first  # nobody else may hold what the program donates
         run.sums_gradients = sums_gradients
-        step: _JoinedStep | None = None
+        step: _ContextsStep | None = None
 
         def replace() -> None:
             nonlocal step
             if step is None:
-                step = _JoinedStep(run, True, key, values)
+                step = _ContextsStep(run, True, key, values)
             if step.heads is not heads:
                 step.backward(heads)
 
@@ -146,20 +146,20 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
     return True
 
 
-class _Joined(NamedTuple):
+class _Combination(NamedTuple):
     """The parts of a joined step.
 
     values
         the contents of arguments and of auxiliary states.
     """
 
-    run: _JoinedRun
+    run: _ContextsRun
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
     key: Any
     heads: Sequence[Any]
 
 
-def _joined(steps: Sequence[PartedStep]) -> _Joined | None:
+def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
     """The parts of a step that stands for these, if there can be one."""
     lock = steps[0].runnable.lock
     if len({*map(id, steps)}) < len(steps) or not all(map(_is_untouched, steps)):
@@ -174,11 +174,11 @@ def _joined(steps: Sequence[PartedStep]) -> _Joined | None:
     if targets is None or states is None or heads is None:
         return None
     arrays, args = rows.arguments()
-    run = _JoinedRun(plan, steps, arrays, states[0], rows.outputs(), targets)
+    run = _ContextsRun(plan, steps, arrays, states[0], rows.outputs(), targets)
     key = None
     if plan.key_rows:
         key = rows.replicas.from_host(np.stack([s.raw_key for s in steps]))
-    return _Joined(run, (tuple(args), tuple(states[1])), key, heads)
+    return _Combination(run, (tuple(args), tuple(states[1])), key, heads)
 
 
 def _is_untouched(step: Any) -> bool:
