@@ -4,6 +4,7 @@ from ._batch_transfer import (
     BatchInput as BatchInput,
     assign_scattered as assign_scattered,
     gather as gather,
+    split_input_slice as split_input_slice,
 )
 from ._data_parallel_core import (
     DataParallel as DataParallel,
@@ -31,13 +32,14 @@ from ._joint_epoch import JointEpoch as JointEpoch
 from ._lockstep import lockstep as lockstep
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
-from ._replica_choice import (
+from ._replicas import (
     ContextGroups as ContextGroups,
+    Replicas as Replicas,
     can_replicate as can_replicate,
     replica_contexts as replica_contexts,
     replica_workloads as replica_workloads,
+    traffic as traffic,
 )
-from ._replicas import Replicas as Replicas, traffic as traffic
 from ._replicated_array import (
     MemberStorage as MemberStorage,
     PerDevice as PerDevice,
@@ -52,4 +54,3 @@ from ._sliced_group import (
     ExecutorGroup as ExecutorGroup,
     check_arguments as check_arguments,
 )
-from ._slicing import split_input_slice as split_input_slice

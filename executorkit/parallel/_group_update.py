@@ -4,6 +4,8 @@ An update is by the sum of the gradients of all devices: in the program that com
 collective (:func:`attach_replicated`), or after it (:func:`update_by_sum`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -15,22 +17,88 @@ from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
 from ..arrays.values import HostContents, fit
 from ..calls.rollback import Rollback, complete
-from ..calls.update_call import UpdateCall
+from ..calls.update_call import UpdatableStep, UpdateCall
 from ..context import cpu
 from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
+from ..program import StepSpec, UpdateSpec
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
-from ._joined_processes import first_of_job, sum_over_job
-from ._joined_update import JoinedUpdate
+from ._joined_processes import first_of_job, step_offsets, sum_over_job, update_function
+from ._joint_epoch import check_when_due
 from ._lockstep import lockstep
 from ._model_sharding import Spec
 from ._pmap_program import reduce_replicated
-from ._rank_check import check_when_due
 from ._replicas import Replicas, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
-from ._state_sharding import ShardedState, StateSharding
+from ._state_sharding import ShardedState, StateSharding, update_in_program
+
+
+class JoinedUpdate(UpdatableStep):
+    """Takes an update by gradients that are there, together with the steps of other processes.
+
+    grads
+        the gradients of this process's devices.
+    states
+        auxiliary states of the network, which become the means over all devices.
+    """
+
+    def __init__(self, grads: Sequence[ReplicatedArray], states: Sequence[ReplicatedArray]) -> None:
+        self._grads = grads
+        self._states = states
+
+    @property
+    def targets(self) -> list[Any]:
+        """Values in place of the gradients, which wait for this."""
+        return [_Given(self)] * len(self._grads)
+
+    def attach_update(
+        self,
+        weights: Sequence[Any],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        call = prepare()
+        if call is None:
+            return False
+        cells, tree = jax.tree.flatten(call.state)
+        values = [w.value for w in weights]
+        state = jax.tree.unflatten(tree, [cell.value for cell in cells])
+        aux = [s.value for s in self._states]
+        update = update_in_program(call.update, weights, cells)
+        spec = StepSpec(
+            (UpdateSpec(tuple(range(len(values))), update, len(call.hyperparams)),), False
+        )
+        replicas = self._grads[0].replicas
+        aux_specs = tuple([s.replicas.spec for s in self._states])
+        new, new_state, means, flags = update_function(spec, replicas.of_job, aux_specs)(
+            (tuple(values),),
+            (state,),
+            [g.value for g in self._grads],
+            tuple(aux),
+            (call.key_data,),
+            np.array(call.hyperparams, np.float64),
+            lockstep.flags(replicas),
+            step_offsets(replicas.of_job, spec, [values], aux),
+        )
+        pairs = [
+            *zip(weights, new[0], strict=True),
+            *zip(cells, new_state[0], strict=True),
+            *zip(self._states, means, strict=True),
+        ]
+        complete(lambda: [cell.assign(own_entries(value)) for cell, value in pairs])
+        call.attached = True
+        lockstep.note(flags, weights, [call.undo])
+        check_when_due(new[0])
+        return True
+
+
+class _Given:
+    """Stands for a gradient that is there."""
+
+    def __init__(self, step: JoinedUpdate) -> None:
+        self.pending = step
 
 
 def set_parameters(

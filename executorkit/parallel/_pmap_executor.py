@@ -19,10 +19,10 @@ from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol
+from ._joint_epoch import check_when_due
 from ._lockstep import lockstep
 from ._model_sharding import ProgramSharding
 from ._pmap_program import PmapProgram
-from ._rank_check import check_when_due
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
 from ._state_sharding import update_in_program

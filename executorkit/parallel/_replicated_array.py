@@ -16,8 +16,7 @@ from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ._model_sharding import Spec
-from ._replica_choice import can_replicate
-from ._replicas import Replicas
+from ._replicas import Replicas, can_replicate
 
 
 class StackedPart(MadeContents):

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel import _replica_arrays, traffic
-from executorkit.parallel._batch_transfer import BatchInput, gather
+from executorkit.parallel import _data_parallel_core, traffic
+from executorkit.parallel._batch_transfer import BatchInput, gather, split_input_slice
 from executorkit.parallel._data_parallel_core import DataParallelCore
 from executorkit.parallel._replicated_array import ReplicatedArray
-from executorkit.parallel._slicing import split_input_slice
 
 ROWS = 8
 INPUTS = [BatchInput("data", (ROWS, 5)), BatchInput("softmax_label", (ROWS,))]
@@ -94,7 +93,7 @@ def test_pmapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch)
     mapped = _bound(grad_req=grad_req)
     assert mapped.is_pmapped
     ours = _run(mapped, how)
-    monkeypatch.setattr(_replica_arrays, "can_replicate", lambda *_: False)
+    monkeypatch.setattr(_data_parallel_core, "can_replicate", lambda *_: False)
     mx.random.seed(3)
     separate = _bound(grad_req=grad_req)
     assert not separate.is_pmapped

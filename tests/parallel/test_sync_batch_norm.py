@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._batch_transfer import BatchInput
+from executorkit.parallel._batch_transfer import BatchInput, split_input_slice
 from executorkit.parallel._data_parallel_core import DataParallelCore
-from executorkit.parallel._slicing import split_input_slice
 
 ROWS = 8
 INPUTS = [BatchInput("data", (ROWS, 3, 2, 2)), BatchInput("head", (ROWS, 3, 2, 2))]
