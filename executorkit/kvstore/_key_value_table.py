@@ -20,13 +20,13 @@ ArraysByKey = dict[Key, PerDevice]
 
 
 def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
-    """The arrays of each key; those of a repeated key are joined.
+    """Returns the arrays of each key; the arrays of a repeated key are concatenated.
 
     key
         an int, a str, or a list of them, all of one type.
     arrays
-        an NDArray or a list of NDArrays (a group's arrays of all devices, say); for a list of keys
-        a list of these with one entry for each key.
+        an NDArray or a list of NDArrays (such as a group's arrays of all devices); for a list of
+        keys a list with one such entry for each key.
 
     Raises :class:`InputTypeError` for arguments of other types.
     """
@@ -97,12 +97,11 @@ class KeyValueTable:
         self._entries: dict[Key, StoredArray] = {}
 
     def __len__(self) -> int:
-        """The number of keys."""
         return len(self._entries)
 
     def add(self, new_arrays: ArraysByKey, shared: bool = False) -> None:
-        """Adds keys with copies of their arrays, in a dist store with those of process 0; or with
-        the arrays themselves."""
+        """Adds keys with copies of their arrays, in a dist store those of process 0; or with the
+        arrays themselves."""
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
@@ -119,7 +118,8 @@ class KeyValueTable:
             self._entries[key] = StoredArray(x, number, shared or not self.on_first_device)
 
     def follow(self, keys: Sequence[Key], arrays: Sequence[ReplicatedArray]) -> bool:
-        """Lets the arrays of keys follow replicated ones; False if one is on another device."""
+        """Lets the arrays of keys follow replicated ones; returns False if one is on another
+        device."""
         stored = [self._entries[key].array for key in keys]
         if any(x.context != a.contexts[0] for x, a in zip(stored, arrays, strict=True)):
             return False
@@ -194,7 +194,6 @@ class KeyValueTable:
             entry.on_sum_device = True
 
     def _sums(self, values: ArraysByKey) -> dict[Key, jax.Array]:
-        """The sum of each key: those of lists of arrays by one program for each device."""
         sums: dict[Key, jax.Array] = {}
         lists: dict[Context, dict[Key, list[jax.Array]]] = {}
         for key, arrays in values.items():
@@ -252,5 +251,4 @@ class KeyValueTable:
 
 
 def _takes_lists(updater: Callable[..., Any]) -> bool:
-    """True for the updater of an optimizer; what users write is called for one key, as in MXNet."""
     return isinstance(updater, Updater) and type(updater).__call__ is Updater.__call__

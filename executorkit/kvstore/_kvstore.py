@@ -22,10 +22,10 @@ _DIST = (
 
 
 def create(name: str = "local") -> Any:
-    """A store by name, upper or lower case: see ``help(mx.kv)`` for what the names mean.
+    """Makes a store by name, upper or lower case: see ``help(mx.kv)`` for the names.
 
     A 'dist' store joins the processes of the job, if the environment says that there are several.
-    Raises TypeError if ``name`` is no str, MXNetError if there is no such store, or if the
+    Raises TypeError if ``name`` is not a str, MXNetError if there is no such store, or if the
     processes cannot be joined.
     """
     if not isinstance(name, str):
@@ -85,7 +85,7 @@ class KVStore(KVStoreBase):
         return self._table.threshold is not None
 
     def is_capable(self, capability: str) -> bool:
-        """True for 'optimizer'; ValueError for anything else."""
+        """Returns True for 'optimizer'; ValueError for other capabilities."""
         if capability.lower() != self.OPTIMIZER:
             raise KVStoreError("is_capable", f"{capability!r} is no known capability")
         return True
@@ -98,14 +98,14 @@ class KVStore(KVStoreBase):
         self._table.add(arrays_by_key(key, value, "init"))
 
     def share(self, key: Any, value: Any) -> None:
-        """:meth:`init` without a copy: what is written to an array is in the store, and the reverse
-        while an updater updates it. For a trainer with one device in one process."""
+        """Adds keys without copies: writes to an array are seen in the store, and the reverse while
+        an updater updates it. For a trainer with one device in one process."""
         self._table.add(arrays_by_key(key, value, "init"), shared=True)
 
     def follow(self, keys: Sequence[Any], arrays: Sequence[ReplicatedArray]) -> bool:
         """Lets the arrays of keys show the first members of replicated ones, whose contents they
-        have, until something else is stored. False, with nothing changed, if one is on another
-        device."""
+        have, until another array is stored. Returns False, with nothing changed, if one is on
+        another device."""
         return self._table.follow(keys, arrays)
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
@@ -129,7 +129,7 @@ class KVStore(KVStoreBase):
         self._table.pull(arrays_by_key(key, out, "pull"), "pull")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """``push``, then ``pull`` into ``out``, or into the arrays that were pushed."""
+        """Does ``push``, then ``pull`` into ``out``, or into the arrays that were pushed."""
         values = arrays_by_key(key, value, "pushpull")
         outs = values if out is None else arrays_by_key(key, out, "pushpull")
         if self._updater is None:
@@ -138,7 +138,7 @@ class KVStore(KVStoreBase):
         self._table.pull(outs, "pushpull")
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """``init``, then ``pull`` into ``out``."""
+        """Does ``init``, then ``pull`` into ``out``."""
         outs = arrays_by_key(key, out, "broadcast")
         self._table.add(arrays_by_key(key, value, "broadcast"))
         self._table.pull(outs, "broadcast")
@@ -146,7 +146,7 @@ class KVStore(KVStoreBase):
     def row_sparse_pull(
         self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
     ) -> None:
-        """Not served: MXNetError, as in MXNet for arrays that are not row_sparse."""
+        """Raises MXNetError, as MXNet does for arrays that are not row_sparse."""
         if out is None or row_ids is None:
             raise InputTypeError("row_sparse_pull", "out or row_ids is None")
         problem, hint = "sparse storage is not served", "pull(key, out=...)"

@@ -47,7 +47,7 @@ class KVStoreBase:
         raise NotImplementedError(f"{type(self).__name__}.set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """True if the store has a capability, such as ``KVStoreBase.OPTIMIZER``."""
+        """Returns True if the store has a capability, such as ``KVStoreBase.OPTIMIZER``."""
         raise NotImplementedError(f"{type(self).__name__}.is_capable")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:

@@ -16,20 +16,19 @@ from ..program import small_jit
 
 
 def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
-    """The sum of the arrays of several devices, as a new array on the context's device."""
+    """Returns the sum of the arrays of several devices, as a new array on the context's device."""
     if isinstance(arrays, ReplicatedArray):
         return _sum_parts(tuple(arrays.replicas.gather(arrays.value, context.device)), arrays.shape)
     return sum_on([a.value for a in arrays], context)
 
 
 def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
-    """The sum of arrays, as a new array on the context's device, in the dtype of the first."""
     moved = in_x64(jax.device_put)(list(parts), context.device)
     return _sum_parts(tuple(moved), parts[0].shape)
 
 
 def sum_each(lists: Sequence[Sequence[jax.Array]], context: Context) -> list[jax.Array]:
-    """The sum of each list of arrays, as :func:`sum_on`; one program computes them all."""
+    """Returns the sum of each list of arrays, as :func:`sum_on`; one program computes them all."""
     if len(lists) == 1:
         return [sum_on(lists[0], context)]
     moved = in_x64(jax.device_put)([list(parts) for parts in lists], context.device)
@@ -54,7 +53,6 @@ def _sum(parts: Sequence[jax.Array], shape: tuple[int, ...]) -> jax.Array:
 
 
 def write_to_devices(array: NDArray, targets: PerDevice) -> None:
-    """Writes one array to those of several devices, converted to their dtypes."""
     if not isinstance(targets, ReplicatedArray):
         for target in targets:
             if target is not array:
@@ -69,11 +67,11 @@ def write_to_devices(array: NDArray, targets: PerDevice) -> None:
 def quantize_two_bit(
     gradient: jax.Array, residual: jax.Array, threshold: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """A gradient rounded to -threshold, 0 or threshold, and the remainder for the next one.
+    """Rounds a gradient to -threshold, 0 or threshold; also returns the remainder for the next one.
 
-    sent = threshold where residual + gradient >= threshold, -threshold where it is at most
-    -threshold, else 0; the new residual is the part that was not sent. F. Seide et al., "1-bit
-    stochastic gradient descent", Interspeech 2014, with two bits.
+    The result is threshold where residual + gradient >= threshold, -threshold where it is at most
+    -threshold, else 0; the new residual is the rest. F. Seide et al., "1-bit stochastic gradient
+    descent", Interspeech 2014, with two bits.
     """
     total = residual + gradient
     level = threshold.astype(total.dtype)

@@ -1,4 +1,4 @@
-"""The sum of gradients: by whom it is taken, and the store of a training loop."""
+"""The sum of gradients: where it is taken, and the store of a training loop."""
 
 import os
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class Aggregation(Enum):
 
 
 def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
-    """The store for a training loop, or None, and True if it updates the parameters.
+    """Returns the store for a training loop, or None, and True if it updates the parameters.
 
     kvstore
         a store, the name of one, or None.

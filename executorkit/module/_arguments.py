@@ -48,14 +48,10 @@ class Batch(Protocol):
     """A batch: a DataBatch, or another object with its data and labels."""
 
     @property
-    def data(self) -> Any:
-        """The inputs, a list of arrays."""
-        ...
+    def data(self) -> Any: ...
 
     @property
-    def label(self) -> Any:
-        """The labels, a list of arrays, or None."""
-        ...
+    def label(self) -> Any: ...
 
 
 class _Spec:
@@ -65,7 +61,6 @@ class _Spec:
     __slots__ = ()
 
     def keywords(self, **changes: Any) -> dict[str, Any]:
-        """The arguments by name, some of them changed."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | changes  # type: ignore[arg-type]
 
 
@@ -105,7 +100,8 @@ class OptimizerSpec(_Spec):
 
 
 def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:
-    """Raises ValueError for a name that is no argument of the symbol; warns if not ``required``."""
+    """Raises ValueError for a name that is not an argument of the symbol; warns if not
+    ``required``."""
     arguments = symbol.list_arguments()
     for name in names:
         if name in arguments:
@@ -129,8 +125,8 @@ def data_descs(
     label_shapes: Sequence[Any] | None,
     method: str,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Shapes as DataDescs. Raises ValueError if those of the data are not of exactly the data's
-    names, warns if those of the labels are not."""
+    """Converts shapes to DataDescs. Raises ValueError unless the names are the data's, warns unless
+    they are the labels'."""
     data = [as_data_desc(d) for d in data_shapes]
     labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
     if sorted(d.name for d in data) != sorted(data_names):
@@ -142,21 +138,20 @@ def data_descs(
 
 
 def check_batch(batch: Any) -> None:
-    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of a batch."""
+    """Raises BatchTypeError (a TypeError and an AttributeError) for arrays in place of a batch."""
     if _is_of_arrays(batch):
         hint = "mx.io.DataBatch([data], [label]) of NDArrays"
         raise BatchTypeError("forward", f"the batch is {_kind(batch)}", hint=hint)
 
 
 def check_iterator(data: Any, name: str) -> None:
-    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of an iterator."""
+    """Raises BatchTypeError (a TypeError and an AttributeError) for arrays, not an iterator."""
     if _is_of_arrays(data):
         hint = "mx.io.NDArrayIter(data, label, batch_size)"
         raise BatchTypeError(name, f"it is {_kind(data)}, expected an iterator", hint=hint)
 
 
 def _is_of_arrays(value: Any) -> bool:
-    """True for arrays, containers of them, and None; a named tuple may be a batch."""
     return isinstance(value, np.ndarray | NDArray) or type(value) in (tuple, list, dict, type(None))
 
 
@@ -175,11 +170,11 @@ def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[Data
 def grad_req_by_argument(
     grad_req: Any, names: Sequence[str], differentiated: set[str], for_training: bool
 ) -> dict[str, str]:
-    """``grad_req`` for each argument.
+    """Returns ``grad_req`` for each argument.
 
     grad_req
         a text holds for the ``differentiated`` arguments, a list for all of them in order, a dict
-        for those that it names (other differentiated ones get 'write').
+        for the arguments that it names (other differentiated ones get 'write').
     """
     if not for_training:
         return dict.fromkeys(names, "null")
@@ -198,7 +193,7 @@ def grad_req_by_argument(
 
 
 def group2ctxs_per_context(group2ctxs: Any, count: int) -> list[ContextGroups | None]:
-    """``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
+    """Returns ``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
     if group2ctxs is None:
         return [None] * count
     if isinstance(group2ctxs, Mapping):
@@ -224,8 +219,8 @@ def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
 
 
 def as_data_desc(desc: Any) -> DataDesc:
-    """A DataDesc, or a tuple of its constructor's arguments, (name, shape, ...), as a DataDesc;
-    DataArgumentError (a TypeError and a ValueError) for anything else."""
+    """Converts a tuple of DataDesc's arguments, (name, shape, ...), to a DataDesc;
+    DataArgumentError (a TypeError and a ValueError) for other types."""
     if isinstance(desc, DataDesc):
         return desc
     match desc:
@@ -237,8 +232,8 @@ def as_data_desc(desc: Any) -> DataDesc:
 
 
 def batch_inputs(shapes: Sequence[Any], rows: int | None) -> tuple[list[BatchInput], int]:
-    """The group's descriptions of inputs, whose batches lie along the axes that their layouts say,
-    and the number of rows, which all share: ``rows`` unless None."""
+    """Returns the group's inputs, divided along the batch axes of their layouts, and the number of
+    rows, which all share: ``rows`` unless None."""
     inputs = []
     for desc in map(as_data_desc, shapes):
         axis = DataDesc.get_batch_axis(desc.layout)

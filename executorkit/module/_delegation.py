@@ -29,12 +29,12 @@ def require(module: Any, method: str, *states: str) -> None:
 def delegates(
     path: str, template: type, *names: str, states: Sequence[str] = ()
 ) -> Callable[[Class], Class]:
-    """A decorator of classes of modules that gives them methods and properties of their parts.
+    """Decorates classes of modules with methods and properties of their parts.
 
     path
-        the attribute that each of them is, with ``{}`` for its name: ``"_curr_module.{}"``.
+        the attribute that each method is, with ``{}`` for its name: ``"_curr_module.{}"``.
     template
-        a class whose signatures and docstrings they have.
+        the class that has their signatures and docstrings.
     states
         the states that they require of the module.
     """
@@ -68,7 +68,6 @@ def _delegated(
 
 
 def state_phrases(module: Any) -> list[str]:
-    """Phrases on what has been done with a module: bound, its parameters, an optimizer."""
     purpose = "training" if module.for_training else "inference"
     return [
         f"bound for {purpose}" if module.binded else "not bound",

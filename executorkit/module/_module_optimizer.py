@@ -35,7 +35,7 @@ def update_group(
     all_processes: bool = False,
     keep_gradients: bool = True,
 ) -> None:
-    """Changes every parameter that has a gradient, as ``updater`` says.
+    """Updates every parameter that has a gradient, by ``updater``.
 
     indices
         the optimizer's index of each parameter.
@@ -45,7 +45,7 @@ def update_group(
     all_processes
         sums over the devices of all processes, which wait for each other.
 
-    Where nobody has looked at outputs or gradients since forward, forward, backward, the sum and
+    If outputs and gradients have not been read since forward, then forward, backward, the sum and
     the update run as one program, on one device or mapped over several. Gradients keep their
     contents, each device's own, unless ``keep_gradients`` says otherwise.
     """
@@ -90,8 +90,6 @@ class ModuleOptimizer:
         parameters: ParameterStore,
         compression_params: Any,
     ) -> None:
-        """Makes store, optimizer and updater; with several workers the parameters of the first one
-        are given to all."""
         count = len(group.contexts)
         store, update_on_kvstore = _create_kvstore(spec.kvstore, count, parameters.arg_params or {})
         names = group.param_names
@@ -148,7 +146,6 @@ class ModuleOptimizer:
 
     @property
     def joins_processes(self) -> bool:
-        """True if updates are by the gradients of all processes of a job."""
         return self.aggregation is Aggregation.JOB
 
     @property
@@ -163,7 +160,6 @@ class ModuleOptimizer:
         self._keep_gradients = keep
 
     def update(self, group: DataParallelExecutorGroup) -> None:
-        """Changes the parameters of a group by its gradients."""
         if self._store_updates:
             _update_params_on_kvstore(
                 group.param_arrays, group.grad_arrays or (), self.kvstore, group.param_names
@@ -183,14 +179,12 @@ class ModuleOptimizer:
             update_group(group, self.indices, self.updater, summed, joins, keep)
 
     def save(self, fname: str) -> None:
-        """Writes the states to a file; see :meth:`Module.save_optimizer_states`."""
         if self._store_updates:
             self.kvstore.save_optimizer_states(fname)
         else:
             write_atomically(fname, [dump_updater(self.updater)])
 
     def load(self, fname: str, contexts: list[Context]) -> None:
-        """Reads the states of a file; see :meth:`Module.load_optimizer_states`."""
         if self._store_updates:
             self.kvstore.load_optimizer_states(fname)
             return

@@ -30,20 +30,17 @@ class ParameterStore:
         self.stale = False
 
     def add_missing(self, group: DataParallelExecutorGroup) -> None:
-        """Adds zeros for the parameters of a group that the store does not have."""
         self.arg_params = _with_zeros(self.arg_params, group.param_names, group.param_arrays)
         self.aux_params = _with_zeros(self.aux_params, group.aux_names, group.aux_arrays)
 
     @property
     def arrays(self) -> tuple[Params, Params]:
-        """Parameters and auxiliary states, as they were last read."""
         assert self.arg_params is not None
         assert self.aux_params is not None
         return self.arg_params, self.aux_params
 
     def read(self, group: DataParallelExecutorGroup) -> None:
-        """Takes the newer values of a group's devices, if there are any; their mean, where devices
-        differ."""
+        """Takes the newer values of a group's devices, if there are any: their mean."""
         if not self.stale:
             return
         args, aux = self.arrays
@@ -52,7 +49,6 @@ class ParameterStore:
         self.stale = len(group.param_names) < len(args) or len(group.aux_names) < len(aux)
 
     def write(self, group: DataParallelExecutorGroup) -> None:
-        """Copies the arrays to the devices of a group."""
         group.set_params(self.arg_params or {}, self.aux_params)
         self.stale = False
 
@@ -89,7 +85,6 @@ class ParameterStore:
 
 
 def _with_zeros(params: Params | None, names: Sequence[str], arrays: Sequence[Any]) -> Params:
-    """Parameters by name, with zeros for those that are missing."""
     params = {} if params is None else params
     for name, replicas in zip(names, arrays, strict=True):
         if name not in params:

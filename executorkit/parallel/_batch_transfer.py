@@ -1,4 +1,5 @@
-"""Transfer of batches: arrays cut into one part per device, and put together again."""
+"""Transfer of batches: slices of their rows, arrays cut into one part per device and gathered
+again."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ Bounds = tuple[tuple[int, int], ...]
 @dataclass(frozen=True, slots=True)
 class BatchInput:
     """An input of a group: its shape for the whole batch, its element type (None: inferred), and
-    the axis along which it is divided, -1 if every device gets all of it."""
+    its batch axis, -1 if every device gets all of it."""
 
     name: str
     shape: tuple[int, ...]
@@ -33,7 +34,6 @@ class BatchInput:
     axis: int = 0
 
     def part(self, rows: slice) -> tuple[int, ...]:
-        """The shape of one device's part."""
         shape, axis = self.shape, self.axis
         if axis < 0:
             return shape
@@ -63,7 +63,6 @@ def scatter(
 
 
 def assign_scattered(target: PerDevice, value: Any) -> None:
-    """Assigns the result of :func:`scatter`."""
     if isinstance(target, ReplicatedArray):
         target.assign(value)
     else:
@@ -74,7 +73,7 @@ def assign_scattered(target: PerDevice, value: Any) -> None:
 def slice_array(
     value: Any, slices: Sequence[slice], axis: int, contexts: Sequence[Context], where: str
 ) -> list[NDArray]:
-    """An array's parts as new NDArrays, one on each device."""
+    """Returns an array's parts as new NDArrays, one on each device."""
     array = value if isinstance(value, NDArray | np.ndarray) else None
     if array is None:
         raise _no_array(value, where)
@@ -89,8 +88,8 @@ def slice_array(
 
 
 def gather(arrays: PerDevice, axis: int) -> NDArray:
-    """The arrays of all devices along the batch axis, on the first device; the first one's for
-    arrays without a batch axis."""
+    """Concatenates the arrays of all devices along the batch axis, on the first device; returns the
+    first array if there is no batch axis."""
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
@@ -99,7 +98,7 @@ def gather(arrays: PerDevice, axis: int) -> NDArray:
 
 
 def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
-    """The mean over the devices, on the device of ``target``; rounded as MXNet does it, one
+    """Returns the mean over the devices, on the device of ``target``, rounded as in MXNet: one
     addition after the other."""
     if len(arrays) == 1 and isinstance(arrays, list):
         (only,) = arrays
@@ -108,7 +107,6 @@ def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
 
 
 def _on_device(arrays: PerDevice, context: Context) -> tuple[jax.Array, ...]:
-    """The arrays of all devices on one; those of a replicated array with a leading axis each."""
     if isinstance(arrays, ReplicatedArray):
         return tuple(arrays.replicas.gather(arrays.value, context.device))
     return tuple(jax.device_put([a.value for a in arrays], context.device))
@@ -126,7 +124,6 @@ def _check(value: Any, whole: BatchInput, where: str) -> None:
 def _is_whole(
     array: NDArray, slices: Sequence[slice], axis: int, contexts: Sequence[Context]
 ) -> bool:
-    """True if the only part of an array is all of it, and on its device already."""
     rows = slices[-1].stop if axis < 0 else array.shape[axis]
     return slices == [slice(0, rows)] and array.context.device == contexts[0].device
 
@@ -137,8 +134,8 @@ def _no_array(value: Any, where: str) -> BatchTypeError:
 
 
 def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """The array in host memory, None if it is on an accelerator: JAX's own memory on the CPU, a
-    copy of an array that the user may write to."""
+    """Returns the array in host memory, None if it is on an accelerator. On the CPU it is JAX's own
+    memory, or a copy of an array that the user may write to."""
     if not isinstance(value, NDArray):
         return host_array(value, dtype, "batch")
     if next(iter(value.value.devices())).platform != "cpu":
@@ -150,7 +147,6 @@ def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
 def _cut(
     value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype, contexts: Sequence[Context]
 ) -> list[jax.Array]:
-    """The parts of an array, each on its device."""
     host = _on_host(value, dtype)
     if host is None:
         return _cut_on_device(value, slices, axis, dtype, contexts)
@@ -168,7 +164,6 @@ def _cut_on_device(
 
 
 def _with_device_axis(host: np.ndarray, axis: int, count: int) -> np.ndarray:
-    """A view with a leading axis of devices."""
     if axis < 0:
         return np.broadcast_to(host, (count, *host.shape))
     shape = host.shape
@@ -199,12 +194,12 @@ def _mean(parts: tuple[jax.Array, ...], leading: bool) -> jax.Array:
 
 
 def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
-    """One slice of the batch for each device, in proportion to its workload.
+    """Returns one slice of the batch for each device, in proportion to its workload.
 
     Each share is rounded to the nearest number of rows (half to even), the last device gets the
-    rest: MXNet's slices. Where rounding up would leave the last devices nothing (6 rows on
-    4 devices, which MXNet refuses), the rows are cut at the rounded sums of the shares instead,
-    at least one row each.
+    rest, as in MXNet. Where rounding up would leave the last devices no row (6 rows on
+    4 devices, which MXNet refuses), the rows are cut at the rounded cumulative shares, at least
+    one row each.
 
     Raises :class:`BatchError` (a ValueError) if there are fewer rows than devices, or a workload
     that is not positive.
@@ -215,7 +210,7 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
     [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None), slice(5, 6, None)]
     """
     loads = list(work_load_list)
-    _check(batch_size, loads)
+    _check_loads(batch_size, loads)
     total = sum(loads)
     sizes = [round(load * batch_size / total) for load in loads]
     left = batch_size - sum(sizes[:-1])
@@ -227,7 +222,6 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
 
 
 def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
-    """The stops of slices at the sums of the exact shares, rounded, and one row apart."""
     stops, share = [], 0.0
     for k, load in enumerate(loads, start=1):
         share += load
@@ -237,7 +231,7 @@ def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
     return stops
 
 
-def _check(batch_size: int, loads: Sequence[float]) -> None:
+def _check_loads(batch_size: int, loads: Sequence[float]) -> None:
     request = f"batch of {batch_size} rows, {len(loads)} devices, workloads {loads}"
     if not loads:
         problem, hint = "there is no device to divide a batch over", "give at least one context"

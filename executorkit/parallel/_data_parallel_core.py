@@ -85,8 +85,6 @@ class ReplicaArrayFactory:
     def make(
         self, grad_req: Sequence[str]
     ) -> tuple[list[PerDevice], list[PerDevice | None], list[PerDevice]]:
-        """For each argument, gradient and state the arrays of all devices; gradients of the
-        arguments whose request is not 'null'."""
         args = [self._argument(i) for i in range(len(self._graph.args))]
         requests = enumerate(grad_req)
         grads = [None if req == "null" else self._gradient(i, args[i]) for i, req in requests]
@@ -122,7 +120,6 @@ class ReplicaArrayFactory:
         return self._new(shapes, dtype, self._graph.aux[i], spec)
 
     def _shared_argument(self, i: int) -> PerDevice | None:
-        """The other group's arrays of argument ``i``, unless it is loaded with batches."""
         name = self._graph.arg_names[i]
         return None if name in self._loaded else self._shared.args.get(name)
 
@@ -138,7 +135,6 @@ class ReplicaArrayFactory:
         return () if is_loaded else self._spec(name, self._graph.args[i], self._shapes(i))
 
     def _spec(self, name: str, node: Any, shapes: Sequence[Any]) -> Spec:
-        """The axis of a variable that is divided over the devices of each replica."""
         return sharding_of(name, node.attrs, shapes[0], len(self._contexts[0].devices))
 
     def _new(self, shapes: Sequence[Any], dtype: str, node: Any, spec: Spec) -> PerDevice:
@@ -272,11 +268,9 @@ class DataParallelCore:
 
     @property
     def divides_parameters(self) -> bool:
-        """True if each replica of the parameters is on several devices."""
         return self.options.model_parallel > 1
 
     def _check_one_program(self) -> None:
-        """NotSupportedError unless all devices can run one program."""
         reasons = [
             ("slices have different lengths", len({s.stop - s.start for s in self.slices}) > 1),
             ("group2ctx spreads the graph over devices", any(self.group2ctxs)),
@@ -298,12 +292,11 @@ class DataParallelCore:
 
     @property
     def phrases(self) -> list[str]:
-        """Phrases on the network, its inputs, and the devices."""
         contexts = listed(self.contexts, _MAX_LISTED_CONTEXTS)
         return [f"on {contexts}", *brief_arrays([(i.name, i.shape) for i in self.inputs])]
 
     def sharing(self, names: Sequence[str]) -> SharedArrays:
-        """The arrays that another group may use; it has to use the arguments in ``names``."""
+        """Returns the arrays that another group, which uses the arguments ``names``, may share."""
         return SharedArrays(
             dict(zip(self.arg_names, self.arg_arrays, strict=True)),
             dict(zip(self.arg_names, self.grad_arrays, strict=True)),
@@ -312,7 +305,6 @@ class DataParallelCore:
         )
 
     def _infer(self, rows: slice) -> InferenceResult:
-        """The shapes and dtypes of one device's arrays."""
         graph = self.graph
         shapes = {i.name: i.part(rows) for i in self.inputs}
         inferred = infer(graph, shapes, {i.name: i.dtype for i in self.inputs if i.dtype})
@@ -363,12 +355,10 @@ class DataParallelCore:
 
     @property
     def execs(self) -> Sequence[Executor]:
-        """One executor for each device, on that device's arrays."""
         return self.pmapped.execs if self.pmapped else self._execs
 
     @property
     def is_pmapped(self) -> bool:
-        """True if all devices run one pmapped program."""
         return self.pmapped is not None
 
     def keep_gradients(self, keep: bool) -> None:
@@ -391,7 +381,6 @@ class DataParallelCore:
 
     @property
     def traces(self) -> int:
-        """The number of traces (compilations) of the programs that this group runs."""
         programs = [self.pmapped.program] if self.pmapped else [e.program for e in self._execs]
         return sum(p.traces for p in {id(p): p for p in programs}.values())
 
@@ -425,7 +414,7 @@ class DataParallelCore:
     def scattered(
         self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str
     ) -> list[tuple[PerDevice, Any]]:
-        """The assignments of :meth:`load`, all of them checked."""
+        """Returns the assignments of :meth:`load`, all of them checked."""
         values = list(values)
         if len(values) < len(inputs):
             missing = inputs[len(values)]
@@ -457,8 +446,8 @@ class DataParallelCore:
         self.steps_taken += 1
 
     def backward(self, heads: Sequence[PerDevice | None] | None = None) -> None:
-        """Computes the gradients on all devices; ``heads`` are head gradients for each output,
-        none are needed for outputs of loss operators."""
+        """Computes the gradients on all devices, given head gradients for each output; outputs of
+        loss operators need none."""
         heads = [None] * len(self.outputs) if heads is None else list(heads)
         if self.pmapped:
             self.pmapped.backward(heads)
@@ -467,13 +456,12 @@ class DataParallelCore:
             executor.backward([None if h is None else h[k] for h in heads])
 
     def last_steps(self) -> list[PendingStep]:
-        """The last steps: of all devices together, or one for each of them."""
         pmapped = self.pmapped
         runnables = self.execs if pmapped is None or pmapped.runs_separately else [pmapped]
         return [r.last_step for r in runnables if r.last_step is not None]
 
     def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
-        """Head gradients of a whole batch, cut for the devices; all are checked first. One of
+        """Cuts head gradients of a whole batch for the devices; all are checked first. One of
         another shape, but enough rows, is ignored at an output that needs none."""
         heads: list[PerDevice | None] = []
         rows = zip(values, self.outputs, axes, self.output_names, strict=False)
@@ -495,15 +483,12 @@ class DataParallelCore:
         return heads + [None] * (len(self.outputs) - len(heads))
 
     def _ignores_head_gradient(self, output: int, value: NDArray, whole: BatchInput) -> bool:
-        """True for a head gradient of another shape, with enough rows to be cut, at an output that
-        needs none."""
         axis, rows = whole.axis, self.slices[-1].stop
         if value.shape == whole.shape or (axis >= 0 and (*value.shape, *[0] * axis)[axis] < rows):
             return False
         return not needs_head_gradients(self.execs[0])[output]
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
-        """The shape that the arrays of all devices have together."""
         shapes = shapes_of(arrays)
         first = shapes[0]
         if axis < 0 or axis >= len(first):
@@ -512,7 +497,8 @@ class DataParallelCore:
 
 
 def options_with(shared: DataParallelCore | None) -> Options:
-    """The present options, for a group that shares arrays with another: divided as they are."""
+    """Returns the present options, with the ``model_parallel`` of the group that arrays are shared
+    with."""
     present = current_options()
     if shared is None:
         return present
@@ -533,7 +519,7 @@ def update_metric(
     """Calls ``update(labels, outputs)`` for each device, with its part of the labels.
 
     Each device by itself, as in MXNet: some metrics are means over updates. The parts of the
-    labels are brought to the devices, where the outputs are; nothing comes to the host.
+    labels are copied to the devices, where the outputs are; nothing is copied to the host.
     """
     if pre_sliced:
         parts = list(labels)

@@ -18,11 +18,12 @@ def check_group_finite(
     heads: Sequence[PerDevice | None] | None = None,
     raise_error: bool = False,
 ) -> FiniteReport:
-    """As ``Executor.check_finite``, for every device's rows of the last batch, one after the other.
+    """Checks every device's rows of the last batch, as ``Executor.check_finite``, one after the
+    other.
 
     All of them run on the first device, so that nodes are compiled once; with ``group2ctx`` each
-    runs where it belongs. Findings say whose rows they are of. ``heads`` are head gradients for
-    each output on all devices.
+    runs where it belongs. Findings name the rows. ``heads`` are head gradients for each output on
+    all devices.
     """
     several = len(core.contexts) > 1
     labels = [
@@ -60,7 +61,6 @@ def check_group_finite(
 def _device_snapshot(
     pmapped: PmapExecutor, k: int, heads: Sequence[PerDevice | None] | None
 ) -> tuple[StepSnapshot, list[str]]:
-    """Device ``k``'s part of the last step of all devices, or of one that would run now."""
     step = pmapped.last_step
     values = heads and [h.value if isinstance(h, ReplicatedArray) else h for h in heads]
     stacked = step_snapshot(pmapped, step, values)

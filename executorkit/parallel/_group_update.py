@@ -1,7 +1,7 @@
 """Parameters of a group as a whole: set alike, read as the mean over the devices, updated at once.
 
-An update is by the sum of the gradients of all devices: in the program that computes them, as a
-collective (:func:`attach_replicated`), or after it (:func:`update_by_sum`).
+An update is by the sum of the gradients of all devices: in the program that computes them
+(:func:`attach_replicated`), or after it (:func:`update_by_sum`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ._state_sharding import ShardedState, StateSharding, update_in_program
 
 
 class JoinedUpdate(UpdatableStep):
-    """Takes an update by gradients that are there, together with the steps of other processes.
+    """An update by gradients that have been computed already, in a step with other processes.
 
     grads
         the gradients of this process's devices.
@@ -50,7 +50,6 @@ class JoinedUpdate(UpdatableStep):
 
     @property
     def targets(self) -> list[Any]:
-        """Values in place of the gradients, which wait for this."""
         return [_Given(self)] * len(self._grads)
 
     def attach_update(
@@ -95,8 +94,6 @@ class JoinedUpdate(UpdatableStep):
 
 
 class _Given:
-    """Stands for a gradient that is there."""
-
     def __init__(self, step: JoinedUpdate) -> None:
         self.pending = step
 
@@ -143,8 +140,8 @@ def _parameter_writes(
 
 
 def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
-    """Gives all processes the first one's parameters of these names and auxiliary states: one
-    message, which all of them wait for."""
+    """Sends the first process's parameters of these names and auxiliary states to all: one message,
+    for which all processes wait."""
     parameters = set(names)
     arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in parameters]
     arrays += group.aux_arrays
@@ -158,7 +155,6 @@ def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
 
 
 def _share_first_divided(arrays: Sequence[ReplicatedArray]) -> None:
-    """As :func:`share_first`, for arrays that no device has whole: a sum to which others add 0."""
     stacks = []
     for array in arrays:
         bits = np.dtype(f"u{array.dtype.itemsize}")
@@ -189,14 +185,14 @@ def mean_parameters(
 
 
 def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevice]:
-    """The sum (or mean) over the devices of all processes, of each of several parameters.
+    """Returns the sum (or mean) over the devices of all processes, of each of several parameters.
 
     arrays
-        ``group.grad_arrays``, say: for each parameter the arrays of all devices.
+        for each parameter the arrays of all devices, such as ``group.grad_arrays``.
 
     Returns the same structure with new arrays, in which every device has the sum. Stacked arrays
-    are reduced by one program, on the devices; others on the device of the first. With several
-    processes each of them has to call this: they wait for each other.
+    are reduced by one program, on the devices; others on the device of the first. All processes of
+    a job call this together.
     """
     results: list[PerDevice] = list(arrays)
     stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, ReplicatedArray)}
@@ -233,7 +229,8 @@ def _sum(members: Sequence[NDArray]) -> NDArray:
 
 
 def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
-    """The sums over all processes of arrays that each has once: one program for each device."""
+    """Returns the sums over all processes of arrays that each has once: one program for each
+    device."""
     if jax.process_count() == 1:
         return arrays
     sums: dict[int, NDArray] = {}
@@ -260,37 +257,19 @@ class GroupUpdater(Protocol):
 
     def attach(
         self, indices: Any, first_weights: Any, weights: Any, grads: Any, state_of: Any
-    ) -> UpdateCall | None:
-        """See :meth:`executorkit.optimizer.Updater.attach`."""
-        ...
+    ) -> UpdateCall | None: ...
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object:
-        """Makes the states of parameters where there are none."""
-        ...
+    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object: ...
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
-        """The number of the parameter that a leaf of the state of ``index`` belongs to, given the
-        leaf's path; None for a leaf of all parameters."""
+        """Returns the number of the parameter that a leaf of the state of ``index`` belongs to,
+        None for a leaf of all parameters."""
         ...
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> object:
-        """Updates weights in place, given lists."""
-        ...
+    def __call__(self, index: Any, grad: Any, weight: Any) -> object: ...
 
 
 class _States(NamedTuple):
-    """An optimizer's state of one parameter on all devices.
-
-    members
-        the state that is found in the updater's states, made of the first devices' arrays.
-    arrays
-        the replicated arrays that these are members of.
-    leaves
-        the same without their structure.
-    sharding
-        that of the arrays.
-    """
-
     members: Any
     arrays: Any
     leaves: list[ReplicatedArray]
@@ -304,12 +283,6 @@ def _replicated_state(
     weights: Sequence[ReplicatedArray],
     sharding: StateSharding | None,
 ) -> Any:
-    """The state of parameters on all devices, as a pytree of replicated arrays; those as large as a
-    parameter are divided if there is a sharding, or as their parameter is.
-
-    Their first members replace the state in ``updater.states``, so that it can be read, saved and
-    replaced there as usual; all devices follow them.
-    """
     weight, present = weights[0], updater.states[index]
     cached: _States | None = updater.replicated_states.get(index)
     if (
@@ -356,10 +329,10 @@ def attach_replicated(
     grads: Sequence[PendingValue],
     sharding: StateSharding | None = None,
 ) -> UpdateCall | None:
-    """Makes the update of replicated weights a part of the pmapped step that computes their
-    gradients, and sums them over the devices; None, and nothing has changed, if that cannot be.
+    """Makes the update of replicated weights a part of the step that computes their gradients, and
+    sums these over the devices. Returns None, with nothing changed, if that is not possible.
 
-    ``sharding`` divides the states; see :func:`state_sharding_of`.
+    ``sharding`` is that of the states (:func:`state_sharding_of`).
     """
     first = [w[0] for w in weights]
 
@@ -377,8 +350,8 @@ def attach_replicated(
 
 
 def source_of(weight: ReplicatedArray) -> NDArray:
-    """An array with the contents of a parameter, to make states from: the first member, or a copy
-    in the host's memory if no device is to have all of it."""
+    """Returns an array with the contents of a parameter, to make states from: the first member, or
+    a copy in the host's memory if no device is to hold all of it."""
     if not weight.replicas.spec:
         return weight[0]
     storage = Storage(weight.shape, weight.dtype, producer=HostContents(weight[0].host, cpu()))
@@ -395,8 +368,8 @@ def update_together(
     all_processes: bool,
 ) -> None:
     """Updates the parameters of a group by the sums of the gradients of all devices, and with
-    ``all_processes`` of all processes, which wait for each other: in the program that computes the
-    gradients where that is possible."""
+    ``all_processes`` of all processes: in the program that computes the gradients where that is
+    possible."""
     sharding = state_sharding_of(core, all_processes)
     stacked = [a for a in (*weights, *grads) if isinstance(a, ReplicatedArray)]
     if len(stacked) == 2 * len(weights) and hasattr(updater, "attach"):
@@ -410,8 +383,8 @@ def update_together(
 
 
 def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateSharding | None:
-    """The sharding of optimizer states that a group's options ask for; None if they stay whole, as
-    on one device.
+    """Returns the sharding of optimizer states that a group's options ask for; None if every device
+    holds them whole.
 
     NotSupportedError if the devices do not run one program.
     """
@@ -433,8 +406,8 @@ def attach_to_each(
     weights: Sequence[ReplicatedArray],
     grads: Sequence[PendingValue],
 ) -> UpdateCall | None:
-    """:func:`attach_replicated` where each device has an updater with states of its own, all of
-    which count the step."""
+    """Does as :func:`attach_replicated` where each device has an updater with states of its own;
+    all updaters count the step."""
     first, *others = updaters
     return first.attach(
         indices, [w[0] for w in weights], weights, grads,
@@ -444,8 +417,6 @@ def attach_to_each(
 
 
 def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
-    """The states of a parameter on all devices, as a pytree of replicated arrays, whose members
-    become the states of the updaters."""
     trees = [updater.states[index] for updater in updaters]
 
     def join(*arrays: NDArray) -> list[NDArray]:
@@ -474,10 +445,8 @@ def update_by_sum(
         sums over the devices of all processes, which wait for each other.
     states
         auxiliary states, which then become the means over the same devices.
-    sharding
-        as for :func:`attach_replicated`.
 
-    After an exception all devices have the weights as they were, or as after the update.
+    After an exception all devices have either the old weights or the new ones.
     """
     replicas = getattr(weights[0], "replicas", None)
     if all_processes or (replicas is not None and replicas.width > 1):
@@ -507,8 +476,6 @@ def update_by_sum(
 def _sum_step_over_job(
     grads: Sequence[PerDevice], states: Sequence[PerDevice]
 ) -> tuple[jax.Array, list[PerDevice], Callable[[], None]]:
-    """A step of all processes: the sums of the flags, those of gradients over all devices, and what
-    gives states their means."""
     home = grads[0][0].context
     replicas = Replicas.on([home.device])
 

@@ -127,8 +127,6 @@ def _value_or_status(array: PerDevice) -> Any:
 
 
 class _GroupStatisticsReader:
-    """Reads the statistics of a group's sections; lists parameters that differ between devices."""
-
     def __init__(self, core: DataParallelCore, sections: Sequence[Section]) -> None:
         self._contexts = core.contexts
         entries = sections[_PARAMETER_SECTION].entries

@@ -68,8 +68,8 @@ class JoiningFunction(PmapFunction):
 
 
 class JoiningStep(JoiningFunction):
-    """A training step of all processes: takes what steps take, and completes it by the flags and
-    the offsets."""
+    """A training step of all processes, which adds the out-of-data flags and message offsets to a
+    step's arguments."""
 
     __slots__ = ("_forward_states", "_offsets", "_spec")
 
@@ -109,14 +109,12 @@ class JoiningStep(JoiningFunction):
         return super().precompile(*self._placed_avals(args))
 
     def _placed_avals(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Arguments, which may be complete already, on the devices of the function."""
         donated, *others = args
         if len(others) <= max(REPLICATED_ARGS):
             others = self._completed(donated, others)
         return self.job.spread((donated, *others))
 
     def _completed(self, donated: Any, args: Sequence[Any]) -> tuple[Any, ...]:
-        """The arguments after the donated ones, with the flags and the offsets."""
         weights, _, states = donated
         aux = [*states, *[args[1][i] for i in self._forward_states]]
         # JAX gives the results of an executable the same avals in every step.
@@ -135,7 +133,8 @@ def joining_step(
     job: JobReplicas,
     sharding: ProgramSharding | None = None,
 ) -> Callable[..., Any]:
-    """The function of a step by the sums of the gradients over the devices of all processes.
+    """Returns the function of a step by the sums of the gradients over the devices of all
+    processes.
 
     Auxiliary states become the means over the devices. Where a process has no batch, everything
     stays as it is. The results of :func:`make_step` are followed by the sums of the flags.
@@ -175,8 +174,8 @@ def joining_step(
 def step_offsets(
     job: JobReplicas, spec: StepSpec, weights: Sequence[Arrays], aux: Arrays
 ) -> tuple[Any, Any]:
-    """The offsets that a step or an update takes, for stacked weights (a sequence for each update
-    of the spec) and the auxiliary states that become means."""
+    """Returns the message offsets for stacked weights (a sequence for each update of the spec) and
+    the auxiliary states that become means."""
     whole = summed_whole(spec, weights)
     return offsets_of(job, [*whole, *aux]), gather_offsets(spec, weights)
 
@@ -184,7 +183,6 @@ def step_offsets(
 def _joint_sums(
     late: LateUpdates, grads: Arrays, states: Arrays, flags: Any, places: Arrays, job: JobReplicas
 ) -> tuple[Arrays, Arrays, Any]:
-    """As :func:`joint_sums`, with the device's parts of gradients whose states are sharded."""
     others: list[Any] = []
 
     def sums_of(whole: Arrays) -> Arrays:
@@ -196,8 +194,6 @@ def _joint_sums(
 
 
 def _if_all_have_batches(out_of_data: Any, new: Any, old: Any) -> Any:
-    """The pytree ``new`` unless a process is without a batch, else ``old``, which may have another
-    structure."""
     leaves, tree = jax.tree.flatten(new)
     everyone = out_of_data[0] == 0
     pairs = zip(leaves, jax.tree.leaves(old), strict=True)
@@ -208,13 +204,13 @@ def _if_all_have_batches(out_of_data: Any, new: Any, old: Any) -> Any:
 def update_function(
     spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...]
 ) -> JoiningFunction:
-    """The function of an update by gradients that are there: sends what a step sends, and computes
-    the same from it, to the last bit.
+    """Returns the function of an update by gradients that have been computed already: it sends what
+    a step sends, and computes equal bits.
 
         function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
             -> weights, states, aux, the sums of the flags
 
-    ``aux_specs`` say how the auxiliary states are divided.
+    ``aux_specs`` are the specs of the auxiliary states.
     """
 
     def update(
@@ -242,7 +238,6 @@ def update_function(
 
 
 def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
-    """The first process's key data of updates, in all processes."""
     return tuple(None if k is None else lax.all_gather(k, JOB_AXES)[0] for k in update_keys)
 
 
@@ -259,11 +254,10 @@ def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> JoiningFunction:
 def sum_over_job(
     replicas: Replicas, grads: Sequence[jax.Array], states: Sequence[jax.Array] = ()
 ) -> tuple[list[jax.Array], list[jax.Array], jax.Array]:
-    """The sums of stacked arrays over the devices of all processes, the means of states, and the
-    sums of the flags.
+    """Returns the sums of stacked arrays over the devices of all processes, the means of states,
+    and the sums of the flags.
 
-    Every process has to call it, or to take a step with such gradients and states, in the same
-    order: they wait for each other.
+    All processes call this, or take a step with such gradients and states, in the same order.
     """
     job = replicas.of_job
     arrays = *grads, *states
@@ -273,8 +267,8 @@ def sum_over_job(
 
 @in_x64
 def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The first process's arrays, in all processes, which call this together with arrays of the
-    same shapes; one message, by a device of each."""
+    """Returns the first process's arrays, in all processes, which call this together with arrays of
+    the same shapes; one message."""
     words = [np.frombuffer(_padded(x), np.uint32) for x in arrays]
     whole = np.concatenate(words) if words else np.zeros(0, np.uint32)
     mine = whole if jax.process_index() == 0 else np.zeros_like(whole)
@@ -290,7 +284,7 @@ def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarra
 
 
 def bytes_of_first(device: Device, content: bytes) -> bytes:
-    """The first process's bytes, in all processes, which call this together."""
+    """Returns the first process's bytes, in all processes, which call this together."""
     (length,) = first_of_job(device, [np.array([len(content)])])
     own = content if jax.process_index() == 0 else bytes(int(length[0]))
     (received,) = first_of_job(device, [np.frombuffer(own, np.uint8)])

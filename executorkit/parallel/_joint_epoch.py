@@ -1,4 +1,5 @@
-"""Epochs that the processes of a job go through together."""
+"""Epochs that the processes of a job go through together, and the check that their parameters
+agree."""
 
 from __future__ import annotations
 
@@ -22,7 +23,6 @@ CHECK_INTERVAL = 100
 
 
 def check_when_due(parameters: Sequence[jax.Array]) -> None:
-    """:func:`check_ranks` after every hundredth step."""
     if lockstep.steps % CHECK_INTERVAL == 0:
         check_ranks(parameters)
 
@@ -30,7 +30,7 @@ def check_when_due(parameters: Sequence[jax.Array]) -> None:
 def check_ranks(parameters: Iterable[jax.Array]) -> None:
     """Compares checksums of stacked arrays between the processes, which call this together.
 
-    MXNetError, in all of them, names those that differ.
+    MXNetError, in all of them, names the ranks that differ.
     """
     parts = [part for x in parameters for part in first_entry(x)]
     checksum = 0
@@ -56,8 +56,8 @@ def check_ranks(parameters: Iterable[jax.Array]) -> None:
 class JointEpoch:
     """The batches of an epoch, which ends for all processes as soon as one has no batch left.
 
-    A step's flags are read one step later, so that nobody waits for it: all end after the step that
-    follows the first one that somebody had no batch for.
+    A step's flags are read one step later, so that reading does not wait: all processes end after
+    the step that follows the first one without a batch.
 
     stops
         True once all processes are to stop, since one has been asked to.
@@ -79,13 +79,13 @@ class JointEpoch:
         self.stops = bool(self._last) and processes.stop_requested(lockstep.steps)
 
     def is_over(self) -> bool:
-        """True before a batch that is not to be taken, since another process has none left."""
+        """Returns True before a batch that is not to be taken: another process has none left."""
         self._read(self._former, self._count - 1)
         return self.stops or self._has_ended
 
     def finish(self, step: Callable[[], object], logger: Any) -> None:
-        """Takes part in the steps of others, after the last batch of this process; ``step`` takes
-        one. Steps that somebody had no batch for do not count."""
+        """Takes part in the steps of others (calls of ``step``) after the last batch of this
+        process. Steps that a process had no batch for do not count."""
         while self._last and not self.stops:
             self._read(self._former, self._count - 1)
             self._read(self._last, self._count)
@@ -108,7 +108,6 @@ class JointEpoch:
         return self._ends_after is not None and self._count >= self._ends_after
 
     def _read(self, flags: Sequence[StepFlags], number: int) -> None:
-        """Reads the flags of the steps of a batch."""
         if self._ends_after is not None or not flags:
             return
         share = min(t.share for t in flags)

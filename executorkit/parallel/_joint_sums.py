@@ -32,7 +32,7 @@ class Messages(NamedTuple):
     together
         the positions of arrays that are sent as one, for each message.
     alone
-        those of the others.
+        the positions of the others.
     offsets
         for each array that is sent with others, in the order of messages, where it begins.
     """
@@ -44,8 +44,8 @@ class Messages(NamedTuple):
 
 @lru_cache(maxsize=256)
 def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
-    """The layout of arrays of these sizes and dtypes; ``joins`` says that small ones are sent
-    together."""
+    """Returns the layout of arrays of these sizes and dtypes; ``joins`` says that small ones are
+    sent together."""
     groups: dict[Any, list[int]] = {}
     alone, offsets = [], []
     for i, (size, dtype) in enumerate(forms):
@@ -60,18 +60,16 @@ def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
 
 
 def is_sent_with_others(array: Any, job: JobReplicas) -> bool:
-    """True for an array that is summed in one message with others."""
     return job.joins_messages and math.prod(array.shape) * array.dtype.itemsize < _SMALL
 
 
 def _is_mean(dtype: Any) -> bool:
-    """True for auxiliary states that become means; those of integers stay as they are."""
     return bool(jnp.issubdtype(dtype, jnp.inexact))
 
 
 def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The offsets that :func:`joint_sums` takes for stacked gradients and states: an array for
-    each, so that XLA compiles one kernel for all places. As constants they would be as many
+    """Returns the offsets that :func:`joint_sums` takes for stacked gradients and states: an array
+    for each, so that XLA compiles one kernel for all places. As constants they would be as many
     kernels as places (for 200 parameters measured: 6.8 s instead of 1.7)."""
     forms = [(math.prod(x.shape[1:]), x.dtype) for x in arrays]
     layout = messages_of((*forms, (1, jnp.dtype("float32"))), job.joins_messages)
@@ -81,8 +79,8 @@ def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
 def joint_sums(
     grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-    """The sums of gradients, the means of states, and the sums of flags over all devices, in as few
-    messages as can be."""
+    """Returns the sums of gradients, the means of states, and the sums of flags over all devices,
+    in few messages."""
     operands = [*grads, *states, flags]
     layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.joins_messages)
     buffers = [

@@ -21,7 +21,7 @@ class StepFlags(NamedTuple):
     """The flags of all processes in a step.
 
     sums
-        the sums of their flags over all devices, with an entry for each device.
+        the sums of the flags over all devices, with an entry for each device.
     undo
         functions that take back what this process has counted for the step.
     """
@@ -50,7 +50,7 @@ class Lockstep:
     latest
         the flags of the steps since :meth:`take`.
     parameters
-        those that the latest step has changed.
+        the parameters that the latest step has changed.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,6 @@ class Lockstep:
         self._flags: dict[tuple[Replicas, bool], jax.Array] = {}
 
     def flags(self, replicas: Replicas) -> jax.Array:
-        """The flag of this process in the step that begins, for each of its devices."""
         processes.note_step(self.steps + 1)
         replicas = replicas.sharded(())
         key = replicas, self._idle
@@ -85,14 +84,15 @@ class Lockstep:
         return flags
 
     def take(self) -> list[StepFlags]:
-        """The flags of the steps since the last call."""
+        """Returns the flags of the steps since the last call."""
         latest = list(self.latest)
         self.latest.clear()
         return latest
 
     @contextmanager
     def without_batch(self) -> Iterator[None]:
-        """Steps in this context say that this process has no batch; random streams are rewound."""
+        """Marks the steps in this context as without a batch of this process; random streams are
+        rewound."""
         self._idle, positions = True, StreamPositions()
         try:
             yield

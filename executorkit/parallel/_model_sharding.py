@@ -27,9 +27,9 @@ _ATTRIBUTE = "__sharding__"
 
 
 def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int) -> Spec:
-    """The axes along which a variable of this shape is divided over this number of devices.
+    """Returns the axes along which a variable of this shape is divided over a number of devices.
 
-    BindError for a text that is no sharding of such an array; ShapeError for a length that the
+    BindError for a text that is not a sharding of such an array; ShapeError for a length that the
     devices do not divide.
     """
     text = attrs.get(_ATTRIBUTE, "")
@@ -61,43 +61,35 @@ def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int)
 
 
 def constrained(array: Any, spec: Spec) -> Any:
-    """An array of a program, divided so over the devices of the replica that computes it; as it is
-    where nothing is divided."""
+    """Constrains an array of a program to a spec over the devices of its replica, if arrays are
+    divided there."""
     if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
         return array
     return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
 
 
 def constrained_each(arrays: Arrays, specs: Sequence[Spec]) -> tuple[Any, ...]:
-    """Arrays of a program, each divided as its spec says."""
     return tuple([constrained(x, s) for x, s in zip(arrays, specs, strict=True)])
 
 
 @dataclass(frozen=True)
 class ProgramSharding:
-    """The division of a program's arguments, in the order of its graph.
-
-    args, aux
-        specs of the arguments and of the auxiliary states.
-    """
+    """The sharding of a program's arguments, in the order of its graph: specs of the arguments and
+    of the auxiliary states."""
 
     args: tuple[Spec, ...]
     aux: tuple[Spec, ...]
 
     def outputs(self, arrays: Arrays) -> tuple[Any, ...]:
-        """Outputs, which every device has whole."""
         return tuple([constrained(x, ()) for x in arrays])
 
     def gradients(self, arrays: Arrays, argnums: Sequence[int]) -> tuple[Any, ...]:
-        """Gradients of these arguments, divided as they are."""
         return constrained_each(arrays, [self.args[i] for i in argnums])
 
     def states(self, arrays: Arrays, indices: Sequence[int]) -> tuple[Any, ...]:
-        """New contents of these auxiliary states."""
         return constrained_each(arrays, [self.aux[i] for i in indices])
 
     def of_step(self, program: Program, spec: StepSpec, results: Any) -> Any:
-        """The results of a step."""
         (*updated, states), outputs, forward_states, grads, *others = results
         states = self.states(states, program.backward_state_indices)
         forward_states = self.states(forward_states, program.forward_state_indices)
@@ -108,13 +100,8 @@ class ProgramSharding:
 
 @dataclass(frozen=True)
 class ShardedUpdate:
-    """An update in the spec of a step, of weights that are divided.
-
-    update
-        the update itself.
-    weights, leaves
-        specs of the weights, and of the leaves of the state.
-    """
+    """An update in the spec of a step, of sharded weights, with the specs of the weights and of the
+    leaves of the state."""
 
     update: UpdateFunction
     weights: tuple[Spec, ...]
@@ -122,7 +109,6 @@ class ShardedUpdate:
 
     @property
     def loss_scale(self) -> Any:
-        """That of the update, if it has one."""
         return getattr(self.update, "loss_scale", None)
 
     def __call__(
@@ -135,7 +121,8 @@ class ShardedUpdate:
 def constrained_updates(
     spec: StepSpec, weights: Sequence[Arrays], states: Sequence[Arrays]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The new weights and flat states of the updates of a step, divided as those they replace."""
+    """Constrains the new weights and flat states of the updates of a step to the specs of the old
+    ones."""
     updates = [u.update if isinstance(u.update, ShardedUpdate) else None for u in spec.updates]
 
     def each(groups: Sequence[Arrays], part: str) -> tuple[Any, ...]:

@@ -29,7 +29,7 @@ from ._state_sharding import update_in_program
 
 
 class PmapExecutor(Runnable[ReplicatedArray]):
-    """Runs a symbol on all devices as one pmapped program, deferred as an Executor is.
+    """A symbol on all devices as one pmapped program, deferred as an Executor is.
 
     arg_arrays, grad_arrays, aux_arrays, outputs
         replicated arrays in the symbol's order; None where no gradient is wanted.
@@ -84,19 +84,17 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 
     @cached_property
     def execs(self) -> list[ReplicaExecutor]:
-        """One executor per device, created on first access."""
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
     def run_separately(self) -> None:
-        """Notes that a device has run its own program."""
         self.runs_separately = True
 
     # -- what a pending step needs ---------------------------------------------------------------
 
     def next_key(self) -> jax.Array:
-        """The data of one key per device, each from its context's stream; where processes train
-        together, from the streams that one process of all devices would use. Every process draws
-        from all of these, so that what one of them saves is the state of all."""
+        """Draws the data of one key per device, each from its context's stream; where processes
+        train together, from the streams that one process of all devices would use. Every process
+        draws from all of these, so that each saves the state of all."""
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
         kinds = [c.device_type for c in self.contexts] * jax.process_count()
@@ -112,7 +110,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         return array.replicas.filled(array.shape, array.dtype, number)
 
     def device_key(self, key_data: Any, k: int) -> Any:
-        """Device ``k``'s key among those of a step; None where there is none."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def update_for(
@@ -135,7 +132,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         return jax.ShapeDtypeStruct(stacked, dtype, sharding=replicas.sharding)
 
     def calls(self, spec: PrecompileSpec) -> list[ProgramCall]:
-        """The calls that the devices will make, with abstract arguments."""
+        """Returns the calls that the devices will make, with abstract arguments."""
         args, aux, outputs = (
             tuple([self._aval(a.replicas, a.shape, a.dtype) for a in arrays])
             for arrays in (self.arg_arrays, self.aux_arrays, self.outputs)
@@ -145,7 +142,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     # -- running -----------------------------------------------------------------------------------
 
     def forward(self, is_train: bool) -> None:
-        """Defers the outputs on all devices."""
         execs = self.__dict__.get("execs", ())  # none before they have been asked for
         self.runs_separately = any(e.is_monitored for e in execs)
         if self.runs_separately:
@@ -159,7 +155,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             self.last_step = PendingStep(self, is_train)
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
-        """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""
         if self.runs_separately:
             for k, executor in enumerate(self.execs):
                 executor.backward([None if h is None else h[k] for h in heads])
@@ -178,7 +173,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 def _sharding_of(
     args: Sequence[ReplicatedArray], aux: Sequence[ReplicatedArray]
 ) -> ProgramSharding | None:
-    """The division of these arrays; None where each replica has one device."""
     if next(iter((*args, *aux))).replicas.width == 1:
         return None
     return ProgramSharding(*(tuple([a.replicas.spec for a in arrays]) for arrays in (args, aux)))
@@ -206,16 +200,13 @@ class ReplicaExecutor(Executor):
         self.training.compile_at_once()
 
     def forget_step(self) -> None:
-        """Forgets the last forward of this device: the group has run since."""
         self.last_step = None
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
-        """As :meth:`Executor.forward`, on this device alone."""
         self._group.run_separately()
         return super().forward(is_train, **kwargs)
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
-        """As :meth:`Executor.backward`, on this device alone."""
         group_step = self._group.last_step
         if self.last_step is None and group_step is not None:
             key = self._group.device_key(group_step.key, self._position)
@@ -226,7 +217,6 @@ class ReplicaExecutor(Executor):
 def replicated_outputs(
     contexts: Sequence[Context], shapes: Sequence[Any], dtypes: Sequence[str | None]
 ) -> list[ReplicatedArray]:
-    """Replicated arrays for outputs of the shapes that were inferred for one device."""
     assert all(is_fully_known(s) for s in shapes)
     forms = zip(shapes, dtypes, strict=True)
     return [ReplicatedArray(contexts, s, d or "float32") for s, d in forms]

@@ -47,7 +47,6 @@ class PmapFunction(CompiledFunction):
         compiler_options: Mapping[str, Any] | None = None,
         finish: Callable[..., Any] | None = None,
     ) -> None:
-        """Maps a function over the devices of a mesh; over those of each replica XLA divides it."""
         self.finish = finish
         self.mesh = mesh
         self.devices = tuple(mesh.devices.flat)
@@ -58,8 +57,8 @@ class PmapFunction(CompiledFunction):
         return super()._call(self.placed(args), *others, **options)
 
     def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments on the devices of the function: of arrays that a step of all processes has
-        made, a function of one takes its own entries."""
+        """Returns the arguments on the devices of the function: a function of one process takes its
+        own entries of arrays of all."""
         if jax.process_count() == 1:
             return args
         first, *others = args
@@ -74,14 +73,13 @@ class PmapFunction(CompiledFunction):
         return self.over_mesh(traced, self.mesh)
 
     def over_mesh(self, traced: Callable[..., Any], mesh: Any) -> Any:
-        """The jitted form of the function on the devices of a mesh, whatever its axes."""
+        """Returns the jitted form of the function on the devices of a mesh, whatever its axes."""
         mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
         return jax.jit(mapped, donate_argnums=donated, compiler_options=self.compiler_options)
 
     @in_x64
     def jaxpr(self, *args: Any) -> Any:
-        """The jaxpr of what each device runs."""
         parts = [
             x if i in self.replicated else jax.tree.map(shard_aval, x) for i, x in enumerate(args)
         ]
@@ -96,8 +94,6 @@ def _over_mesh(
     name: str,
     finish: Callable[..., Any] | None,
 ) -> Callable[..., Any]:
-    """A function mapped over the leading axis of its arguments, one entry per device of a mesh, but
-    for those at the positions ``replicated``, which are the same for all."""
     axes = _mapped_axes(mesh)
     whole, split = PartitionSpec(), PartitionSpec(axes)
 
@@ -129,7 +125,6 @@ def _over_mesh(
 
 
 def _mapped_axes(mesh: Any) -> tuple[str, ...]:
-    """The axes of a mesh that the entries of stacked arrays belong to."""
     return tuple([name for name in mesh.axis_names if name != MODEL_AXIS])
 
 
@@ -138,5 +133,5 @@ def shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
 
 
 def device_key(key_data: Any) -> Any:
-    """A device's key, or its rows of key data, one for each random operator."""
+    """Returns a device's key, or its rows of key data, one for each random operator."""
     return wrap_key(key_data) if key_data is not None and key_data.ndim == 1 else key_data

@@ -34,8 +34,7 @@ class PmapProgram(BaseProgram):
     """A Program that takes replicated arrays and runs on all devices at once.
 
     In place of a PRNG key it takes the stacked key data of one key per device, or of one for each
-    random operator. Questions are
-    answered for all forms of the program that it maps.
+    random operator. Analyses cover all forms of the program that it maps.
     """
 
     infer: tuple[PmapFunction, ...]
@@ -64,7 +63,7 @@ class PmapProgram(BaseProgram):
     def of(
         program: Program, replicas: Replicas, sharding: ProgramSharding | None = None
     ) -> PmapProgram:
-        """The pmapped form of a program; made once for the same devices and division."""
+        """Returns the pmapped form of a program; made once for the same devices and sharding."""
         key = replicas, sharding
         return program.derived(key, lambda: PmapProgram(program, replicas, sharding))
 
@@ -84,8 +83,6 @@ class PmapProgram(BaseProgram):
         return self._sharding.gradients(grads, self.program.argnums)
 
     def _constrained(self, results: Any, has_gradients: bool) -> Any:
-        """The results of a function (outputs, states that forward and that backward changes, then
-        gradients or residuals), divided as the arrays whose place they take."""
         sharding, program = self._sharding, self.program
         if sharding is None:
             return results
@@ -106,8 +103,8 @@ class PmapProgram(BaseProgram):
         return True
 
     def step_function(self, train: bool, spec: StepSpec) -> PmapFunction:
-        """The compiled training step, with the gradients summed over the devices, of all processes
-        if the step joins them."""
+        """Returns the compiled training step, with the gradients summed over the devices, of all
+        processes if the step joins them."""
         function = self._train_steps.get((train, spec))
         if function is None:
             options = mapped_options(self.program.compiler_options)
@@ -185,5 +182,5 @@ def _reduction(mean: bool, mesh: Mesh, specs: tuple[Spec, ...]) -> PmapFunction:
 def reduce_replicated(
     replicas: Replicas, stacks: Arrays, mean: bool = False
 ) -> tuple[jax.Array, ...]:
-    """Sums (or means) of stacked arrays over their devices, as stacked arrays: one program."""
+    """Returns sums (or means) of stacked arrays over their devices, stacked: one program."""
     return _reduction(mean, replicas.mesh, tuple(map(spec_of, stacks)))(tuple(stacks))

@@ -20,7 +20,7 @@ from ._replicas import Replicas, can_replicate
 
 
 class StackedPart(MadeContents):
-    """One device's entry of a stacked array, which becomes an array when someone reads it.
+    """One device's entry of a stacked array, which becomes an array when it is read.
 
     stacked, replicas, position
         the stacked array, its devices, and the place of the device among them.
@@ -36,12 +36,10 @@ class StackedPart(MadeContents):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the entry."""
         return self.stacked.shape[1:]
 
     @property
     def dtype(self) -> Any:
-        """The element type."""
         return self.stacked.dtype
 
     def make(self) -> jax.Array:
@@ -67,12 +65,11 @@ class MemberStorage(Storage):
     shown: int
 
     def snapshot(self) -> Any:
-        """The contents as they are: a :class:`StackedPart`, unless a script has written to them."""
+        """Returns the contents: a :class:`StackedPart`, unless a script has written to them."""
         part = self.array.part(self.position)
         return self.value if part is None else part
 
     def shows(self, value: Any) -> bool:
-        """True if the contents are those of a snapshot."""
         part = self.array.part(self.position)
         if part is None or value.__class__ is not StackedPart:
             return self.current is value
@@ -86,13 +83,13 @@ class ReplicatedArray(Sequence[NDArray]):
         the axis that is divided over the devices of a replica. Members then have the whole, in the
         host's memory until it is used on a device.
 
-    To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: the
-    next run sees what is written to a member. To a pmapped program it is one stacked array of shape
-    (devices, *shape), whose storage is a pending value as that of an NDArray is for an executor.
+    To scripts it is the sequence of its per-device NDArrays, its members: the next run sees what is
+    written to a member. To a pmapped program it is one stacked array of shape (devices, *shape),
+    whose storage is a pending value like an NDArray's for an executor.
 
-    Members are made when one is first asked for, their contents are split off when one is read,
-    and the stacked array is put together again only if a member was written to in between; the
-    version of its storage tells.
+    Members are made when one is first asked for, and their contents are split off when one is read.
+    The stacked array is assembled again only if a member was written to in between, which the
+    version of its storage shows.
     """
 
     __slots__ = (
@@ -123,14 +120,12 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def _entry_shape(self) -> Shape:
-        """The shape of the stacked array's entry of a device."""
         return self.shape
 
     # -- the pending value that a pmapped program sees ------------------------------------------
 
     @property
     def value(self) -> jax.Array:
-        """The stacked array, with everything that was written to members."""
         return self._merge() if self.has_written_members else self._stacked.value
 
     def compute(self) -> None:
@@ -139,12 +134,11 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def current(self) -> jax.Array | None:
-        """The stacked array if nothing is pending and no member was written to."""
         return None if self.has_written_members else self._stacked.current
 
     @property
     def pending(self) -> Producer | None:
-        """The producer that reading would run; None if nothing has to be computed."""
+        """The producer that reading would run; None if the contents are computed."""
         if self._stacked.producer is not None or not self._storages:
             return self._stacked.pending
         producers = (storage.pending for storage in self._storages)
@@ -156,14 +150,12 @@ class ReplicatedArray(Sequence[NDArray]):
         return self._stacked.pending
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents on all devices and cancels deferred work."""
         if not self._storages:
             self._stacked.assign(value, shared)
         else:
             complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
-        """Lets the contents on all devices come from ``producer``."""
         if not self._storages:
             self._stacked.defer(producer)
             return
@@ -176,12 +168,11 @@ class ReplicatedArray(Sequence[NDArray]):
             raise
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores ``value`` and returns True if ``producer`` is still what these arrays wait for.
-        Members that were written to since keep their contents."""
+        """Stores ``value`` and returns True if ``producer`` is still the one that these arrays wait
+        for. Members that were written to since keep their contents."""
         return self._stacked.set_result(producer, value)
 
     def copy_first(self) -> None:
-        """Copies the first device's array to all devices."""
         first = self[0]
         self.assign(self.replicas.broadcast(first.host if self.replicas.spec else first.value))
 
@@ -227,7 +218,6 @@ class ReplicatedArray(Sequence[NDArray]):
         self._members = members
 
     def split_off(self, k: int) -> None:
-        """Gives member ``k`` its part of the stacked array: the same contents, as an array."""
         storage = self._storages[k]
         if self.replicas.spec:
             host = self.replicas.host_entry(self._stacked.value, k)
@@ -244,7 +234,8 @@ class ReplicatedArray(Sequence[NDArray]):
         return self.replicas.split(self._stacked.value, k)
 
     def part(self, k: int) -> StackedPart | None:
-        """The contents of member ``k``, computed but not split off; None if it was written to."""
+        """Returns the contents of member ``k``, computed but not split off; None if it was written
+        to."""
         storage = self._storages[k]
         if storage.version != storage.shown:
             return None
@@ -252,13 +243,12 @@ class ReplicatedArray(Sequence[NDArray]):
         return StackedPart(value, self.replicas, k)
 
     def shows(self, contents: Sequence[Any]) -> bool:
-        """True if the contents of the members are those of snapshots."""
         storages: Any = [member.storage for member in self]
         return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
 
     def follow(self, array: NDArray) -> None:
         """Lets an array, on the device of the first member, show the stacked array's first part,
-        until somebody writes to it: what scripts write to the members does not change it."""
+        until the array is written to. Writes to the members do not change it."""
         if self._follower is not array:
             self._settle_follower()
             self._follower = array
@@ -266,13 +256,11 @@ class ReplicatedArray(Sequence[NDArray]):
             array.storage.defer(_FirstPart(self, array.storage))
 
     def _settle_follower(self) -> None:
-        """Computes the contents of the array that follows: they are about to change."""
         follower = self._follower
         if follower is not None and isinstance(follower.storage.producer, _FirstPart):
             _ = follower.storage.value
 
     def _renew_members(self) -> None:
-        """Lets members that have contents of their own show those of the stacked array again."""
         for storage in self._storages:
             if storage.producer is not storage.splitter or storage.current is not None:
                 storage.defer(storage.splitter)
@@ -282,14 +270,13 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def has_written_members(self) -> bool:
-        """True if a member was written to since the stacked array was last put together."""
+        """True if a member was written to since the stacked array was last assembled."""
         for storage in self._storages:  # noqa: SIM110 (it is asked for each array in each step)
             if storage.version != storage.shown:
                 return True
         return False
 
     def _merge(self) -> jax.Array:
-        """The stacked array, put together again with what was written to members."""
         self._settle_follower()
         written = [s for s in self._storages if s.version != s.shown]
         value = self._stacked_from({s.position: s.value for s in written})
@@ -299,7 +286,6 @@ class ReplicatedArray(Sequence[NDArray]):
         return value
 
     def _stacked_from(self, parts: dict[int, jax.Array]) -> jax.Array:
-        """The stacked array with other contents of some members."""
         if len(parts) == len(self._members):
             return self.replicas.assemble(list(parts.values()))
         return self.replicas.replace(self._stacked.value, parts)
@@ -321,13 +307,10 @@ class _MemberProducer:
 
     @property
     def source(self) -> Producer | None:
-        """The producer that the stacked array waits for."""
         return self._array.source
 
 
 class _FirstPart:
-    """The producer of the contents of an array that follows a replicated one."""
-
     __slots__ = ("_array", "_storage")
 
     def __init__(self, array: ReplicatedArray, storage: Storage) -> None:
@@ -342,13 +325,12 @@ class _FirstPart:
 
     @property
     def source(self) -> Producer | None:
-        """The producer that the stacked array waits for."""
         return self._array.source
 
 
 def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
-    """Arrays of one shape and dtype, with these contents: members of a replicated one if they are
-    on several devices of one platform, else the arrays themselves."""
+    """Returns arrays with these contents, all of one shape and dtype: members of a replicated one
+    if they are on several devices of one platform, else the arrays themselves."""
     contexts = [x.context for x in arrays]
     if len(arrays) < 2 or not can_replicate(contexts, ()) or replicated(arrays):
         return list(arrays)
@@ -358,8 +340,8 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
 
 
 def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) -> list[NDArray]:
-    """The equal parts of an array, one on each of several contexts that can be replicated on, moved
-    at once; nobody writes to ``host`` any more."""
+    """Moves the equal parts of an array to several contexts, one to each; ``host`` is not written
+    to any more."""
     replicas, shape = Replicas.of(contexts), list(host.shape)
     shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
     parts = np.ascontiguousarray(np.moveaxis(host.reshape(shape), axis, 0))
@@ -371,7 +353,7 @@ def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) ->
 
 
 def replicated(arrays: Sequence[NDArray]) -> ReplicatedArray | None:
-    """The replicated array whose members these are, all of them in their order, or None."""
+    """Returns the replicated array whose members these are, all of them in their order, or None."""
     array = getattr(arrays[0].storage, "array", None)
     if not isinstance(array, ReplicatedArray) or len(array) != len(arrays):
         return None
@@ -384,12 +366,12 @@ PerDevice = ReplicatedArray | list[NDArray]
 
 
 def shapes_of(arrays: PerDevice) -> list[Shape]:
-    """The shape of each device's array."""
     if isinstance(arrays, ReplicatedArray):
         return [arrays.shape] * len(arrays)
     return [a.shape for a in arrays]
 
 
 def first_of(arrays: PerDevice) -> Any:
-    """Any of the devices' arrays, for its shape and dtype: a replicated array makes no member."""
+    """Returns any of the devices' arrays, for its shape and dtype: a replicated array makes no
+    member."""
     return arrays if isinstance(arrays, ReplicatedArray) else arrays[0]

@@ -23,7 +23,7 @@ Pairs = list[list[tuple[slice, NDArray]]]
 
 
 def check_arguments(symbol: Symbol) -> None:
-    """ValueError if arguments or auxiliary states of the symbol share a name."""
+    """Raises ValueError if arguments or auxiliary states of the symbol share a name."""
     arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     for names, what in ((arguments, "argument"), (states, "auxiliary state")):
         repeated = sorted({n for n in names if names.count(n) > 1})

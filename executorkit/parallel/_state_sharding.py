@@ -1,8 +1,8 @@
 """Optimizer states that are sharded over the devices of a group.
 
-Each device holds one part of a state along one of its axes. A step sums gradients into such parts
-while it is mapped over the devices. Behind that the update is computed of whole arrays, which XLA
-partitions as their ``NamedSharding`` says, and the new weights are gathered.
+Each device holds one part of a state along one of its axes. The part of a step that is mapped over
+the devices sums gradients into such parts. Behind it, the update is computed of whole arrays, which
+XLA partitions by their ``NamedSharding``, and the new weights are gathered.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class StateSharding:
 
     @property
     def count(self) -> int:
-        """The number of devices."""
         return len(self.replicas.of_job) if self.joins_processes else len(self.replicas)
 
     @property
@@ -55,11 +54,11 @@ class StateSharding:
         return JOB_AXES if self.joins_processes else (DEVICE_AXIS,)
 
     def axis(self, shape: Shape) -> int | None:
-        """The axis along which an array is divided; None if no axis has an element for each device:
-        then all of them hold the array.
+        """Returns the axis along which an array is divided; None if no axis has an element for each
+        device: then all of them hold the array.
 
-        It is the first axis whose parts are longer than it by an eighth at most, since parts along
-        it are contiguous, or else the axis with the fewest zeros behind its last element.
+        It is the first axis whose parts together are at most an eighth longer, since parts along it
+        are contiguous, or else the axis with the fewest zeros behind its last element.
         """
         padded = [
             (-(-n // self.count) * self.count / n, a)
@@ -76,26 +75,23 @@ class StateSharding:
         return axis
 
     def shards(self, array: Any) -> bool:
-        """True for an array that is divided."""
         return self.axis(array.shape) is not None
 
     def spec(self, shape: Shape) -> tuple[Any, ...]:
-        """The partition spec of such an array."""
         return (*[None] * self._axis(shape), self.axes)
 
     def part_shape(self, shape: Shape) -> Shape:
-        """The shape of the part of an array that one device holds."""
         axis = self._axis(shape)
         return (*shape[:axis], -(-shape[axis] // self.count), *shape[axis + 1 :])
 
     def from_host(self, whole: jax.Array) -> jax.Array:
-        """The stacked parts of an array that this process's devices hold."""
+        """Returns the stacked parts of an array that this process's devices hold."""
         first = jax.process_index() * len(self.replicas) if self.joins_processes else 0
         parts = self.parts(np.asarray(whole), np)[first : first + len(self.replicas)]
         return self.replicas.from_host(np.ascontiguousarray(parts))
 
     def parts(self, whole: Any, xp: Any = jnp) -> Any:
-        """The parts of an array, stacked, with zeros behind its last element."""
+        """Returns the parts of an array, stacked, with zeros behind its last element."""
         axis, part = self._axis(whole.shape), self.part_shape(whole.shape)
         zeros = part[axis] * self.count - whole.shape[axis]
         padded = xp.pad(whole, [(0, zeros * (a == axis)) for a in range(whole.ndim)])
@@ -103,7 +99,7 @@ class StateSharding:
         return xp.moveaxis(rows, axis, 0)
 
     def whole(self, parts: Any, shape: Shape, xp: Any = jnp) -> Any:
-        """The array of which these are all parts, stacked."""
+        """Returns the array of these stacked parts."""
         axis = self._axis(shape)
         rows = xp.moveaxis(parts, 0, axis)
         padded = rows.reshape(*shape[:axis], -1, *shape[axis + 1 :])
@@ -111,7 +107,7 @@ class StateSharding:
 
     @in_x64
     def fetch(self, stacked: jax.Array, shape: Shape) -> jax.Array:
-        """The whole array on the first device of this process.
+        """Returns the whole array on the first device of this process.
 
         Where other processes have parts, they have to ask for the same array: they wait for each
         other. MXNetError if they do not come.
@@ -130,17 +126,16 @@ class StateSharding:
     # -- in programs that are mapped over the devices ----------------------------------------------
 
     def scatters(self, grad: Any) -> bool:
-        """True for a gradient that is summed into parts, one message for each; small ones are
-        summed whole on CPUs, in one message with all others."""
+        """Returns True for a gradient that is summed into parts, in a message of its own; on CPUs
+        small ones are summed whole, in one message with all others."""
         return not (self.joins_processes and is_sent_with_others(grad, self.replicas.of_job))
 
     def own_part(self, whole: Any) -> Any:
-        """The device's part of an array that it holds."""
+        """Returns the device's part of an array that it holds."""
         number = lax.axis_index(self.axes)
         return lax.dynamic_index_in_dim(self.parts(whole), number, keepdims=False)
 
     def sum_into_parts(self, grad: Any) -> Any:
-        """The device's part of the sum of an array over the devices."""
         return lax.psum_scatter(self.parts(grad), self.axes)
 
 
@@ -150,7 +145,7 @@ def _gather(stacked: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 class ShardedState(ReplicatedArray):
-    """An array of which each device holds a part: an optimizer's state.
+    """An optimizer's state of which each device holds a part.
 
     Its only member, on the first device, shows the whole: put together when a script reads it, and
     sharded again if a script has written to it.
@@ -176,11 +171,9 @@ class ShardedState(ReplicatedArray):
         return self.state_sharding.fetch(self.stacked_value, self.shape)
 
     def copy_first(self) -> None:
-        """Shards what a script has written to the member."""
         self.assign(self.state_sharding.from_host(self[0].value))
 
-    def part(self, k: int) -> None:
-        """None: the member's contents are held after they have been read only."""
+    def part(self, k: int) -> None: ...
 
     def _stacked_from(self, parts: dict[int, jax.Array]) -> jax.Array:
         return self.state_sharding.from_host(parts[0])
@@ -188,12 +181,10 @@ class ShardedState(ReplicatedArray):
 
 @dataclass(frozen=True)
 class StateShardedUpdate:
-    """An update in the spec of a step, of states that are sharded.
+    """An update in the spec of a step, of sharded states.
 
-    update
-        the update of whole arrays.
     leaves
-        for each leaf of the state its shape if it is sharded, else None.
+        for each leaf of the state its whole shape if it is sharded, else None.
     """
 
     update: UpdateFunction
@@ -207,8 +198,8 @@ class StateShardedUpdate:
 def update_in_program(
     update: UpdateFunction, weights: Sequence[ReplicatedArray], cells: Sequence[Any]
 ) -> Any:
-    """The update of these weights for a step, given the leaves of its state: as it is, unless
-    states or weights are sharded."""
+    """Returns the update of these weights for a step, given the leaves of its state: as it is,
+    unless states or weights are sharded."""
     if weights[0].replicas.width > 1:
         specs = (tuple([x.replicas.spec for x in arrays]) for arrays in (weights, cells))
         return ShardedUpdate(update, *specs)
@@ -223,8 +214,8 @@ def update_in_program(
 
 
 class _Operands(NamedTuple):
-    """The arguments of an update: weights, gradients and leaves of the state, in this order, the
-    device's parts of sharded ones; and arrays that all devices have alike."""
+    """The arguments of an update: weights, gradients and leaves of the state, in this order. Of
+    sharded ones there are the device's parts; the others are alike on all devices."""
 
     parts: list[Any]
     whole: list[Any]
@@ -233,8 +224,6 @@ class _Operands(NamedTuple):
 
 
 class _Late:
-    """Stands for an update while a step is traced, and takes its arguments."""
-
     def __init__(self, sharded: StateShardedUpdate) -> None:
         self.sharded = sharded
         self.operands: _Operands | None = None
@@ -256,16 +245,15 @@ class _Late:
 
 
 def _operand_shapes(sharded: StateShardedUpdate, weights: Sequence[Shape]) -> list[Shape | None]:
-    """The whole shapes of the sharded ones among weights, gradients and leaves; else None."""
     shapes = [None if sharded.sharding.axis(s) is None else s for s in weights]
     return [*shapes, *shapes, *sharded.leaves]
 
 
 class LateUpdates:
-    """The updates of a step while the part of it that is mapped over the devices is traced.
+    """The updates of a step while the mapped part of it is traced.
 
     spec
-        the spec of this part: updates of sharded states change nothing there.
+        the spec of this part, in which updates of sharded states only record their operands.
     places
         places of small weights in the message that gathers them (:func:`gather_offsets`).
     """
@@ -283,7 +271,7 @@ class LateUpdates:
         return [u.update for u in self.spec.updates if isinstance(u.update, _Late)]
 
     def sums(self, grads: Arrays, sums_of: Callable[[Arrays], Arrays]) -> tuple[Any, ...]:
-        """The sums of the gradients that the updates take, or the device's parts of them.
+        """Returns the sums of the gradients that the updates take, or the device's parts of them.
 
         ``sums_of`` computes the sums of whole gradients, all at once.
         """
@@ -301,13 +289,12 @@ class LateUpdates:
         return tuple(results)
 
     def not_late(self, groups: Sequence[Any]) -> tuple[Any, ...]:
-        """Returns the groups of the updates, empty ones for updates of sharded states."""
         pairs = zip(groups, self.spec.updates, strict=True)
         return tuple([() if isinstance(u.update, _Late) else g for g, u in pairs])
 
     def with_operands(self, results: Any) -> Any:
-        """The results of the mapped part, and what :func:`finish_updates` takes: parts, and arrays
-        that all devices have alike."""
+        """Returns the results of the mapped part with the operands that :func:`finish_updates`
+        takes."""
         if not self._late:
             return results
         operands = [o for late in self._late if (o := late.operands) is not None]
@@ -316,7 +303,6 @@ class LateUpdates:
 
 
 def _shardings(spec: StepSpec, arrays: Arrays) -> list[StateSharding | None]:
-    """The sharding of each target of the updates, in their order; None for those held whole."""
     shardings: list[StateSharding | None] = []
     rest = iter(arrays)
     for targets, update, _ in spec.updates:
@@ -332,8 +318,8 @@ def _shardings(spec: StepSpec, arrays: Arrays) -> list[StateSharding | None]:
 def finish_updates(
     spec: StepSpec, mesh: Any, old: Any, new: Any, operands: Any, out_of_data: Any = None
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The stacked weights and flat states after the updates, with those of sharded states, which
-    are computed here, outside of the part of a program that is mapped over the devices.
+    """Computes the updates of sharded states, which the mapped part of a program has left out;
+    returns the stacked weights and flat states of all updates.
 
     old, new
         stacked weights and states, for each update: before the step, and as the mapped part returns
@@ -405,20 +391,18 @@ class _OnMesh:
         return lax.with_sharding_constraint(array, NamedSharding(self._mesh, PartitionSpec(*spec)))
 
     def array(self, parts: Any, shape: Shape) -> Any:
-        """The sharded array of these stacked parts: the same memory on each device."""
         return self._constrained(self._sharding.whole(parts, shape), *self._sharding.spec(shape))
 
     def parts(self, array: Any) -> Any:
-        """The stacked parts of a sharded array."""
         return self._constrained(self._sharding.parts(array), self._sharding.axes)
 
     def copies(self, array: Any) -> Any:
-        """The stacked copies of an array that all devices hold."""
         stacked = jnp.broadcast_to(array, (self._sharding.count, *array.shape))
         return self._constrained(stacked, self._sharding.axes)
 
     def gathered(self, arrays: Arrays, places: Arrays) -> list[Any]:
-        """Sharded arrays on all devices; small ones in one message if there are places."""
+        """Returns sharded arrays whole on all devices; small ones are sent in one message if there
+        are places."""
         sharding, results = self._sharding, list(arrays)
         sharded = [i for i, x in enumerate(arrays) if sharding.shards(x)]
         layout = _gather_layout(sharding, [arrays[i] for i in sharded])
@@ -436,21 +420,18 @@ class _OnMesh:
 
 
 def _gather_layout(sharding: StateSharding, arrays: Arrays) -> Any:
-    """The messages that gather sharded arrays of these shapes."""
     together = sharding.joins_processes and sharding.replicas.of_job.joins_messages
     forms = [(math.prod(sharding.part_shape(x.shape)), jnp.dtype(x.dtype)) for x in arrays]
     return messages_of(tuple(forms), together)
 
 
 def summed_whole(spec: StepSpec, weights: Sequence[Arrays]) -> list[Any]:
-    """The stacked weights whose gradients are summed whole, in their order."""
     flat = [jax.ShapeDtypeStruct(w.shape[1:], w.dtype) for group in weights for w in group]
     pairs = zip(flat, _shardings(spec, flat), [w for group in weights for w in group], strict=True)
     return [w for x, s, w in pairs if s is None or not s.scatters(x)]
 
 
 def gather_offsets(spec: StepSpec, weights: Sequence[Arrays]) -> tuple[Any, ...]:
-    """The places of small stacked weights in the message that gathers them."""
     flat = [jax.ShapeDtypeStruct(w.shape[1:], w.dtype) for group in weights for w in group]
     pairs = [(s, x) for s, x in zip(_shardings(spec, flat), flat, strict=True) if s is not None]
     if not pairs:
