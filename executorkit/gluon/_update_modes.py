@@ -44,12 +44,12 @@ class ParameterArrays:
     """The arrays of parameters as lists, which are made once.
 
     indices, grads, weights
-        places of the parameters with gradients, and the arrays of each on all contexts. A parameter
-        that is there twice counts once.
+        places of the parameters with gradients, and the arrays of each on all contexts. A repeated
+        parameter counts once.
     columns
         the same by context.
     repeated
-        a parameter that is there twice; None if there is none.
+        a parameter that is there twice, or None.
     """
 
     def __init__(self, parameters: Sequence[Parameter], n_contexts: int) -> None:
@@ -70,21 +70,21 @@ class ParameterArrays:
         self.replicated = _replicated(self.weights, self.grads) if n_contexts > 1 else None
 
     def is_current(self) -> bool:
-        """True until a parameter gets other arrays, or other gradients."""
+        """Returns True until a parameter gets other arrays, or other gradients."""
         parameters = self._parameters
         return all(map(is_, map(_GRADS, parameters), self._grads)) and all(
             map(is_, map(_DATA, parameters), self._data)
         )
 
     def join(self) -> None:
-        """Lets gradients that are pending on every context be computed by one program, if they can
-        be."""
+        """Lets one program compute the gradients that are pending on every context, if possible."""
         if self.replicated is not None:
             join_steps(self.grads[0])
 
     def fresh_columns(self, ignore_stale: bool) -> list[Column]:
-        """The columns, without parameters whose gradients no backward has written since the last
-        step; RefusedCallError (a UserWarning) for these, unless they are to be ignored."""
+        """Returns the columns, without parameters whose gradients no backward has written since the
+        last step; raises RefusedCallError (a UserWarning) for these, unless they are to be ignored.
+        """
         if self.repeated is not None and not ignore_stale:
             raise _stale(self.repeated, self.columns[0].weights[0])
         fresh = []
@@ -102,8 +102,6 @@ class ParameterArrays:
 
 
 class ReplicatedParameters(NamedTuple):
-    """Weights and gradients as replicated arrays."""
-
     weights: list[ReplicatedArray]
     grads: list[ReplicatedArray]
 
@@ -111,7 +109,6 @@ class ReplicatedParameters(NamedTuple):
 def _replicated(
     weights: Sequence[Sequence[NDArray]], grads: Sequence[Sequence[NDArray]]
 ) -> ReplicatedParameters | None:
-    """The replicated arrays that parameters are members of; None if there are others."""
     arrays_of = [[x for row in rows if (x := replicated(row))] for rows in (weights, grads)]
     complete = weights and all(len(arrays) == len(weights) for arrays in arrays_of)
     return ReplicatedParameters(*arrays_of) if complete else None
@@ -121,13 +118,11 @@ _NOTHING = Column([], [], [])
 
 
 def _are_fresh(weights: Sequence[NDArray]) -> list[bool]:
-    """For each weight whether a backward has written its gradient since the last step."""
     entries: list[Any] = list(map(_ENTRY, weights))
     return [entry.__class__ is Variable and entry.is_fresh for entry in entries]
 
 
 def _use_up(columns: Sequence[Column]) -> None:
-    """Notes that the gradients have been used: each is stale until the next backward."""
     for column in columns:
         for weight in column.weights:
             weight.graph_entry.is_fresh = False
@@ -144,20 +139,20 @@ def _stale(parameter: Parameter, weight: NDArray) -> RefusedCallError:
 
 
 class GradientChecks(Protocol):
-    """The number that losses are multiplied by, which checks of gradients change."""
+    """The number that losses are multiplied by, and the checks of gradients that change it."""
 
     @property
     def loss_scale(self) -> float:
-        """The number."""
+        """The number that losses are multiplied by."""
         ...
 
     def has_overflow(self, params: Sequence[Parameter]) -> bool:
-        """True if a gradient is not finite; counts the step."""
+        """Returns True if a gradient is not finite; counts the step."""
         ...
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
-        """Counts a step whose program says in ``finite`` whether it has changed anything; ``undo``
-        takes back what else has been counted, if it has not."""
+        """Counts a step whose program writes to ``finite`` whether it has changed anything;
+        ``undo`` takes the other counts back, if it has not."""
         ...
 
     def settle(self) -> None:
@@ -166,11 +161,7 @@ class GradientChecks(Protocol):
 
 
 class TransformationUpdater(OptaxUpdater):
-    """An optax transformation with its state for the parameters of a trainer on one context.
-
-    optimizer
-        the transformation.
-    """
+    """An optax transformation with its state for the parameters of a trainer on one context."""
 
     def __init__(self, transformation: Any, parameters: Sequence[Parameter], column: Column):
         self.optimizer = transformation
@@ -182,7 +173,6 @@ class TransformationUpdater(OptaxUpdater):
         super().__init__(OptaxUpdate(transformation, names), column.weights)
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Updates all weights in place, as one program."""
         if index != self._indices:
             raise NotSupportedError(
                 "Trainer",
@@ -195,12 +185,12 @@ class TransformationUpdater(OptaxUpdater):
         super().__call__(index, grad, weight)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """The arrays of the state as bytes, in the order of ``jax.tree.leaves``."""
+        """Returns the arrays of the state as bytes, in the order of ``jax.tree.leaves``."""
         return dump_states({"leaves": jax.tree.leaves(self.states[0]), "updates": self.n_updates})
 
     def set_states(self, states: bytes) -> None:
-        """Takes over the state in bytes that :meth:`get_states` returned for the same parameters
-        and transformation; FileFormatError for others."""
+        """Takes over the state in bytes of :meth:`get_states` for the same parameters and
+        transformation; FileFormatError for other bytes."""
         where = "optimizer states"
         loaded = load_states(states, where)
         leaves = loaded.get("leaves") if isinstance(loaded, dict) else None
@@ -215,10 +205,10 @@ class TransformationUpdater(OptaxUpdater):
 
 
 class DeviceUpdates:
-    """Each context has an updater, with optimizer states of its own.
+    """Updates on each context by an updater, with optimizer states of its own.
 
     updaters
-        those of the contexts.
+        the updaters of the contexts.
     store
         sums the gradients of all contexts first; None if each follows its own.
     uses_up
@@ -236,9 +226,9 @@ class DeviceUpdates:
         return sum([updater.n_updates for updater in self.updaters])
 
     def update_together(self, arrays: ParameterArrays, ignore_stale: bool) -> bool:
-        """Takes a step by the sums in the program that computes the gradients of all contexts;
-        False, with nothing changed, if that cannot be. After an exception all contexts have taken
-        it, or none."""
+        """Takes a step by the sums in the program that computes the gradients of all contexts.
+        Returns False, with nothing changed, if that is not possible. After an exception all
+        contexts have taken the step, or none."""
         together = arrays.replicated
         if together is None or Aggregation.of(self.store) is not Aggregation.DEVICES:
             return False
@@ -260,7 +250,8 @@ class DeviceUpdates:
         return attached is not None
 
     def reduce(self, arrays: ParameterArrays) -> None:
-        """Writes the sums over the contexts to all gradients; after an exception none of them."""
+        """Writes the sums over the contexts to all gradients, or after an exception to none of
+        them."""
         if self.store is None or not arrays.indices:
             return
         with Rollback() as rollback:
@@ -268,7 +259,7 @@ class DeviceUpdates:
             _push_and_pull(self.store, arrays.indices, arrays.grads, None)
 
     def update(self, arrays: ParameterArrays, ignore_stale: bool) -> None:
-        """Takes a step on each context; after an exception on all, or on none."""
+        """Takes a step on each context, or after an exception on none."""
         columns = arrays.fresh_columns(ignore_stale)
         used = columns if self._uses_up else ()
         before = self.n_updates
@@ -282,10 +273,10 @@ class DeviceUpdates:
 
     def update_if_finite(self, arrays: ParameterArrays, scaler: GradientChecks) -> bool:
         """Takes a step on the only context unless a gradient is not finite, which the step's
-        program finds out and the scaler will read.
+        program checks and the scaler reads.
 
-        Returns False, with nothing changed, if that is not possible: gradients are stale, or an
-        updater or several do not leave that to a program.
+        Returns False, with nothing changed, if that is not possible: gradients are stale, or the
+        updaters do not leave the check to a program.
         """
         updater, column = self.updaters[0], arrays.columns[0]
         alone = len(self.updaters) == 1 and isinstance(updater, Updater) and arrays.indices
@@ -319,7 +310,7 @@ class DeviceUpdates:
         all_or_none([(partial(u, *c), partial(getattr, u, "n_updates")) for u, c in pairs])
 
     def states(self) -> bytes:
-        """The states of the first context, with the optimizer."""
+        """Returns the states of the first context, with the optimizer."""
         return self.updaters[0].get_states(dump_optimizer=True)
 
     def save(self, fname: Any) -> None:
@@ -338,11 +329,7 @@ class DeviceUpdates:
 
 
 class StoreUpdates:
-    """A store sums the gradients of all contexts and takes the step; the parameters are copies.
-
-    store
-        the store.
-    """
+    """Updates by a store, which sums the gradients of all contexts; the parameters are copies."""
 
     def __init__(self, store: Any, optimizer: Any) -> None:
         self.store = store
@@ -381,8 +368,6 @@ class StoreUpdates:
         self._pulled = _versions(weights)
 
     def _update_together(self, arrays: ParameterArrays) -> bool:
-        """Takes the step in the program that computes the gradients of all contexts; False, with
-        nothing changed, if that cannot be."""
         together = arrays.replicated
         if (
             together is None
@@ -396,8 +381,6 @@ class StoreUpdates:
         return attach_replicated(self._updater, arrays.indices, weights, grads) is not None
 
     def _follows(self, arrays: ParameterArrays) -> bool:
-        """Lets the store's arrays follow the weights; False if scripts have written to these, which
-        the next step overwrites by the store's."""
         together = arrays.replicated
         assert together is not None
         if self._pulled is None:
@@ -433,7 +416,7 @@ def _versions(weights: Sequence[Sequence[NDArray]]) -> list[list[int]]:
 
 
 def restoring(arrays: ParameterArrays) -> Callable[[], None]:
-    """A function that gives all gradients the contents that they have now."""
+    """Returns a function that gives all gradients their present contents again."""
     contents = [(g, g.value) for grads in arrays.grads for g in grads]
 
     def restore() -> None:
@@ -453,7 +436,7 @@ def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) ->
 
 
 class StoreArguments(NamedTuple):
-    """Arguments of a trainer that decide on its mode: a store, the name of one, or None; whether it
+    """Arguments that decide on a trainer's mode: a store, the name of one, or None; whether it
     updates, None for the usual; and the parameters of gradient compression."""
 
     kvstore: Any
@@ -479,7 +462,7 @@ def decide(
     """Makes the store, and gives it the parameters.
 
     updaters
-        those of the contexts.
+        the updaters of the contexts.
     sizes
         numbers of elements of the parameters.
 
@@ -516,7 +499,6 @@ def decide(
 
 
 def _check_wish(store: Any, wish: bool | None, optax: bool) -> None:
-    """ArgumentValueError if the store cannot update although it is asked to."""
     if not wish:
         return
     where, problem = "Trainer: update_on_kvstore", None

@@ -109,7 +109,6 @@ class Trainer:
         return {**vars(self), "_arrays": None}
 
     def _check_contexts(self) -> list[Context]:
-        """The contexts of the parameters, which have to be the same for all."""
         if not self._params:
             raise InputTypeError("Trainer: params", "there are none")
         first = self._params[0]
@@ -144,7 +143,6 @@ class Trainer:
     # Stores
 
     def _init_kvstore(self) -> None:
-        """Makes the store, which may need the shapes of all parameters."""
         if len(self._contexts) > 1:
             self._current_arrays().join()  # the store reads what may be pending
         sizes = [p.data(self._contexts[0]).size for p in self._params]
@@ -164,10 +162,9 @@ class Trainer:
         self._kv_initialized = True
 
     def _init_params(self) -> None:
-        """Nothing: the store is given all parameters at once."""
+        """Does nothing: the store is given all parameters at once."""
 
     def _reset_kvstore(self) -> None:
-        """Forgets the store, so that the next step begins with a new one."""
         self._kv_initialized = False
         self._kvstore: Any = None
         self._distributed: bool | None = None

@@ -16,7 +16,7 @@ _LARGE_PARAMETER = 16 * 1024 * 1024
 
 
 class Aggregation(Enum):
-    """Where gradients are summed before an update.
+    """The place of the sum of gradients before an update.
 
     Where MXNet keeps parameters in the store, and where with the devices, depends on the store, the
     environment and the size of the parameters; results do not, so here they are always with the

@@ -305,7 +305,6 @@ class FeedForward:
         return self.symbol
 
     def _check_symbol(self, symbol: Symbol) -> None:
-        """Refuses repeated names, and drops unknown parameters if extra ones are allowed."""
         _check_arguments(symbol)
         if self.allow_extra_params:
             self.arg_params = _restricted_to(self.arg_params, symbol.list_arguments())
@@ -354,7 +353,6 @@ class FeedForward:
         return arg_names, list(args), aux_names
 
     def _predictor(self, data: Any) -> Executor:
-        """An executor for an iterator's batches on the first device, with the parameters."""
         symbol = self._symbol("predict")
         if self.arg_params is None:
             raise FeedForwardError("predict", "arg_params is None", hint="fit first")
@@ -374,7 +372,6 @@ class FeedForward:
         return executor
 
     def _predicted(self, data: Any, reset: bool) -> Iterator[tuple[Any, list[NDArray]]]:
-        """The batches of an iterator with the outputs for each."""
         if reset:
             data.reset()
         executor = self._predictor(data)
@@ -384,8 +381,6 @@ class FeedForward:
             yield batch, executor.forward(is_train=False)
 
     def _make_optimizer(self, names: list[str], rows: int, store: Any, count: int) -> Any:
-        """The optimizer for training, with the indices that stores and updaters use: ``count`` of
-        them for each parameter."""
         index_names = {i * count + k: name for i, name in enumerate(names) for k in range(count)}
         optimizer = self.optimizer
         if isinstance(optimizer, str):

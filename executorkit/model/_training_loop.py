@@ -114,8 +114,8 @@ class TrainingLoop:
     def _train_epoch(
         self, spec: FitSpec, epoch: int, steps: JointEpoch
     ) -> list[tuple[str, Any]] | None:
-        """Trains on all batches, as many as all processes have; returns what the last
-        :meth:`_look_ahead` did, None without any batch."""
+        """Trains on all batches, as many as all processes have; returns the result of the last
+        :meth:`_look_ahead`, None without a batch."""
         batches = Lookahead(self._batches(spec, epoch))
         values = batch = None
         for nbatch, batch in enumerate(batches, self._first_batch):
@@ -141,7 +141,6 @@ class TrainingLoop:
         self, batches: Iterable[tuple[int, Any]], eval_metric: EvalMetric, epoch: int,
         batch_end_callback: Any, end_callback: Any, eval_data: Any,
     ) -> None:  # fmt: skip
-        """Updates a metric with numbered batches, each after its forward."""
         eval_metric.reset()
         count = 0
         for nbatch, batch in batches:
@@ -156,7 +155,6 @@ class TrainingLoop:
     def _call_back(
         self, callbacks: Any, epoch: int, nbatch: int, eval_metric: EvalMetric, **variables: Any
     ) -> None:
-        """Calls batch callbacks. Their ``locals`` are the names given here, not the caller's."""
         if callbacks:
             names = {"epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric}
             names |= {**self._callback_variables(), **variables}
@@ -171,13 +169,12 @@ class TrainingLoop:
         """Called after the evaluation."""
 
     def _batches(self, spec: FitSpec, epoch: int) -> Iterable[Any]:
-        """The batches of an epoch."""
         return spec.train_data
 
     def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
-        """Called before the callbacks of a batch; the values to be logged, if it is the last."""
+        """Called before the callbacks of a batch; returns the values to be logged, if it is the
+        last."""
         return []
 
     def _callback_variables(self) -> dict[str, Any]:
-        """Variables of the loop that MXNet's callbacks read from ``locals``."""
         return {"self": self}

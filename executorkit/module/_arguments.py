@@ -61,6 +61,7 @@ class _Spec:
     __slots__ = ()
 
     def keywords(self, **changes: Any) -> dict[str, Any]:
+        """Returns the arguments by name, some of them changed."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | changes  # type: ignore[arg-type]
 
 

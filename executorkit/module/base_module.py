@@ -269,7 +269,6 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("init_optimizer")
 
     def _keeps_optimizer(self, spec: OptimizerSpec) -> bool:
-        """True, with a line in the log, if there is an optimizer and no new one is asked for."""
         require(self, "init_optimizer", "binded", "params_initialized")
         if self.optimizer_initialized and not spec.force_init:
             self.logger.warning("init_optimizer: there is an optimizer already; nothing is done")
@@ -672,7 +671,6 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     def _forward_batches(
         self, eval_data: Any, num_batch: int | None, reset: bool, sparse_row_id_fn: Any
     ) -> Iterator[tuple[int, Any]]:
-        """Numbers and batches, each after its forward."""
         if reset:
             check_iterator(eval_data, "eval_data")
             eval_data.reset()

@@ -105,7 +105,6 @@ class BucketingModule(BaseModule, DataParallel):
     _params_dirty = property(attrgetter("_curr_module._params_dirty"))
 
     def _call_sym_gen(self, key: Any) -> tuple[Symbol, Any, Any]:
-        """The symbol and names of a bucket; automatic names are the same for all buckets."""
         with NameManager():
             return self._sym_gen(key)
 
@@ -161,7 +160,6 @@ class BucketingModule(BaseModule, DataParallel):
         return module
 
     def _preset(self, symbols: Mapping[Any, Symbol], arg_params: Any, aux_params: Any) -> None:
-        """Makes the buckets of some symbols, and initialises the parameters before binding."""
         for key, symbol in symbols.items():
             _, data_names, label_names = self._call_sym_gen(key)
             self._buckets[key] = Module(symbol, data_names, label_names, **self._options)

@@ -192,7 +192,6 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self._list_parameters()
 
     def _list_parameters(self) -> None:
-        """Lists the parameters' arrays, which stay the same until the next binding."""
         self._param_arrays = [self._arguments(n) for n in self._parameters]
         gradients = [self._gradients(n) for n in self._parameters]
         none_per_device = [None] * len(self.contexts)
@@ -342,8 +341,6 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.core.forward(bool(train))
 
     def _batch_inputs(self, arrays: Sequence[Any]) -> list[BatchInput]:
-        """The inputs that a batch is loaded into: states at the end of ``data_shapes`` keep what
-        ``set_states`` gave them where the batch has no array for them."""
         inputs = self._data_inputs
         stop = len(inputs)
         while stop > len(arrays) and inputs[stop - 1].name in self.state_names:

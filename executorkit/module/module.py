@@ -289,7 +289,6 @@ class Module(BaseModule, DataParallel):
         self._parameters.add_missing(group)
 
     def _reset_bind(self) -> None:
-        """Forgets what was bound; parameters stay."""
         if self.binded:
             self._parameters.read(self._exec_group)
         self.binded = False
@@ -314,7 +313,6 @@ class Module(BaseModule, DataParallel):
         self._left_out_labels = None
 
     def _reshape_for(self, batch: Any, is_train: bool) -> None:
-        """Reshapes for a batch of other shapes, or with labels that the batch before had not."""
         shapes = [tuple(array.shape) for array in batch.data]
         labels = getattr(batch, "label", None)
         again = is_train and labels and self._left_out_labels is not None

@@ -61,7 +61,7 @@ class PythonModule(BaseModule):
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> Any:
-        """(name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
+        """Returns (name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
         raise self._not_provided("_compute_output_shapes")
 
     # No parameters, nothing to update

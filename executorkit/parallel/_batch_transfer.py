@@ -34,6 +34,7 @@ class BatchInput:
     axis: int = 0
 
     def part(self, rows: slice) -> tuple[int, ...]:
+        """Returns the shape of one device's part."""
         shape, axis = self.shape, self.axis
         if axis < 0:
             return shape
@@ -63,6 +64,7 @@ def scatter(
 
 
 def assign_scattered(target: PerDevice, value: Any) -> None:
+    """Assigns the result of :func:`scatter`."""
     if isinstance(target, ReplicatedArray):
         target.assign(value)
     else:
@@ -89,7 +91,7 @@ def slice_array(
 
 def gather(arrays: PerDevice, axis: int) -> NDArray:
     """Concatenates the arrays of all devices along the batch axis, on the first device; returns the
-    first array if there is no batch axis."""
+    first array if there is none such."""
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]

@@ -268,6 +268,7 @@ class DataParallelCore:
 
     @property
     def divides_parameters(self) -> bool:
+        """True if each replica of the parameters is on several devices."""
         return self.options.model_parallel > 1
 
     def _check_one_program(self) -> None:
@@ -292,6 +293,7 @@ class DataParallelCore:
 
     @property
     def phrases(self) -> list[str]:
+        """Phrases on the network, its inputs, and the devices."""
         contexts = listed(self.contexts, _MAX_LISTED_CONTEXTS)
         return [f"on {contexts}", *brief_arrays([(i.name, i.shape) for i in self.inputs])]
 
@@ -355,10 +357,12 @@ class DataParallelCore:
 
     @property
     def execs(self) -> Sequence[Executor]:
+        """One executor for each device, on that device's arrays."""
         return self.pmapped.execs if self.pmapped else self._execs
 
     @property
     def is_pmapped(self) -> bool:
+        """True if all devices run one pmapped program."""
         return self.pmapped is not None
 
     def keep_gradients(self, keep: bool) -> None:
@@ -381,6 +385,7 @@ class DataParallelCore:
 
     @property
     def traces(self) -> int:
+        """The number of traces (compilations) of the programs of this group."""
         programs = [self.pmapped.program] if self.pmapped else [e.program for e in self._execs]
         return sum(p.traces for p in {id(p): p for p in programs}.values())
 
@@ -456,6 +461,7 @@ class DataParallelCore:
             executor.backward([None if h is None else h[k] for h in heads])
 
     def last_steps(self) -> list[PendingStep]:
+        """Returns the last steps: of all devices together, or one for each device."""
         pmapped = self.pmapped
         runnables = self.execs if pmapped is None or pmapped.runs_separately else [pmapped]
         return [r.last_step for r in runnables if r.last_step is not None]
@@ -489,6 +495,7 @@ class DataParallelCore:
         return not needs_head_gradients(self.execs[0])[output]
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
+        """Returns the shape that the arrays of all devices have together."""
         shapes = shapes_of(arrays)
         first = shapes[0]
         if axis < 0 or axis >= len(first):

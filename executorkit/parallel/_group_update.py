@@ -332,7 +332,7 @@ def attach_replicated(
     """Makes the update of replicated weights a part of the step that computes their gradients, and
     sums these over the devices. Returns None, with nothing changed, if that is not possible.
 
-    ``sharding`` is that of the states (:func:`state_sharding_of`).
+    ``sharding`` divides the states (:func:`state_sharding_of`).
     """
     first = [w[0] for w in weights]
 

@@ -56,7 +56,7 @@ class Lockstep:
     def __init__(self) -> None:
         self.steps = 0
         self.parameters: Sequence[PendingValue] = ()
-        #: Of the few that a batch takes; nobody asks for those of loops that are no epochs.
+        #: Of the few steps of a batch; loops without epochs never take them.
         self.latest: deque[StepFlags] = deque(maxlen=64)
         self._idle = False
         self._flags: dict[tuple[Replicas, bool], jax.Array] = {}

@@ -84,9 +84,11 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 
     @cached_property
     def execs(self) -> list[ReplicaExecutor]:
+        """One executor per device, created on first access."""
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
     def run_separately(self) -> None:
+        """Notes that a device has run its own program."""
         self.runs_separately = True
 
     # -- what a pending step needs ---------------------------------------------------------------
@@ -110,6 +112,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         return array.replicas.filled(array.shape, array.dtype, number)
 
     def device_key(self, key_data: Any, k: int) -> Any:
+        """Returns device ``k``'s key in a step; None where there are no keys."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def update_for(
@@ -142,6 +145,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     # -- running -----------------------------------------------------------------------------------
 
     def forward(self, is_train: bool) -> None:
+        """Defers the outputs on all devices."""
         execs = self.__dict__.get("execs", ())  # none before they have been asked for
         self.runs_separately = any(e.is_monitored for e in execs)
         if self.runs_separately:
@@ -155,6 +159,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             self.last_step = PendingStep(self, is_train)
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
+        """Computes the gradients on all devices, given the outputs' head gradients."""
         if self.runs_separately:
             for k, executor in enumerate(self.execs):
                 executor.backward([None if h is None else h[k] for h in heads])

@@ -72,6 +72,7 @@ def replica_contexts(contexts: Sequence[Context], width: int) -> list[Context]:
 
 
 def replica_workloads(workloads: Sequence[float], width: int) -> list[float]:
+    """Returns the workload of each replica: the sum over its devices."""
     return [sum(workloads[k : k + width]) for k in range(0, len(workloads), width)]
 
 
@@ -144,6 +145,7 @@ class Replicas:
 
     @staticmethod
     def of(contexts: Sequence[Context]) -> Replicas:
+        """Returns the replicas on the devices of these contexts."""
         return _replicas(tuple([c.devices for c in contexts]), ())
 
     def sharded(self, spec: Spec) -> Replicas:
@@ -154,9 +156,11 @@ class Replicas:
         return len(self.rows)
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+        """Returns a stacked array of zeros; ``shape`` is one entry's."""
         return self.filled(shape, dtype, 0)
 
     def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
+        """Returns a stacked array of one number."""
         return self.from_host(np.full((len(self), *shape), number, jnp.dtype(dtype)))
 
     @in_x64
@@ -182,10 +186,12 @@ class Replicas:
         return np.concatenate(parts, spec.index(MODEL_AXIS)) if spec else parts[0]
 
     def assemble(self, parts: Sequence[jax.Array]) -> jax.Array:
+        """Returns the stacked array of one part per entry."""
         traffic.assembled += 1
         return self._stack(parts)
 
     def replace(self, stacked: jax.Array, parts: dict[int, jax.Array]) -> jax.Array:
+        """Returns a stacked array with other entries in some places."""
         traffic.assembled += 1
         rows = [
             self._placed(parts[k], k) if k in parts else self._row(stacked, k)
@@ -199,11 +205,13 @@ class Replicas:
         return self._stack(parts)
 
     def scatter_host(self, host: np.ndarray) -> jax.Array:
+        """Returns a stacked array of NumPy contents, counted as scattered."""
         traffic.scattered += 1
         return self.from_host(host)
 
     @in_x64
     def broadcast(self, value: jax.Array | np.ndarray) -> jax.Array:
+        """Returns the stacked array of copies of one array."""
         traffic.broadcast += 1
         if self.spec:
             value = np.asarray(value)  # JAX would bring all of it to every device
@@ -246,11 +254,12 @@ class Replicas:
 
     @property
     def of_job(self) -> JobReplicas:
+        """These devices and their counterparts in all other processes."""
         return _job_replicas(self.rows)
 
 
 def spec_of(stacked: Any) -> Spec:
-    """The axis of the entries of a stacked array that is divided over the devices of a replica."""
+    """Returns the axis of a stacked array's entries that is divided over a replica's devices."""
     sharding = stacked.sharding
     return tuple(sharding.spec[1:]) if isinstance(sharding, NamedSharding) else ()
 

@@ -36,10 +36,12 @@ class StackedPart(MadeContents):
 
     @property
     def shape(self) -> Shape:
+        """The shape of the entry."""
         return self.stacked.shape[1:]
 
     @property
     def dtype(self) -> Any:
+        """The element type."""
         return self.stacked.dtype
 
     def make(self) -> jax.Array:
@@ -70,6 +72,7 @@ class MemberStorage(Storage):
         return self.value if part is None else part
 
     def shows(self, value: Any) -> bool:
+        """Returns True if the contents are those of a snapshot."""
         part = self.array.part(self.position)
         if part is None or value.__class__ is not StackedPart:
             return self.current is value
@@ -126,6 +129,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def value(self) -> jax.Array:
+        """The stacked array, with everything that was written to members."""
         return self._merge() if self.has_written_members else self._stacked.value
 
     def compute(self) -> None:
@@ -134,6 +138,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def current(self) -> jax.Array | None:
+        """The stacked array if nothing is pending and no member was written to."""
         return None if self.has_written_members else self._stacked.current
 
     @property
@@ -150,12 +155,14 @@ class ReplicatedArray(Sequence[NDArray]):
         return self._stacked.pending
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
+        """Replaces the contents on all devices and cancels deferred work."""
         if not self._storages:
             self._stacked.assign(value, shared)
         else:
             complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
+        """Lets the contents on all devices come from ``producer``."""
         if not self._storages:
             self._stacked.defer(producer)
             return
@@ -173,6 +180,7 @@ class ReplicatedArray(Sequence[NDArray]):
         return self._stacked.set_result(producer, value)
 
     def copy_first(self) -> None:
+        """Copies the first device's array to all devices."""
         first = self[0]
         self.assign(self.replicas.broadcast(first.host if self.replicas.spec else first.value))
 
@@ -218,6 +226,7 @@ class ReplicatedArray(Sequence[NDArray]):
         self._members = members
 
     def split_off(self, k: int) -> None:
+        """Gives member ``k`` its part of the stacked array."""
         storage = self._storages[k]
         if self.replicas.spec:
             host = self.replicas.host_entry(self._stacked.value, k)
@@ -243,6 +252,7 @@ class ReplicatedArray(Sequence[NDArray]):
         return StackedPart(value, self.replicas, k)
 
     def shows(self, contents: Sequence[Any]) -> bool:
+        """Returns True if the contents of the members are those of snapshots."""
         storages: Any = [member.storage for member in self]
         return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
 
