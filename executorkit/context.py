@@ -49,7 +49,7 @@ class _ContextType(type):
     @default_ctx.setter
     def default_ctx(cls, context: Context) -> None:
         if not isinstance(context, Context):
-            problem = f"{context!r} is no context"
+            problem = f"{context!r} is not a context"
             raise InputTypeError("Context.default_ctx", problem, hint="mx.cpu()")
         replace_current_context(context)
 

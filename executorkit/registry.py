@@ -36,7 +36,9 @@ def get_register_func(base_class: type, nickname: str) -> Registration:
 
     def register(klass: Class, name: str | None = None) -> Class:
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
-            raise RegistryError(f"{nickname}: register", f"{klass!r} is no {base_class.__name__}")
+            raise RegistryError(
+                f"{nickname}: register", f"{klass!r} is not a subclass of {base_class.__name__}"
+            )
         key = (name or klass.__name__).lower()
         previous = registered.get(key)
         if previous is not None and previous is not klass:

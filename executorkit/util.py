@@ -46,7 +46,7 @@ def get_cuda_compute_capability(ctx: Context) -> int | None:
     Raises ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
     """
     if ctx.device_type != "gpu":
-        problem = f"{ctx} is no gpu"
+        problem = f"{ctx} is not a GPU"
         raise ArgumentValueError("get_cuda_compute_capability", problem, hint="mx.gpu(0)")
     capability = getattr(ctx.device, "compute_capability", None)
     return None if capability is None else int(str(capability).replace(".", ""))
@@ -219,7 +219,7 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
     name = function.__name__
     for key, value in options.items():
         if key not in _UFUNC_OPTIONS:
-            raise InputTypeError(name, f"{key!r} is no option of it")
+            raise InputTypeError(name, f"{key!r} is not one of its options")
         accepted = _UFUNC_OPTIONS[key]
         if value != accepted:
             problem = f"{key}={value!r} is not supported"

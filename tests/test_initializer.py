@@ -201,7 +201,7 @@ MESSAGES = {
     "fused alone": (
         lambda: mx.init.FusedRNN(None, 2, 1, "lstm")(InitDesc("a_weight"), mx.nd.zeros((56,))),
         "FusedRNN: parameter 'a_weight': no initializer for the weights inside\n"
-        "  because init is None, and so is that of the whole network\n"
+        "  because both init and the network's initializer are None\n"
         "  try: init=mx.init.Xavier()",
     ),
     "mode": (

@@ -132,7 +132,7 @@ def _sync_folder(folder: str) -> None:
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Deletes the temporary files of killed processes that were writing ``path``.
 
-    Those of living processes stay, and for a day those of other machines. Raises nothing: a folder
+    Files of living processes stay, and files of other machines for a day. Raises nothing: a folder
     that cannot be read or changed is left as it is.
     """
     folder, stem = os.path.split(_stem(os.path.realpath(path)))

@@ -63,7 +63,7 @@ _HTML = FileKind(
 _XML = FileKind("an XML document, perhaps a server's answer", "the download again")
 _SAFETENSORS = FileKind("a safetensors file", _CONVERT)
 _ONNX = FileKind("an ONNX model", "mx.contrib.onnx.import_model(file)")
-_JSON = FileKind("a text in JSON that is no symbol")
+_JSON = FileKind("a JSON text, but not a symbol")
 
 
 def recognise(head: bytes) -> FileKind | None:

@@ -109,7 +109,7 @@ class Vocabulary:
         tokens = []
         for index in indices if isinstance(indices, list) else [indices]:
             if not isinstance(index, int) or index >= len(self):
-                problem = f"{index!r} is no index below {len(self)}"
+                problem = f"{index!r} is not an index below {len(self)}"
                 raise ArgumentValueError("Vocabulary.to_tokens", problem)
             tokens.append(self._idx_to_token[index])
         return tokens if isinstance(indices, list) else tokens[0]

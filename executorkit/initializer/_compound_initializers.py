@@ -150,7 +150,7 @@ class FusedRNN(Initializer):
             raise InitializerError(
                 f"FusedRNN: parameter {name!r}",
                 "no initializer for the weights inside",
-                because="init is None, and so is that of the whole network",
+                because="both init and the network's initializer are None",
                 hint="init=mx.init.Xavier()",
             )
         host = arr.asnumpy().copy()

@@ -156,7 +156,7 @@ class Initializer(CheckedKeywords):
 
     def _init_loc_bias(self, name: str, arr: NDArray) -> None:
         if arr.shape[0] != 6:
-            problem = f"shape {arr.shape}, expected 6 numbers, those of an affine transformation"
+            problem = f"shape {arr.shape}, expected the 6 numbers of an affine transformation"
             raise InitializerError(f"parameter {name!r}", problem)
         arr[:] = np.array([1, 0, 0, 0, 1, 0], np.float32)
 

@@ -171,17 +171,16 @@ def apply_rules(
     finite: NDArray | None = None,
     sharing: Sharing | None = None,
 ) -> None:
-    """As :func:`apply_update`, each weight by its rule; arrays have been checked.
+    """Updates each weight by its rule, like :func:`apply_update`; arrays have been checked.
 
-    count, undo
-        counts the step and returns the hyperparameters of each rule; takes the counts back.
-    age
-        number of updates that were counted before; None compiles the update at once.
+    count
+        Counts the step and returns the hyperparameters of each rule.
+    undo
+        Takes the counts back.
     finite
-        if it is given, the update changes nothing where a gradient is not finite, and writes 0 in
-        this array, else 1.
+        An array that gets 1, or 0 if a gradient is not finite and the update changes nothing.
     sharing
-        see :func:`plan_update`.
+        See :func:`plan_update`.
     """
     if not weights:
         return
@@ -211,7 +210,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         values = [_on_device(x.value, x.context.device, device) for x in leaves]
         lent = {i for i, x in enumerate(leaves) if uses[id(x.storage)] > 1 or not x.owns_buffer}
         held = held_elsewhere(values)
-        # A step holds the weights of its forward if someone has looked at it before the update.
+        # A step holds the weights of its forward if it was read before the update.
         n_held = len(weights) if min(held - lent, default=len(leaves)) < len(weights) else 0
         copy_at(values, [i for i in held | lent if i >= n_held])
         operands = (

@@ -41,7 +41,7 @@ class Optimizer(CheckedKeywords):
     wd
         The weight decay.
     clip_gradient
-        The limit of the magnitude of each element of a rescaled gradient; None is no limit.
+        The limit of the magnitude of each element of a rescaled gradient; None for none.
     learning_rate
         The rate, 0.01 by default. With a scheduler it becomes the scheduler's ``base_lr``.
     lr_scheduler
@@ -122,7 +122,7 @@ class Optimizer(CheckedKeywords):
     def register(klass: Class) -> Class:
         """Registers a class under its lower-case name; a decorator. Warns if that is taken."""
         if not isinstance(klass, type):
-            raise InputTypeError("optimizer: register", f"{klass!r} is no class of optimizers")
+            raise InputTypeError("optimizer: register", f"{klass!r} is not a class of optimizers")
         registry, name = Optimizer.opt_registry, klass.__name__.lower()
         previous = registry.get(name)
         if previous is not None and previous is not klass:
@@ -290,7 +290,6 @@ class Optimizer(CheckedKeywords):
     # Rules and their hyperparameters: defined by the classes of this package
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """Returns the rule of :meth:`update`; None if ``update`` is overridden instead."""
         return None
 
     def _update_rule(self, index: Any, weight: NDArray) -> Rule | None:
@@ -302,8 +301,6 @@ class Optimizer(CheckedKeywords):
         return None if rule is None else MasterWeightRule(rule, self._master_last)
 
     def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """Returns the rule of :meth:`update_multi_precision`; None if a subclass overrides it or
-        ``update``."""
         return self._select_rule(index, weight) if self._is_pure else None
 
     def _pure_rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
@@ -324,7 +321,6 @@ class Optimizer(CheckedKeywords):
 
     @property
     def _is_pure(self) -> bool:
-        """True if no subclass overrides the methods that apply the rules."""
         names = ("update_multi_precision", "update")[: 1 if self._skips_update else 2]
         methods = ((getattr(self, n), getattr(Optimizer, n)) for n in names)
         return all(getattr(f, "__func__", None) is inherited for f, inherited in methods)

@@ -74,7 +74,7 @@ def prepare_restoration(
     loaded = load_states(pickled, where, whole=True)
     states, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
     if not any(all(isinstance(index, kind) for index in states) for kind in (int, str)):
-        raise FileFormatError(where, "the indices of the states are no numbers or names")
+        raise FileFormatError(where, "the indices of the states are neither numbers nor names")
     new_indices = _new_indices(states, indices, len(devices))
     new_states = _states_by_new_index(states, new_indices, len(devices))
     counts = None if facts is None else _counts_by_new_index(facts, new_indices, devices)

@@ -67,7 +67,7 @@ def _subclasses(klass: type) -> list[type]:
 
 @dataclass(slots=True, eq=False)
 class _Name:
-    """A class or function that a pickle names; ``target`` is what it stands for here."""
+    """A class or function that a pickle names; ``target`` takes its place here."""
 
     target: Any
 
@@ -95,8 +95,6 @@ _PLAIN = {
 
 
 def _instructions() -> dict[int, Callable[[Any], None]]:
-    """Returns Python's functions of the plain instructions by their codes; the others raise."""
-
     def refuse(name: str, reader: Any) -> None:
         raise ValueError(f"instruction {name} is not carried out")
 
@@ -206,7 +204,7 @@ class _Builder:
         # copies one value again and again would fill the memory.
         self._budget = 4 * size
         self._parts = 0
-        #: By identity: what was read, which so stays alive, what it became, and its parts.
+        #: By identity: the value that was read (and so stays alive), its result, its parts.
         self._ready: dict[int, tuple[Any, Any, int]] = {}
 
     def build(self, value: Any, depth: int = 0) -> Any:

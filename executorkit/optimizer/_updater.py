@@ -229,8 +229,6 @@ class Updater:
     def _counted(
         self, indices: Sequence[Any], weights: Sequence[NDArray], undos: list[Callable[[], None]]
     ) -> tuple[Any, int | None]:
-        """The hyperparameters of a step, which is counted, and the number of those before;
-        ``undos`` get what takes it back."""
         self.optimizer._set_current_context(weights[0].context.device_id)
         self.prepare(indices, weights)
         age = self._age(indices)

@@ -201,7 +201,7 @@ class Termination:
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def is_due(self, agree: Callable[[int], bool], step: int) -> bool:
-        """True at the step at which all stop, and after it."""
+        """Returns True at the step at which all stop, and after it."""
         self._is_asked = True
         self._has_stopped = self._has_stopped or agree(step)
         return self._has_stopped

@@ -161,7 +161,6 @@ def _instant(name: str, kind: str, category: str, **more: Any) -> None:
 
 
 def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnotation:
-    """An annotation. Name and category are quoted: #, = and commas are separators in its text."""
     words = {_KIND: kind, "label": quote(name), "category": quote(category)}
     return TraceAnnotation(name.replace("#", "_"), **words, **more)
 

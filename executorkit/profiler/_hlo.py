@@ -17,13 +17,13 @@ class Instruction:
     """One instruction of a compiled program.
 
     opcode
-        its HLO opcode.
+        Its HLO opcode.
     node
-        the name of the node that it was compiled from; None if it belongs to no node.
+        The name of the node that it was compiled from; None if it belongs to no node.
     is_lost
-        whether XLA has lost that name.
+        Whether XLA has lost that name.
     reads, users
-        numbers of the instructions that it reads, and of those that read it.
+        The numbers of the instructions that it reads, and of its readers.
     """
 
     opcode: str
@@ -34,11 +34,12 @@ class Instruction:
 
 
 def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
-    """The instructions of an HloModuleProto, by name. Computations come after those they call.
+    """Returns the instructions of an HloModuleProto, by name. Computations come after those they
+    call.
 
     XLA loses the names of instructions that it creates: of convolutions whose axes it has put in
     another order, of copies and of fusions. Such an instruction gets the node of the last one that
-    it fuses, else that of a user, else that of an instruction that it reads.
+    it fuses, else a user's, else the node of an instruction that it reads.
     """
     fused: dict[int, str | None] = {}
     for computation in messages(module, 3):
@@ -65,10 +66,6 @@ def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
 
 
 def _inherit(by_number: Mapping[int, Instruction]) -> None:
-    """Gives instructions whose node is lost that of their users, then that of what they read.
-
-    Instructions come in the order in which they can run.
-    """
     lost = [one for one in by_number.values() if one.is_lost and one.node is None]
     for instruction in reversed(lost):
         users = (by_number[number] for number in instruction.users)
@@ -80,7 +77,8 @@ def _inherit(by_number: Mapping[int, Instruction]) -> None:
 
 
 def node_of(operation: str) -> str | None:
-    """The node in JAX's name of an operation, with ``_backward`` if it belongs to a gradient.
+    """Returns the node in JAX's name of an operation, with ``_backward`` if it belongs to a
+    gradient.
 
     >>> node_of("jit(forward)/fc1/dot_general")
     'fc1'
@@ -104,7 +102,6 @@ def node_of(operation: str) -> str | None:
 
 
 def _split(operation: str) -> list[str]:
-    """The parts between the slashes that stand outside parentheses."""
     parts, depth = [""], 0
     for character in operation:
         depth += (character == "(") - (character == ")")
@@ -119,7 +116,6 @@ def _split(operation: str) -> list[str]:
 
 
 def _fields(buffer: memoryview) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: an integer, or the bytes of a length-delimited one."""
     i = 0
     while i < len(buffer):
         tag, i = _varint(buffer, i)
@@ -136,14 +132,13 @@ def _fields(buffer: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def messages(buffer: memoryview, number: int) -> Iterator[memoryview]:
-    """The contents of all length-delimited fields with this number."""
+    """Returns the contents of all length-delimited fields with this number."""
     for field_number, value in _fields(buffer):
         if field_number == number and not isinstance(value, int):
             yield value
 
 
 def _numbers(buffer: memoryview, number: int) -> Iterator[int]:
-    """The values of all integer fields with this number, packed or not."""
     for field_number, value in _fields(buffer):
         if field_number != number:
             continue
@@ -157,7 +152,7 @@ def _numbers(buffer: memoryview, number: int) -> Iterator[int]:
 
 
 def text(buffer: memoryview, number: int) -> str:
-    """The first string field with this number, or an empty text."""
+    """Returns the first string field with this number, or an empty text."""
     return str(next(messages(buffer, number), b""), "utf-8", "replace")
 
 

@@ -38,7 +38,7 @@ Statistics = dict[str, dict[str, Statistic]]
 
 
 def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Statistics:
-    """Statistics by category and name, the names sorted by one of ``SORT_KEYS``. Instants are only
+    """Returns statistics by category and name, sorted by one of ``SORT_KEYS``. Instants are only
     counted."""
     by_category: Statistics = {}
     for record in records:
@@ -57,7 +57,7 @@ def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Stat
 
 
 def as_table(by_category: Statistics) -> str:
-    """One table per category."""
+    """Formats one table per category."""
     header = ["Name", "Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
     parts = ["Profile statistics: times in milliseconds, or the values of counters"]
     for category, names in by_category.items():
@@ -70,7 +70,7 @@ def as_table(by_category: Statistics) -> str:
 
 
 def as_json(by_category: Statistics) -> str:
-    """The statistics as a JSON object of categories, names and numbers."""
+    """Formats the statistics as a JSON object of categories, names and numbers."""
     times = {
         category: {
             name: {"Count": s.count, "Total": s.total, "Min": s.min, "Max": s.max, "Avg": s.avg}
@@ -82,7 +82,7 @@ def as_json(by_category: Statistics) -> str:
 
 
 def as_trace(records: Sequence[Record]) -> str:
-    """The records in the Trace Event Format, which chrome://tracing and ui.perfetto.dev draw."""
+    """Formats the records in the Trace Event Format of chrome://tracing and ui.perfetto.dev."""
     processes = {name: i for i, name in enumerate(dict.fromkeys(r.process for r in records))}
     lines = dict.fromkeys((r.process, r.thread) for r in records)
     threads = {line: i for i, line in enumerate(lines)}

@@ -37,8 +37,8 @@ class Recording:
         self._contents = path.read_bytes()
 
     def records(self) -> Iterator[Record]:
-        """All recorded events; one that is neither a kernel nor an annotation of this package
-        has the category 'api'."""
+        """Returns all recorded events; 'api' is the category of all but kernels and this package's
+        annotations."""
         data = ProfileData.from_serialized_xspace(self._contents)
         planes = list(data.planes)
         starts = (v for p in planes for name, v in p.stats if name == "profile_start_time")

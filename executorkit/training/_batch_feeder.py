@@ -68,7 +68,7 @@ class BatchFeeder:
             if request != "null" and name not in fixed
         )
         if not indices:
-            because = "parameters are arguments with a gradient that are no inputs"
+            because = "parameters are arguments with a gradient, inputs apart"
             hint = "bind with gradients: simple_bind(grad_req='write', ...)"
             raise StepError("Step", "there is no parameter to train", because=because, hint=hint)
         return indices

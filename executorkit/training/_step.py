@@ -46,8 +46,8 @@ class Step(Viewed):
         An ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
         MXNet's optimizers, as an instance or a name.
     inputs
-        The arguments that are not parameters. By default those without gradient, those that the
-        group loads, and those called ``...data`` or ``...label``.
+        The arguments that are not parameters. By default those without gradient, loaded by
+        the group, or called ``...data`` or ``...label``.
     out_grads
         The head gradients of outputs that are not losses, as for ``backward``.
     rescale_grad
@@ -251,7 +251,7 @@ class Step(Viewed):
     def save(self, prefix: Any, epoch: int) -> None:
         """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``.
 
-        The last has the optimizer's state and that of ``mx.random``: a run that restores it goes
+        The last has the states of the optimizer and of ``mx.random``: a run that restores it goes
         on bit for bit. Each file is there whole or not at all, the ``.step`` last.
         """
         self._saved = prefix, epoch

@@ -41,7 +41,7 @@ class OptaxState(NamedTuple):
         return jax.tree.leaves(self.state)
 
     def layout(self) -> dict[str, Any]:
-        """The facts that a file and a step have to agree on."""
+        """Lists the facts that a file and a step have to agree on."""
         leaves, _ = jax.tree_util.tree_flatten_with_path(self.state)
         return {
             "names": list(self.names),
@@ -131,7 +131,7 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
     ) as error:  # fmt: skip
         kind = recognise(content[:HEAD])
         reason = shorten(error) if kind is None else f"it is {kind.name}; {shorten(error)}"
-        problem = f"it is no state of an optax step: {reason}"
+        problem = f"it is not the state of an optax step: {reason}"
         raise FileFormatError(path, problem, hint="a file of Step.save") from None
     return header, arrays
 

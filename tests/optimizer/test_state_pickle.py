@@ -107,5 +107,5 @@ def test_files_that_are_damaged_change_nothing(tmp_path):
         assert mx.random.get_state() == state
         np.testing.assert_array_equal(updater.states[0][0].asnumpy(), before)
     for indices in ({None: None}, {1.5: None}, {0: None, "a": None}):
-        with pytest.raises(FileFormatError, match="no numbers or names"):
+        with pytest.raises(FileFormatError, match="neither numbers nor names"):
             mx.optimizer.prepare_restoration(updater, pickle.dumps(indices), {"w": 0}, [0])()

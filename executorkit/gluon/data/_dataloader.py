@@ -81,7 +81,7 @@ class DataLoader:
         if batch_sampler is None:
             batch_sampler = _batch_sampler(dataset, batch_size, shuffle, sampler, last_batch)
         elif batch_size is not None or shuffle or sampler is not None or last_batch is not None:
-            problem = "it is given beside batch_size, shuffle, sampler or last_batch"
+            problem = "it cannot be combined with batch_size, shuffle, sampler or last_batch"
             raise ArgumentValueError("DataLoader: batch_sampler", problem)
         self._batch_sampler = batch_sampler
         self._num_workers = max(0, num_workers)

@@ -1,4 +1,4 @@
-"""The switch of the disk cache: which directory it is in, if any, and what is in that."""
+"""The switch of the disk cache: its directory, if any, and the contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of ``mx.gluon.contrib.cnn``: convolutions whose windows take positions that are computed.
+"""Layers of ``mx.gluon.contrib.cnn``: deformable convolutions.
 
 >>> import executorkit as mx
 >>> layer = mx.gluon.contrib.cnn.DeformableConvolution(2, kernel_size=(3, 3), padding=(1, 1))

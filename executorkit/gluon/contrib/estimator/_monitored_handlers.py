@@ -260,8 +260,9 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             raise ArgumentValueError(where, problem, hint=hint)
         states = path.with_suffix(".states")
         if not states.exists():
-            problem = f"{states.name} is missing, {path.name} is there"
-            raise ArgumentValueError(where, problem, hint="remove that, or set it beside")
+            problem = f"{path.name} has no {states.name} beside it"
+            hint = f"delete {path.name}, or restore {states.name}"
+            raise ArgumentValueError(where, problem, hint=hint)
         estimator.net.load_parameters(str(path), ctx=estimator.context)
         estimator.trainer.load_states(str(states))
         if by_epochs:
