@@ -115,10 +115,16 @@ class LRScheduler(CheckedKeywords):
 class FactorScheduler(LRScheduler):
     """Multiplies the rate by ``factor`` after every ``step`` updates, down to ``stop_factor_lr``.
 
-    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        as for :class:`LRScheduler`.
-
     At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step.
+
+    step
+        The number of updates between changes.
+    factor
+        The factor of each change.
+    stop_factor_lr
+        The least rate.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     >>> rate = FactorScheduler(step=2, factor=0.5, base_lr=1.0)
     >>> [rate(n) for n in range(1, 6)]
@@ -260,11 +266,14 @@ class _Decay(LRScheduler):
 
 
 class PolyScheduler(_Decay):
-    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the share of the updates
-    up to ``max_update`` that is done; constant after that.
+    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the share of the updates done.
 
-    warmup_steps, warmup_begin_lr, warmup_mode
-        as for :class:`LRScheduler`.
+    max_update
+        The number of updates after which the rate stays at ``final_lr``.
+    pwr
+        The exponent.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     >>> rate = PolyScheduler(max_update=4, base_lr=1.0, pwr=2)
     >>> [rate(n) for n in (0, 1, 2, 4, 9)]
@@ -291,10 +300,12 @@ class PolyScheduler(_Decay):
 
 class CosineScheduler(_Decay):
     """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the share of the updates
-    up to ``max_update`` that is done; constant after that.
+    done.
 
-    warmup_steps, warmup_begin_lr, warmup_mode
-        as for :class:`LRScheduler`.
+    max_update
+        The number of updates after which the rate stays at ``final_lr``.
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        As for :class:`LRScheduler`.
 
     >>> rate = CosineScheduler(max_update=10, base_lr=1.0, warmup_steps=2)
     >>> [round(rate(n), 3) for n in (0, 1, 2, 6, 10)]

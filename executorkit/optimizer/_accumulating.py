@@ -48,10 +48,21 @@ class AdaGrad(Optimizer):
 class RMSProp(Optimizer):
     """RMSProp: the gradient divided by the root of the moving average of its squares.
 
-    With ``h = clip(rescale_grad grad + wd weight)``: ``n = gamma1 n + (1 - gamma1) h^2; weight -
-    lr h / sqrt(n + epsilon)``. Centred: also ``g = gamma1 g + (1 - gamma1) h; delta = gamma2 delta
-    - lr h / sqrt(n - g^2 + epsilon); weight + delta``. The new weight is clipped to
-    ``clip_weights``. Sources: Tieleman and Hinton, 2012; Graves, 2013.
+    With ``h = clip(rescale_grad grad + wd weight)``: ``n = gamma1 n + (1 - gamma1) h^2; weight - lr
+    h / sqrt(n + epsilon)``. Centred: also ``g = gamma1 g + (1 - gamma1) h; delta = gamma2 delta -
+    lr h / sqrt(n - g^2 + epsilon); weight + delta``. Sources: Tieleman and Hinton, 2012; Graves,
+    2013.
+
+    gamma1
+        The decay of the moving averages.
+    gamma2
+        The momentum of the centred form.
+    epsilon
+        Added under the root.
+    centered
+        Whether the mean of the gradients is subtracted.
+    clip_weights
+        The limit of the magnitude of new weights; None for none.
     """
 
     def __init__(
@@ -125,6 +136,11 @@ class Ftrl(Optimizer):
     ``z = z + g - (sqrt(n + g^2) - sqrt(n)) weight / lr; n = n + g^2; weight = (sign(z) lamda1 - z)
     / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0; g is the gradient times
     rescale_grad, then clipped. Source: McMahan et al., 2013.
+
+    lamda1
+        The weight of the L1 norm.
+    beta
+        A constant that lowers the rate of each element.
     """
 
     def __init__(

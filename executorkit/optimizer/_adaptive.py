@@ -18,8 +18,16 @@ class Adam(Optimizer):
 
     ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
     var = beta2 var + (1 - beta2) h^2; weight - lr sqrt(1 - beta2^t) / (1 - beta1^t) mean /
-    (sqrt(var) + epsilon)``. ``lazy_update`` is for sparse gradients, which are not supported.
-    Source: Kingma and Ba, 2015.
+    (sqrt(var) + epsilon)``. Source: Kingma and Ba, 2015.
+
+    beta1
+        The decay of the mean.
+    beta2
+        The decay of the mean square.
+    epsilon
+        Added to the divisor.
+    lazy_update
+        Accepted without effect: sparse gradients are not supported.
 
     >>> import executorkit as mx
     >>> weight, adam = mx.nd.zeros((2,)), mx.optimizer.create("adam", learning_rate=0.5)

@@ -58,8 +58,12 @@ class SGD(Optimizer):
     """Stochastic gradient descent.
 
     ``mom = momentum mom - lr (g + wd weight); weight = weight + mom``, where g is the gradient
-    times rescale_grad, then clipped. ``lazy_update`` is for sparse gradients, which are not
-    supported.
+    times rescale_grad, then clipped.
+
+    momentum
+        The share of the last step that is repeated.
+    lazy_update
+        Accepted without effect: sparse gradients are not supported.
 
     >>> import executorkit as mx
     >>> weight, sgd = mx.nd.ones((2,)), mx.optimizer.SGD(learning_rate=0.5)
@@ -121,9 +125,12 @@ class NAG(Optimizer):
 class Signum(Optimizer):
     """Signum: descent by the sign of the momentum, or of the gradient with ``momentum=0``.
 
-    ``mom = momentum mom - (1 - momentum) (g + wd weight); weight = (1 - lr wd_lh) weight +
-    lr sign(mom)``, where g is the gradient times rescale_grad, then clipped. Source: Bernstein et
-    al., signSGD, 2018.
+    ``mom = momentum mom - (1 - momentum) (g + wd weight); weight = (1 - lr wd_lh) weight + lr
+    sign(mom)``, where g is the gradient times rescale_grad, then clipped. Source: Bernstein et al.,
+    signSGD, 2018.
+
+    wd_lh
+        A weight decay that acts on the weight itself.
     """
 
     def __init__(

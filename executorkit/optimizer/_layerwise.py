@@ -44,10 +44,16 @@ class LARS(Optimizer):
 
     ``rate = lr eta |weight| / (|g| + wd |weight| + eps)``, or lr where a norm is 0; then as
     :class:`SGD`. g is the gradient times rescale_grad; it is clipped after its norm is computed.
-    Parameters whose name ends in gamma, beta or bias keep lr; only those ending in ``_weight``
-    are decayed. With ``momentum_correction`` the momentum is multiplied by the rate's change since
-    the last update; as in MXNet only for the first few parameters of a step (``aggregate_num``).
-    Source: You et al., 2017.
+    Parameters whose name ends in gamma, beta or bias keep lr; only names with ``_weight`` at the
+    end are decayed. Source: You et al., 2017.
+
+    eta
+        The ratio of the rate.
+    eps
+        Added to the divisor.
+    momentum_correction
+        Whether the momentum is multiplied by the rate's change since the last update; as in MXNet
+        only for the first few parameters of a step (``aggregate_num``).
     """
 
     _skips_update = True
@@ -127,8 +133,11 @@ class LAMB(Optimizer):
 
     mean (beta1) and var (beta2) are moving averages of g and g^2, divided by 1 - beta^t with
     ``bias_correction``; ``h = mean / (sqrt(var) + epsilon) + wd weight; weight - lr |weight| / |h|
-    h``, where ``|weight|`` is kept within the bounds and the ratio is 1 if a norm is 0. g is the
-    gradient times rescale_grad, then clipped. Source: You et al., 2020.
+    h``, where the ratio is 1 if a norm is 0. g is the gradient times rescale_grad, then clipped.
+    Source: You et al., 2020.
+
+    lower_bound, upper_bound
+        Limits of ``|weight|``; None for none.
     """
 
     _skips_update = True
@@ -194,13 +203,17 @@ class LBSGD(Optimizer):
     """LBSGD: gradient descent for large batches, composed of ``batch_scale`` small ones.
 
     After every ``batch_scale`` updates the mean of their gradients is applied like :class:`SGD`'s.
-    The rate is multiplied by a factor that rises from 1 to ``batch_scale`` during ``warmup_epochs``
-    epochs of ``updates_per_epoch`` updates (``warmup_strategy`` 'linear', 'power2' or 'sqrt') and
-    then stays; or, with 'lars', by ``sqrt(|weight|^2 / (|g|^2 + wd |weight|^2))`` within 0.01
-    and 100. A scheduler is asked before an update is counted, not after it.
+    A scheduler is asked before an update is counted, not after it.
 
-    With ``batch_scale`` above 1 a state is a pair: SGD's, and the sum of the gradients so far,
-    which MXNet keeps in the optimizer.
+    warmup_strategy
+        'linear', 'power2' or 'sqrt' is the course of a factor of the rate from 1 to ``batch_scale``
+        during the warm-up; 'lars' has the factor ``sqrt(|weight|^2 / (|g|^2 + wd |weight|^2))``,
+        within 0.01 and 100, instead.
+    warmup_epochs
+        The length of the warm-up in epochs of ``updates_per_epoch`` updates.
+    batch_scale
+        The number of gradients of an update. Above 1 a state is a pair: SGD's, and the sum of the
+        gradients so far, which MXNet keeps in the optimizer.
     """
 
     def __init__(

@@ -433,7 +433,10 @@ def test_unknown_names_get_suggestions():
         (lambda: mx.metric.create(mx.metric.MAE(), name="x"), "metric: create: arguments are"),
         (lambda: mx.metric.create("[3"), "metric: create: '[3' is neither [name, options]"),
         (lambda: mx.metric.create({"name": "x"}), "metric: create: no name is given"),
-        (lambda: mx.metric.register(int), "metric: register: <class 'int'> is not a subclass of EvalMetric"),
+        (
+            lambda: mx.metric.register(int),
+            "metric: register: <class 'int'> is not a subclass of EvalMetric",
+        ),
         (
             lambda: mx.metric.CompositeEvalMetric(["acc"]).get_metric(3),
             "metric 'composite': 1 members, no number 3",
