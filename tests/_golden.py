@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,20 @@ GOLDEN = Path(__file__).parent / "golden"
 
 #: Relative to the largest magnitude of the array compared, and absolute.
 TOLERANCES = {"float16": (4e-3, 1e-5), "float32": (1e-5, 1e-7), "float64": (1e-9, 1e-12)}
+
+#: Cases that need another tolerance where NumPy interprets them, and why.
+INTERPRETED = {
+    "BatchNorm_large_mean": (
+        2e-5,
+        "numbers near 100 lie 7.6e-6 apart; the mean here is within one step of the true one, "
+        "MXNet's and XLA's, added up one by one, two steps away",
+    )
+}
+
+
+def for_interpreter(case: Case) -> Case:
+    """The case with the tolerance that holds where NumPy interprets its program."""
+    return replace(case, rtol=INTERPRETED[case.name][0]) if case.name in INTERPRETED else case
 
 
 @dataclass
@@ -66,11 +80,42 @@ def parsed(case: Case) -> tuple[OpDef, Params]:
     return op, op.parse(attrs)
 
 
-def run_case(case: Case, dtype: str, evaluated: Callable[..., Any] = jax.jit) -> Result:
-    """Outputs, gradients and new auxiliary states of one case, from one program.
+@dataclass(frozen=True)
+class TracedCase:
+    """The program of a case in one dtype, traced once: outputs, gradients, new auxiliary states."""
 
-    ``evaluated`` makes a function that runs the program; by default it is compiled.
-    """
+    case: Case
+    dtype: str
+    op: OpDef
+    p: Params
+    traced: Any
+    arguments: tuple[Any, ...]
+
+    def compiled(self) -> Result:
+        """The results by XLA."""
+        with jax.enable_x64(True):
+            return self._result(self.traced.lower().compile()(*self.arguments))
+
+    def evaluated(self, way: Callable[[Any, list[np.ndarray]], Sequence[Any]]) -> Result:
+        """The results by a function of the jaxpr and its arguments."""
+        with jax.enable_x64(True):
+            leaves = [np.asarray(x) for x in jax.tree.leaves(self.arguments)]
+            structure = jax.tree.structure(self.traced.out_info)
+            return self._result(jax.tree.unflatten(structure, way(self.traced.jaxpr, leaves)))
+
+    def _result(self, results: Any) -> Result:
+        outs, new, grads = jax.device_get(results)
+        shown = self.op.visible(self.p)
+        arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
+        arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
+        if grads:
+            states = [n for n in self.case.inputs if n in self.op.aux_of(self.p)]
+            arrays_by_name.update({f"aux:{n}": a for n, a in zip(states, new, strict=True)})
+        return Result(arrays_by_name, list(self.op.outputs(self.p)[:shown]))
+
+
+def trace_case(case: Case, dtype: str) -> TracedCase:
+    """Traces forward and backward of one case."""
     op, p = parsed(case)
     inputs = case.arrays(dtype)
     names = op.inputs(p)
@@ -117,12 +162,13 @@ def run_case(case: Case, dtype: str, evaluated: Callable[..., Any] = jax.jit) ->
             for i, o in enumerate(shapes[:shown])
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
-        outs, new, grads = jax.device_get(evaluated(program)(diff, fixed, heads))
-    arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
-    arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
-    if grad_names:
-        arrays_by_name.update({f"aux:{n}": a for n, a in zip(states, new, strict=True)})
-    return Result(arrays_by_name, list(op.outputs(p)[:shown]))
+        traced = jax.jit(program).trace(diff, fixed, heads)
+    return TracedCase(case, dtype, op, p, traced, (diff, fixed, heads))
+
+
+def run_case(case: Case, dtype: str) -> Result:
+    """The results of one case, compiled by XLA."""
+    return trace_case(case, dtype).compiled()
 
 
 def call_case(case: Case, arrays: Mapping[str, nd.NDArray]) -> list[nd.NDArray]:
@@ -216,10 +262,10 @@ def compare(
     return problems
 
 
-def check_case(family: str, case: Case, dtype: str) -> None:
-    """Fails with everything in which executorkit and MXNet differ about one case."""
-    key, stored = case.key(dtype), answers(family)
-    facts = stored.facts.get(key)
+def facts_of(family: str, case: Case, dtype: str) -> dict[str, Any]:
+    """The stored answer of one case; fails if there is none for this question."""
+    key = case.key(dtype)
+    facts = answers(family).facts.get(key)
     again = f"run tests/golden/make.py {family}"
     assert facts is not None, f"no answer stored for {key}; {again}"
     assert facts["fingerprint"] == case.fingerprint, f"{key} was changed; {again}"
@@ -227,14 +273,29 @@ def check_case(family: str, case: Case, dtype: str) -> None:
     assert "backward_error" not in facts, (
         f"MXNet refuses the gradient of {key}: {facts['backward_error']}; give it no_grad"
     )
+    return facts
+
+
+def check_result(family: str, case: Case, dtype: str, result: Result) -> None:
+    """Fails with everything in which a result and MXNet's differ."""
+    key, facts = case.key(dtype), facts_of(family, case, dtype)
+    _fail(case, key, compare(result, case, key, answers(family), facts))
+
+
+def check_case(family: str, case: Case, dtype: str) -> None:
+    """Fails with everything in which executorkit, compiled, and MXNet differ about one case."""
+    key, facts = case.key(dtype), facts_of(family, case, dtype)
     run = run_eager if case.eager else run_case
-    problems = compare(run(case, dtype), case, key, stored, facts)
-    problems += check_inference(case, facts)
+    problems = compare(run(case, dtype), case, key, answers(family), facts)
+    _fail(case, key, problems + check_inference(case, facts))
+
+
+def _fail(case: Case, key: str, problems: list[str]) -> None:
     assert not problems, "\n  ".join([f"{key}, {case.op}({dict(case.attrs)}):", *problems])
 
 
 def check_inference(case: Case, facts: Mapping[str, Any]) -> list[str]:
-    """Fails unless all shapes and types that MXNet infers from one input are inferred here."""
+    """The shapes and types that MXNet infers from one input and that are not inferred here."""
     op, p = parsed(case)
     ours = dict(zip(case.inputs, op.inputs(p), strict=True))
     first = next(iter(case.inputs), None)

@@ -5,6 +5,7 @@ XLA reads its flags when JAX starts, so they are set here, before any test impor
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 from collections.abc import Iterator
@@ -87,19 +88,35 @@ def automatic(monkeypatch: pytest.MonkeyPatch, fresh_programs: None) -> None:
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
 
 
+@pytest.fixture(params=["interpreted", pytest.param("compiled", marks=pytest.mark.slow)])
+def both_readings(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The test compares with MXNet what NumPy interprets, and in a slow second reading XLA's.
+
+    What is interpreted is in caches of its own: a program that was planned so stays so.
+    """
+    with contextlib.ExitStack() as stack:
+        if request.param == "interpreted":
+            stack.enter_context(mx.program.fresh_caches())
+        yield request.param
+
+
 @pytest.fixture(autouse=True)
 def _golden_programs_are_compiled(request: pytest.FixtureRequest) -> None:
-    """What MXNet's results are compared with comes from XLA; the interpreter has its own tests.
+    """What MXNet's results are compared with comes from XLA, but for an interpreted reading.
 
     What the environment says goes before: EXECUTORKIT_INTERPRET=1 has all of it interpreted, and
     with EXECUTORKIT_WINOGRAD Winograd's form is taken wherever it saves a multiplication.
     """
     if request.node.get_closest_marker("golden") is None:
         return
+    patch = request.getfixturevalue("monkeypatch")
     if not FORCED["EXECUTORKIT_INTERPRET"]:
-        request.getfixturevalue("compiled")
+        interprets = (
+            "both_readings" in request.fixturenames
+            and request.getfixturevalue("both_readings") == "interpreted"
+        )
+        patch.setenv("EXECUTORKIT_INTERPRET", "1" if interprets else "0")
     if FORCED["EXECUTORKIT_WINOGRAD"]:
-        patch = request.getfixturevalue("monkeypatch")
         patch.setattr(winograd, "_costs", winograd.Costs(0, 0, 0, 0, 0))
 
 

@@ -27,6 +27,7 @@ PROFILED = {"profiled_products"}
 
 # MXNet warns of deprecated operators and of doing things a second time, and so does executorkit.
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+@pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.first) if n in PROFILED else n for n in ANSWERS]
 )

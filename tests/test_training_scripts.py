@@ -15,6 +15,7 @@ pytestmark = pytest.mark.golden
 ANSWERS = json.loads((GOLDEN / "data" / "training.json").read_text())
 
 
+@pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("name", training_scripts.NAMES)
 def test_script_trains_as_under_mxnet(name, devices):

@@ -18,7 +18,9 @@ def test_reading_the_state_between_parts_changes_nothing(way):
     assert not distinct(training.state(), boundaries.of_step(2)[-1])
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(w, marks=pytest.mark.slow) if w == "adversaries" else w for w in WAYS]
+)
 def test_an_interrupt_at_a_bytecode_leaves_the_state_before_a_part_or_after_it(way):
     """At a few places of a step here; the soak test takes all of them."""
     raised, wrong = interrupt_parts(WAYS[way], range(1, 10**6, 499))

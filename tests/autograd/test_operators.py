@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,17 +14,14 @@ from executorkit.symbol import Symbol
 from executorkit.symbol.node import Node
 from tests import _golden
 from tests.golden.cases._case import Case
-from tests.jaxpr_interpreter.test_golden_cases import TOLERANCES
 
 FAMILIES = _golden.families()
 
 
-def differentiated(family: str) -> Iterator[tuple[Case, str]]:
-    """The cases whose gradients are compared, in all their dtypes; programs are interpreted."""
-    for case in _golden.cases(family):
-        if case.name in TOLERANCES:
-            case = replace(case, rtol=TOLERANCES[case.name][0])
-        for dtype in case.dtypes:
+def differentiated(family: str, dtypes: str) -> Iterator[tuple[Case, str]]:
+    """The cases whose gradients are compared, in their main dtype or in the others."""
+    for case in map(_golden.for_interpreter, _golden.cases(family)):
+        for dtype in (case.dtype,) if dtypes == "main" else case.also:
             if case.compared(dtype):
                 yield case, dtype
 
@@ -94,10 +90,11 @@ def executed(case: Case, dtype: str) -> dict[str, np.ndarray]:
     return results_of(outs, {n: executor.grad_dict[n] for n in names}, states)
 
 
+@pytest.mark.parametrize("dtypes", ["main", pytest.param("others", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_recorded_operator_gives_what_mxnet_and_an_executor_give(family):
+def test_a_recorded_operator_gives_what_mxnet_and_an_executor_give(family, dtypes):
     answers, problems = _golden.answers(family), []
-    for case, dtype in differentiated(family):
+    for case, dtype in differentiated(family, dtypes):
         key, outputs = case.key(dtype), _golden.parsed(case)[0].outputs
         ours, theirs = recorded(case, dtype), executed(case, dtype)
         shown = [name for name in ours if name.startswith("out")]
@@ -114,7 +111,8 @@ def test_a_recorded_operator_gives_what_mxnet_and_an_executor_give(family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_added(family):
-    cases = [(c, d) for c, d in differentiated(family) if d == "float32"][:2]
+    pairs = (pair for dtypes in ("main", "others") for pair in differentiated(family, dtypes))
+    cases = [(c, d) for c, d in pairs if d == "float32"][:2]
     for case, dtype in cases:
         arrays, names = arrays_of(case, dtype), case.compared(dtype)
         for name in names:

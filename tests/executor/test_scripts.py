@@ -71,6 +71,7 @@ def _check(name: str) -> None:
     assert meant <= set(differing), "it agrees by now: remove it from DEVIATIONS"
 
 
+@pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", [n for n in executor_scripts.SCRIPTS if n != "monitor_names"])
 def test_script_sees_the_same_as_under_mxnet(name):
     _check(name)

@@ -3,6 +3,7 @@ takes seconds."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,8 +26,10 @@ def test_loaders():
         "no:cacheprovider",
         str(cases),
     ]
+    # Background shells ignore SIGINT, and so would this process: one of its cases is interrupted.
     process = subprocess.run(
-        command, cwd=cases.parents[2], capture_output=True, text=True, timeout=300
-    )
+        command, cwd=cases.parents[2], capture_output=True, text=True, timeout=300,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert process.returncode == 0, process.stdout[-8000:]
     assert " passed" in process.stdout

@@ -407,7 +407,10 @@ def test_a_copy_trains_on_by_itself(mode):
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize(("devices", "on_store"), [(2, True), (2, False), (1, True)])
+@pytest.mark.parametrize(
+    ("devices", "on_store"),
+    [(2, True), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((2, False), (1, True)))],
+)
 def test_processes_train_as_one(devices, on_store, monkeypatch):
     """Two processes of these devices do what one process does."""
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(on_store)))

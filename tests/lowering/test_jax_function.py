@@ -212,7 +212,10 @@ def _sentence_network():
 
 @pytest.mark.parametrize(
     ("net", "example", "label"),
-    [(_image_network(), (3, 8, 8), ()), (_sentence_network(), (12, 5), (12,))],
+    [
+        pytest.param(_image_network(), (3, 8, 8), (), marks=pytest.mark.slow),
+        (_sentence_network(), (12, 5), (12,)),
+    ],
     ids=["images", "sentences"],
 )
 def test_one_exported_program_serves_every_batch_size(net, example, label):

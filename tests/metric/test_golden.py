@@ -48,7 +48,7 @@ def test_every_script_has_an_answer():
 
 # A script that registers a metric runs twice.
 @pytest.mark.filterwarnings("ignore:metric 'sum")
-@pytest.mark.usefixtures("anywhere")
+@pytest.mark.usefixtures("anywhere", "both_readings")
 @pytest.mark.parametrize("name", VALUES)
 def test_value(name, tmp_path):
     ours = json.loads(json.dumps(VALUES[name](mx, tmp_path)))

@@ -20,7 +20,7 @@ def test_script_gives_mxnets_answers(name):
     compare(name)
 
 
-@pytest.mark.parametrize("update_on_kvstore", [True, False])
+@pytest.mark.parametrize("update_on_kvstore", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_processes_train_as_one(update_on_kvstore, monkeypatch):
     """Two processes of two devices do what one process of four devices does."""
     from tests.model.update_worker import train

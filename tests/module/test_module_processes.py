@@ -12,7 +12,7 @@ from tests.module.module_worker import ROWS, train
 pytestmark = pytest.mark.processes
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_processes_train_as_one(processes):
     expected = train(mx, 0, 1)
     for result in run_processes("tests/module/module_worker.py", processes):

@@ -26,6 +26,7 @@ def _known_to_mxnet(ours, theirs):
 
 # MXNet warns of doing things a second time, and so does executorkit.
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_script_gives_mxnets_answers(name):
     ours = module_scripts.run(name, mx)

@@ -33,6 +33,24 @@ CASES = {
     "one_group": ((2, 3, 6, 7), (4, 3, 3, 3), (2, 2), (1, 0), (1, 1), 1),
 }
 
+#: One of each kind of kernel, which every run compares; the others are slow.
+ALWAYS = {
+    "depthwise_strides",
+    "depthwise_dilated",
+    "depthwise_large_kernel",
+    "many_groups",
+    "one_group",
+}
+
+
+def cases(prefix=""):
+    """The cases whose names begin so."""
+    return [
+        case if case in ALWAYS else pytest.param(case, marks=pytest.mark.slow)
+        for case in CASES
+        if case.startswith(prefix)
+    ]
+
 
 def arrays(case):
     data, weight, strides, pads, dilation, groups = CASES[case]
@@ -65,7 +83,7 @@ def second_derivative(function, x):
     return jax.jit(jax.grad(lambda x: jnp.sum(gradient(x) ** 2)))(x)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases())
 def test_convolution_and_its_gradients(case):
     x, w, g, dims = arrays(case)
     expected = with_gradients(lambda x, w: xla_conv(x, w, dims), x, w, g)
@@ -74,7 +92,7 @@ def test_convolution_and_its_gradients(case):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases())
 def test_transposed_convolution_and_its_gradients(case):
     x, w, g, dims = arrays(case)
 
@@ -86,7 +104,7 @@ def test_transposed_convolution_and_its_gradients(case):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases())
 def test_second_derivatives(case):
     x, w, _, dims = arrays(case)
     result = second_derivative(lambda x: convolve(x, w, dims), x)
@@ -96,7 +114,7 @@ def test_second_derivatives(case):
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+@pytest.mark.parametrize("case", cases("depthwise"))
 def test_second_derivatives_of_transposed_convolutions(case, channels_last):
     """Their gradient is a convolution that no rule of its own surrounds."""
     x, w, g, dims = arrays(case)
@@ -113,7 +131,7 @@ def test_second_derivatives_of_transposed_convolutions(case, channels_last):
     np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+@pytest.mark.parametrize("case", cases("depthwise"))
 def test_depth_wise_convolutions_channels_last(case):
     x, w, g, dims = arrays(case)
     layout = dims.layout
@@ -126,7 +144,7 @@ def test_depth_wise_convolutions_channels_last(case):
 
 
 @pytest.mark.parametrize("channels_last", [False, True])
-@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+@pytest.mark.parametrize("case", cases("depthwise"))
 def test_depth_wise_convolutions_interpreted_and_mapped(case, channels_last):
     x, w, _, dims = arrays(case)
     expected = xla_conv(x, w, dims)
@@ -355,7 +373,7 @@ def test_weights_of_depth_wise_convolutions_lie_as_they_are_read():
     [((2, 2), (3, 3), (1, 1), (1, 1)), ((1, 7), (3, 2), (1, 2), (1, 1)),
      ((4, 3), (2, 3), (1, 1), (1, 2))],
 )  # fmt: skip
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_kernels_larger_than_the_data_are_products(size, kernel, stride, dilation, dtype):
     """Channels last, where XLA has a loop over single numbers: forward and both gradients."""
     rng = np.random.RandomState(3)

@@ -37,6 +37,7 @@ def result(key):
     return run(mx.sym.load_json(facts["json"]), arrays)[0]
 
 
+@pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("key", NETWORKS)
 def test_every_layer_is_within_one_step_of_mxnets(key):
     """Each layer by itself, on the outputs of MXNet's previous layers."""

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from executorkit import ops
+from executorkit.jaxpr_interpreter import FlatJaxpr, flattened, plan
 from tests import _golden
 
 pytestmark = pytest.mark.golden
@@ -40,16 +41,38 @@ NO_GOLDEN_CASE = {
     "_copyto": "MXNet cannot call it by itself; see test_contrib.py",
 }
 
+#: Cases that no interpreter runs: the size of their result depends on values.
+DYNAMIC = {"boolean_mask", "boolean_mask_all", "boolean_mask_mixed", "boolean_mask_one_row"}
+
 QUESTIONS = list(_golden.questions())
 
 
-@pytest.mark.parametrize(
-    ("family", "case", "dtype"),
-    QUESTIONS,
-    ids=[f"{family}/{case.name}/{dtype}" for family, case, dtype in QUESTIONS],
-)
-def test_operator_gives_what_mxnet_gives(family, case, dtype):
-    _golden.check_case(family, case, dtype)
+def interpreted(closed_jaxpr, arrays):
+    """The results of a jaxpr by the interpreter, which reads it in the form stored on disk."""
+    planned = plan(FlatJaxpr.from_bytes(flattened(closed_jaxpr).to_bytes()))
+    assert planned.uncovered == ()
+    return planned.run(arrays)
+
+
+@pytest.mark.parametrize("family", _golden.families())
+def test_operators_give_what_mxnet_gives(family, both_readings, subtests):
+    """Outputs, gradients, states, shapes and types of every case, from one trace of each."""
+    for case in _golden.cases(family):
+        by_numpy = both_readings == "interpreted" and not case.eager and case.name not in DYNAMIC
+        for dtype in case.dtypes:
+            with subtests.test(f"{case.key(dtype)}, {both_readings}"):
+                if by_numpy:
+                    result = _golden.trace_case(case, dtype).evaluated(interpreted)
+                    _golden.check_result(family, _golden.for_interpreter(case), dtype, result)
+                    facts = _golden.facts_of(family, case, dtype)
+                    assert _golden.check_inference(case, facts) == []
+                else:
+                    _golden.check_case(family, case, dtype)
+
+
+def test_cases_that_are_named_exist():
+    names = {case.name for _, case, _ in QUESTIONS}
+    assert {*_golden.INTERPRETED, *DYNAMIC} <= names
 
 
 def test_every_operator_has_a_golden_case():

@@ -92,6 +92,7 @@ def test_an_upright_rotated_region_is_a_region():
     np.testing.assert_allclose(rotated, upright, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradient_of_rotated_regions_is_the_slope():
     rng = np.random.default_rng(2)
     rois = np.array([[0, 4, 4, 3, 5, 30], [1, 3, 4, 6, 2, -10]])

@@ -33,7 +33,7 @@ def run(p, arrays, **keywords):
     return RNN.apply(p, [jnp.asarray(a) for a in arrays.values()], **keywords)
 
 
-@pytest.mark.parametrize("mode", ["lstm", "gru"])
+@pytest.mark.parametrize("mode", ["gru", pytest.param("lstm", marks=pytest.mark.slow)])
 def test_sequence_length_equals_running_each_sequence_alone(mode):
     attrs = {"bidirectional": True, "state_outputs": True}
     p, arrays = make(mode, use_sequence_length=True, **attrs)
@@ -58,10 +58,10 @@ def test_sequence_length_equals_running_each_sequence_alone(mode):
 @pytest.mark.parametrize(
     ("mode", "attrs"),
     [
-        ("lstm", {"projection_size": 2, "state_outputs": True}),
+        pytest.param("lstm", {"projection_size": 2, "state_outputs": True}, marks=pytest.mark.slow),
         ("gru", {"use_sequence_length": True, "bidirectional": True}),
         # Here MXNet's float64 gradient of the inner layer's weights is not the derivative.
-        ("rnn_tanh", {"num_layers": 3, "bidirectional": True}),
+        pytest.param("rnn_tanh", {"num_layers": 3, "bidirectional": True}, marks=pytest.mark.slow),
     ],
 )
 def test_gradient_is_the_derivative(mode, attrs):

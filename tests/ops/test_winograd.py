@@ -93,7 +93,10 @@ def test_convolution_and_its_gradients(case, free, monkeypatch):
             close(direct, x_grad, dtype)
 
 
-@pytest.mark.parametrize("case", ["odd", "blocks_of_two", "wide_kernel"])
+@pytest.mark.parametrize(
+    "case",
+    ["odd", *(pytest.param(c, marks=pytest.mark.slow) for c in ("blocks_of_two", "wide_kernel"))],
+)
 def test_interpreted_and_mapped(case, free):
     n, height, width, channels, filters, kernel_width, pads, setting, dtype = CASES[case]
     rng = np.random.RandomState(5)

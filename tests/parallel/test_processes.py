@@ -19,7 +19,7 @@ def expected() -> dict[str, Any]:
     return run(mx, 0, 1)
 
 
-@pytest.fixture(scope="module", params=[2, 4])
+@pytest.fixture(scope="module", params=[2, pytest.param(4, marks=pytest.mark.slow)])
 def seen(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     results = run_processes("tests/parallel/worker.py", request.param)
     assert [r["devices"] for r in results] == [DEVICES] * request.param

@@ -44,11 +44,16 @@ def check_checkpoint(folder: Path) -> int:
 @pytest.mark.parametrize(
     ("fault", "failing", "status", "reason"),
     [
-        ("raise", 0, 1, "it ended by ValueError in step"),
         ("kill", 1, 137, "it was killed"),
-        ("kill", 0, 137, "another process is gone|it was killed"),
-        ("int", 1, 130, r"it got Ctrl-C \(SIGINT\)"),
-        ("exit", 1, 1, "its script has ended"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("raise", 0, 1, "it ended by ValueError in step"),
+                ("kill", 0, 137, "another process is gone|it was killed"),
+                ("int", 1, 130, r"it got Ctrl-C \(SIGINT\)"),
+                ("exit", 1, 1, "its script has ended"),
+            )
+        ),
     ],
 )
 def test_all_end_when_one_fails(tmp_path, fault, failing, status, reason):
@@ -60,6 +65,7 @@ def test_all_end_when_one_fails(tmp_path, fault, failing, status, reason):
     assert check_checkpoint(tmp_path) == 2
 
 
+@pytest.mark.slow
 def test_all_stop_at_one_step_on_sigterm(tmp_path):
     status, text, _ = ended_job("term", 1, 25, tmp_path)
     assert status == 143

@@ -37,6 +37,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return _result_of(tmp_path_factory.mktemp("job") / "whole", "raise", 0, -1, 0)
 
 
+@pytest.mark.slow
 def test_a_restart_equals_the_undisturbed_run(tmp_path, undisturbed):
     assert _result_of(tmp_path / "job", "kill", 1, 34, 3) == undisturbed
 

@@ -123,6 +123,7 @@ print(json.dumps([same, memory]))
 """
 
 
+@pytest.mark.slow
 def test_split_buffers_give_the_same_gradients() -> None:
     environment = {k: v for k, v in os.environ.items() if k != "JAX_COMPILATION_CACHE_DIR"}
     done = subprocess.run(
@@ -149,6 +150,7 @@ assert "xla_multiheap_size_constraint_per_heap" in executor.program.compiler_opt
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "level", "warns"),
     [("executorkit", None, False), ("jax", None, False), ("executorkit", "0", True)],

@@ -74,7 +74,7 @@ SCRIPT = textwrap.dedent(
 
 
 @pytest.mark.usefixtures("automatic")
-@pytest.mark.parametrize("compiled", ["soon", "late"])
+@pytest.mark.parametrize("compiled", ["soon", pytest.param("late", marks=pytest.mark.slow)])
 def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path, compiled):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
 

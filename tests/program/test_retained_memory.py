@@ -35,6 +35,7 @@ def test_a_large_graph_sets_malloc_and_a_small_one_does_not() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="settings of the GNU C library")
+@pytest.mark.slow
 def test_the_environment_goes_first() -> None:
     assert _settings(3072, EXECUTORKIT_RETAIN_MEMORY="0")[0] == "0"
     assert _settings(16, EXECUTORKIT_RETAIN_MEMORY="1") == ["1", "True"]
