@@ -88,13 +88,14 @@ class TracedCase:
     dtype: str
     op: OpDef
     p: Params
+    function: Any
     traced: Any
     arguments: tuple[Any, ...]
 
     def compiled(self) -> Result:
         """The results by XLA."""
         with jax.enable_x64(True):
-            return self._result(self.traced.lower().compile()(*self.arguments))
+            return self._result(self.function(*self.arguments))
 
     def evaluated(self, way: Callable[[Any, list[np.ndarray]], Sequence[Any]]) -> Result:
         """The results by a function of the jaxpr and its arguments."""
@@ -162,8 +163,9 @@ def trace_case(case: Case, dtype: str) -> TracedCase:
             for i, o in enumerate(shapes[:shown])
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
-        traced = jax.jit(program).trace(diff, fixed, heads)
-    return TracedCase(case, dtype, op, p, traced, (diff, fixed, heads))
+        function = jax.jit(program)
+        traced = function.trace(diff, fixed, heads)
+    return TracedCase(case, dtype, op, p, function, traced, (diff, fixed, heads))
 
 
 def run_case(case: Case, dtype: str) -> Result:

@@ -3,7 +3,6 @@ takes seconds."""
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,24 +11,19 @@ import pytest
 
 pytestmark = pytest.mark.processes
 
+#: Runs pytest. A background shell's processes ignore SIGINT, which one of the cases waits for.
+CHILD = """
+import signal, sys, pytest
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(pytest.main())
+"""
+
 
 def test_loaders():
     cases = Path(__file__).with_name("dataloader_cases.py")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        str(cases),
-    ]
-    # Background shells ignore SIGINT, and so would this process: one of its cases is interrupted.
+    command = [sys.executable, "-c", CHILD, "-q", "-n", "0", "-p", "no:cacheprovider", str(cases)]
     process = subprocess.run(
-        command, cwd=cases.parents[2], capture_output=True, text=True, timeout=300,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+        command, cwd=cases.parents[2], capture_output=True, text=True, timeout=300
+    )
     assert process.returncode == 0, process.stdout[-8000:]
     assert " passed" in process.stdout

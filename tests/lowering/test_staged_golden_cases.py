@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.extend.core import jaxpr_as_fun
 
 from executorkit.jaxpr_interpreter import plan
 from executorkit.lowering import two_stages
@@ -31,7 +32,7 @@ def staged(closed_jaxpr: Any, arrays: Sequence[Any]) -> list[Any]:
     """The results in two stages; every second argument stays."""
     avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]
     held = [i % 2 == 1 for i in range(len(arrays))]
-    stages = two_stages(jax.core.jaxpr_as_fun(closed_jaxpr), avals, held, "cpu")
+    stages = two_stages(jaxpr_as_fun(closed_jaxpr), avals, held, "cpu")
     prepared = _interpreted(stages.prepare, [arrays[i] for i in stages.sources])
     others = [arrays[i] for i in (*stages.fed, *stages.held)]
     return _interpreted(stages.run, [*others, *prepared])
