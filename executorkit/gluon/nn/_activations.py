@@ -15,10 +15,7 @@ from .._types import Init, Ops, Tensor
 
 
 class Activation(HybridBlock):
-    """A function by name: 'relu', 'sigmoid', 'softrelu', 'softsign' or 'tanh'.
-
-    Output: as the input.
-    """
+    """Activation by name: 'relu', 'sigmoid', 'softrelu', 'softsign' or 'tanh'."""
 
     def __init__(self, activation: str, **kwargs: Unpack[BlockOptions]) -> None:
         self._act_type = activation
@@ -35,15 +32,13 @@ class Activation(HybridBlock):
 
 
 def activation_of(name: str | None) -> Activation | None:
-    """The activation that a layer ends in, as its child; None if it has none."""
+    """Returns the activation at the end of a layer, if any."""
     return None if name is None else Activation(name, prefix=name + "_")
 
 
 class LeakyReLU(HybridBlock):
-    """x where it is positive, ``alpha * x`` elsewhere. ArgumentValueError for a negative alpha.
-
-    Output: as the input.
-    """
+    """Leaky ReLU: x if positive, otherwise ``alpha * x``. Raises ArgumentValueError for a negative
+    alpha."""
 
     def __init__(self, alpha: float, **kwargs: Unpack[BlockOptions]) -> None:
         if alpha < 0:
@@ -59,14 +54,12 @@ class LeakyReLU(HybridBlock):
 
 
 class PReLU(HybridBlock):
-    """x where it is positive, ``alpha * x`` elsewhere, with an alpha that is trained.
+    """Parametric ReLU: x if positive, otherwise ``alpha * x`` with a trained alpha.
 
     alpha_initializer
-        of the parameter ``alpha``, of shape (in_channels,).
+        The initializer of ``alpha``, of shape (in_channels,).
     in_channels
-        number of alphas: one for all, or one for each channel, which is axis 1.
-
-    Output: as the input.
+        The number of alphas: 1, or the number of channels (axis 1).
     """
 
     def __init__(
@@ -84,9 +77,9 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
-    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+    """Exponential linear unit: x if positive, otherwise ``alpha * (exp(x) - 1)``.
 
-    Output: as the input. Clevert et al., arXiv:1511.07289.
+    Clevert et al., arXiv:1511.07289.
     """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Unpack[BlockOptions]) -> None:
@@ -98,9 +91,9 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """ELU times a constant, which keeps the mean 0 and the variance 1 through dense layers.
+    """Scaled ELU, which keeps mean 0 and variance 1 through dense layers.
 
-    Output: as the input. Klambauer et al., arXiv:1706.02515.
+    Klambauer et al., arXiv:1706.02515.
     """
 
     def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
@@ -111,9 +104,9 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """x times the normal distribution's probability of a smaller number.
+    """Gaussian error linear unit: x times the normal distribution function of x.
 
-    Output: as the input. Hendrycks and Gimpel, arXiv:1606.08415.
+    Hendrycks and Gimpel, arXiv:1606.08415.
     """
 
     def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
@@ -124,10 +117,7 @@ class GELU(HybridBlock):
 
 
 class Swish(HybridBlock):
-    """``x * sigmoid(beta * x)``.
-
-    Output: as the input. Ramachandran et al., arXiv:1710.05941.
-    """
+    """``x * sigmoid(beta * x)``. Ramachandran et al., arXiv:1710.05941."""
 
     def __init__(self, beta: float = 1.0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)

@@ -21,20 +21,24 @@ from ._activations import activation_of
 
 
 class Dense(HybridBlock):
-    """``activation(x @ weight.T + bias)``.
+    """Dense layer, ``activation(x @ weight.T + bias)``.
 
     units
-        number of outputs.
+        The number of outputs.
     activation
-        name of an :class:`Activation`; None for none.
+        The name of an :class:`Activation`, or None.
     use_bias
-        whether ``bias``, of shape (units,), is added.
+        Whether to add ``bias``.
     flatten
-        whether all axes but the first are taken as one; otherwise the last axis is transformed.
-    dtype, weight_initializer, bias_initializer
-        of the parameters.
+        Whether all axes but the first become one; otherwise the last axis is transformed.
+    dtype
+        The dtype of the parameters.
+    weight_initializer
+        The initializer of ``weight``.
+    bias_initializer
+        The initializer of ``bias``.
     in_units
-        number of inputs; 0: known when the layer is first called.
+        The number of inputs. 0: taken from the first input.
 
     Parameters: ``weight`` (units, in_units), ``bias`` (units,).
     Input: (N, ...). Output: (N, units), or (..., units) without ``flatten``.
@@ -89,12 +93,11 @@ class Dense(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """In training zero with probability ``rate``, otherwise ``x / (1 - rate)``; else the input.
+    """Dropout: in training, elements become zero with probability ``rate``, others ``x / (1 -
+    rate)``.
 
     axes
-        axes along which all elements are dropped or kept together.
-
-    Output: as the input.
+        Axes along which elements are dropped or kept together.
     """
 
     def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
@@ -112,15 +115,19 @@ class Dropout(HybridBlock):
 
 
 class Embedding(HybridBlock):
-    """Rows of a table: ``weight[x]``. Indices beyond its ends take its first or last row.
+    """Embedding, ``weight[x]``. Indices beyond the table are clipped.
 
-    input_dim, output_dim
-        number of rows, and their length.
-    dtype, weight_initializer
-        of the table.
+    input_dim
+        The number of rows of the table.
+    output_dim
+        The length of a row.
+    dtype
+        The dtype of the table.
+    weight_initializer
+        The initializer of the table.
     sparse_grad
-        accepted; the gradient is a dense array, which a UserWarning says once. In MXNet it has the
-        rows alone that occurred.
+        Accepted; the gradient is a dense array, which a UserWarning says once. In MXNet it has only
+        the rows that occurred.
 
     Parameters: ``weight`` (input_dim, output_dim).
     Input: indices of any shape. Output: (*shape, output_dim).
@@ -161,10 +168,7 @@ class Embedding(HybridBlock):
 
 
 class Flatten(HybridBlock):
-    """All axes but the first as one.
-
-    Input: (N, ...). Output: (N, product of the others).
-    """
+    """Joins all axes but the first. Input: (N, ...). Output: (N, product of the others)."""
 
     def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
@@ -177,9 +181,10 @@ class Flatten(HybridBlock):
 
 
 class Lambda(Block):
-    """A function of arrays as a block, or the name of one in ``mx.nd``.
+    """A function of arrays as a block.
 
-    ArgumentValueError for an unknown name, or anything else.
+    function
+        A function, or its name in ``mx.nd``. Raises ArgumentValueError for others.
     """
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
@@ -200,10 +205,10 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A function of ``F`` and arrays or symbols as a block, or the name of one in ``mx.nd`` and
-    ``mx.sym``.
+    """A function of ``F`` and arrays or symbols as a block.
 
-    ArgumentValueError for an unknown name, or anything else.
+    function
+        A function, or its name in ``mx.nd`` and ``mx.sym``. Raises ArgumentValueError for others.
     """
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:

@@ -46,7 +46,7 @@ class _BlockList(Block):
 
 
 class Sequential(_BlockList):
-    """Blocks that run one after another, each on what the one before returned."""
+    """Blocks that run one after another, each on the output of the block before."""
 
     def forward(self, x: Tensor) -> Tensor:
         for block in self._children.values():
@@ -54,7 +54,7 @@ class Sequential(_BlockList):
         return x
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Hybridizes the blocks; UserWarning if a HybridSequential could hold them all."""
+        """Hybridizes the blocks. Warns if a HybridSequential could hold them all."""
         blocks = self._children.values()
         if blocks and all(isinstance(block, HybridBlock) for block in blocks):
             text = (
@@ -66,8 +66,7 @@ class Sequential(_BlockList):
 
 
 class HybridSequential(_BlockList, HybridBlock):
-    """:class:`HybridBlock` blocks that run one after another, each on what the one before
-    returned."""
+    """HybridBlocks that run one after another, each on the output of the block before."""
 
     def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         for block in self._children.values():

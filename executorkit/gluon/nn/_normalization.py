@@ -59,7 +59,7 @@ class _BatchNorm(HybridBlock):
             )
 
     def cast(self, dtype: DType) -> None:
-        """Changes the dtype of the parameters; to float32, for float16 and bfloat16."""
+        """Changes the dtype of the parameters; for float16 and bfloat16 they are float32."""
         super().cast("float32" if np.dtype(dtype).name in ("float16", "bfloat16") else dtype)
 
     def hybrid_forward(
@@ -100,47 +100,51 @@ def _text_of(layer: Any, attributes: dict[str, Any], *channels: int | None) -> s
 
 
 class BatchNorm(_BatchNorm):
-    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance over all
-    axes but ``axis``: of the batch in training, otherwise the running ones.
+    """Batch normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
+    variance over all axes but ``axis``: of the batch in training, otherwise running ones.
 
     axis
-        axis of the channels.
+        The axis of the channels.
     momentum
-        of the running mean and variance: ``running * momentum + batch's * (1 - momentum)``, written
-        when a recorded call is differentiated.
+        The momentum of the running statistics, ``running * momentum + batch's * (1 - momentum)``,
+        which are written when a recorded call is differentiated.
     epsilon
-        added to the variance.
-    center, scale
-        whether beta and gamma are trained; gamma counts as 1 if it is not.
+        A number added to the variance.
+    center
+        Whether beta is trained.
+    scale
+        Whether gamma is trained; otherwise gamma is 1.
     use_global_stats
-        whether the running mean and variance are used in training too.
+        Whether to use running statistics in training, too.
     in_channels
-        number of channels; 0: known when the layer is first called.
+        The number of channels. 0: taken from the first input.
 
-    Parameters: ``gamma``, ``beta``, ``running_mean``, ``running_var``, (in_channels,) each, float32
-    where the input is float16 or bfloat16; ``cast`` keeps them so.
-    Output: as the input. Ioffe and Szegedy, arXiv:1502.03167.
+    Parameters: ``gamma``, ``beta``, ``running_mean``, ``running_var``, (in_channels,) each; float32
+    for inputs of float16 or bfloat16, also after ``cast``. Output: as the input. Ioffe and Szegedy,
+    arXiv:1502.03167.
     """
 
 
 class BatchNormReLU(_BatchNorm):
-    """:class:`BatchNorm`, then zero where it is negative."""
+    """:class:`BatchNorm` followed by ReLU."""
 
     fuse_relu = True
 
 
 class InstanceNorm(HybridBlock):
-    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance of each
-    channel of each sample.
+    """Instance normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
+    variance of each channel of each sample.
 
     axis
-        axis of the channels.
+        The axis of the channels.
     epsilon
-        added to the variance.
-    center, scale
-        whether beta and gamma are trained.
+        A number added to the variance.
+    center
+        Whether beta is trained.
+    scale
+        Whether gamma is trained.
     in_channels
-        number of channels; 0: known when the layer is first called.
+        The number of channels. 0: taken from the first input.
 
     Parameters: ``gamma``, ``beta``, (in_channels,) each.
     Output: as the input. Ulyanov et al., arXiv:1607.08022.
@@ -178,17 +182,19 @@ class InstanceNorm(HybridBlock):
 
 
 class LayerNorm(HybridBlock):
-    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance along one
-    axis.
+    """Layer normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
+    variance along one axis.
 
     axis
-        the axis.
+        The axis.
     epsilon
-        added to the variance.
-    center, scale
-        whether beta and gamma are trained.
+        A number added to the variance.
+    center
+        Whether beta is trained.
+    scale
+        Whether gamma is trained.
     in_channels
-        length of the axis; 0: known when the layer is first called.
+        The length of the axis. 0: taken from the first input.
 
     Parameters: ``gamma``, ``beta``, (in_channels,) each.
     Output: as the input. Ba et al., arXiv:1607.06450.
@@ -225,15 +231,17 @@ class LayerNorm(HybridBlock):
 
 
 class GroupNorm(HybridBlock):
-    """``gamma * (x - mean) / sqrt(var + epsilon) + beta`` with the mean and the variance of each
-    group of channels of each sample.
+    """Group normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
+    variance of each group of channels of each sample.
 
     num_groups
-        number of groups, into which the channels of axis 1 are divided.
+        The number of groups into which the channels (axis 1) are divided.
     epsilon
-        added to the variance.
-    center, scale
-        whether beta and gamma are trained.
+        A number added to the variance.
+    center
+        Whether beta is trained.
+    scale
+        Whether gamma is trained.
 
     Parameters: ``gamma``, ``beta``, (num_groups,) each.
     Input: (N, C, ...). Output: as the input. Wu and He, arXiv:1803.08494.

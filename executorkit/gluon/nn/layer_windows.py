@@ -14,12 +14,12 @@ _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 
 def per_axis(value: Any, axes: int) -> Any:
-    """A number as a tuple of one for each axis; anything else as it is."""
+    """Repeats a number for each axis; other values stay."""
     return (value,) * axes if isinstance(value, (int, float, np.generic)) else value
 
 
 def check_windows(where: str, axes: int, **windows: Any) -> None:
-    """ArgumentValueError unless each argument has an integer for each axis."""
+    """Raises ArgumentValueError unless each argument has an integer for each axis."""
     for name, value in windows.items():
         if (
             not isinstance(value, Sequence)
@@ -31,11 +31,7 @@ def check_windows(where: str, axes: int, **windows: Any) -> None:
 
 
 def check_layout(where: str, axes: int, layout: str, channels_last: bool = True) -> None:
-    """ArgumentValueError for a layout that arrays with this number of axes do not have.
-
-    channels_last
-        whether channels may come last.
-    """
+    """Raises ArgumentValueError for a layout that does not fit the number of axes."""
     layouts = _LAYOUTS[axes] if channels_last else _LAYOUTS[axes][:1]
     if layout not in layouts:
         problem = f"layout must be {' or '.join(map(repr, layouts))}, not {layout!r}"
@@ -43,7 +39,8 @@ def check_layout(where: str, axes: int, layout: str, channels_last: bool = True)
 
 
 def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
-    """The shape of a convolution's weight; 0 where it depends on channels that are unknown (0)."""
+    """Returns the shape of a convolution's weight, with 0 for lengths that depend on unknown
+    channels."""
     groups = attributes["num_group"]
     if (
         in_channels
@@ -67,7 +64,7 @@ def _inferred_weight_shape(op_name: str, in_channels: int, attributes: dict[str,
 
 
 def convolution_text(layer: Any, weight: Shape | None, attributes: dict[str, Any]) -> str:
-    """``repr`` of a convolution, from its weight's shape and its attributes."""
+    """Returns the ``repr`` of a convolution."""
     assert weight is not None
     axes = len(attributes["kernel"])
     parts = [
