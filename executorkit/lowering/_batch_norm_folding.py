@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ..ops import OpDef, Params
@@ -17,6 +18,7 @@ from ..ops.schema.operator_registry import lookup
 from ..ops.schema.traits import FILTERS_FIRST, FILTERS_SECOND, MOVING_STATISTICS
 from ..symbol.node import Entry, Node, topological_order
 from ._graph import Graph
+from ._interpreter import Key
 from ._lower import lower
 from ._numbering import graph_of
 from ._passes import Heads, disabled_passes, rebuild, with_inputs
@@ -126,7 +128,7 @@ def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any],
     folded = _folded_graph(graph)
     folded_run = lower(folded)
 
-    def run(args: Sequence[Any], aux: Sequence[Any], key: Any) -> tuple[Any, ...]:
+    def run(args: Sequence[jax.Array], aux: Sequence[jax.Array], key: Key) -> tuple[jax.Array, ...]:
         if folded is graph or not all(_is_wide(x.dtype) for x in (*args, *aux)):
             return plain(args, aux, key, False)[0]
         arrays = dict(zip((*graph.args, *graph.aux), (*args, *aux), strict=True))

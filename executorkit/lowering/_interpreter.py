@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..errors import MXNetError
@@ -20,8 +21,10 @@ from ..ops.schema.channels_last import LayoutRewrite
 from ._graph import Graph, GraphStep, written_states
 from ._infer import resolved_params
 
+#: A PRNG key; None where nothing is drawn.
+Key = jax.Array | None
 #: ``observe(step, inputs)`` sees every step and may replace its inputs.
-Observer = Callable[[GraphStep, list[Any]], list[Any]]
+Observer = Callable[[GraphStep, list[jax.Array]], list[jax.Array]]
 #: Transforms the function that computes one iteration or segment, as ``jax.checkpoint`` does.
 BodyWrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -32,9 +35,9 @@ class ValueStore:
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = [None] * count
-        self._channels_last: dict[int, Any] = {}
+        self._channels_last: dict[int, jax.Array] = {}
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[jax.Array]:
         return (self[number] for number in range(len(self._arrays)))
 
     def __getitem__(self, number: int) -> Any:
@@ -44,26 +47,26 @@ class ValueStore:
             self._arrays[number] = lax.transpose(array, axes)
         return self._arrays[number]
 
-    def __setitem__(self, number: int, array: Any) -> None:
+    def __setitem__(self, number: int, array: jax.Array) -> None:
         self._arrays[number] = array
 
-    def update(self, arrays: Iterable[tuple[int, Any]]) -> None:
+    def update(self, arrays: Iterable[tuple[int, jax.Array]]) -> None:
         """Stores arrays by number."""
         for number, array in arrays:
             self[number] = array
 
-    def export(self, number: int) -> dict[bool, Any]:
+    def export(self, number: int) -> dict[bool, jax.Array]:
         """Returns the value in its present layout, keyed by whether that is channels last."""
         if number in self._channels_last:
             return {True: self._channels_last[number]}
         return {False: self[number]}
 
-    def adopt(self, number: int, exported: dict[bool, Any]) -> None:
+    def adopt(self, number: int, exported: dict[bool, jax.Array]) -> None:
         """Stores a value from :meth:`export`."""
         ((is_channels_last, array),) = exported.items()
         (self._channels_last if is_channels_last else self._arrays)[number] = array
 
-    def channels_last(self, number: int) -> Any:
+    def channels_last(self, number: int) -> jax.Array:
         """Returns the value with its channels moved from axis 1 to the end."""
         if number not in self._channels_last:
             array = self[number]
@@ -92,14 +95,14 @@ class ValueStore:
 
 def evaluate(
     graph: Graph,
-    args: Sequence[Any],
-    aux: Sequence[Any],
-    key: Any,
+    args: Sequence[jax.Array],
+    aux: Sequence[jax.Array],
+    key: Key,
     train: bool,
     observe: Observer | None = None,
     channels_last: bool = False,
     backward_updates: Sequence[GraphStep] = (),
-) -> tuple[ValueStore, tuple[Any, ...]]:
+) -> tuple[ValueStore, tuple[jax.Array, ...]]:
     """Computes all values of the graph, by number, and the new auxiliary states.
 
     ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it.
@@ -118,8 +121,8 @@ def evaluate(
 
 def walk(
     steps: Iterable[GraphStep],
-    run: Callable[[GraphStep, dict[int, Any]], Sequence[Any]],
-    states: list[Any] | dict[int, Any],
+    run: Callable[[GraphStep, dict[int, jax.Array]], Sequence[jax.Array]],
+    states: list[jax.Array] | dict[int, jax.Array],
     late: Collection[int] = (),
 ) -> None:
     """Runs steps in order, and passes the auxiliary states (by number) through them.
@@ -142,15 +145,15 @@ class StepRunner:
     lets steps choose that layout; ``observe`` sees every step.
     """
 
-    key: Any
+    key: Key
     train: bool
     resolved: Mapping[int, Params]
     channels_last: bool = False
     observe: Observer | None = None
 
     def __call__(
-        self, values: ValueStore, step: GraphStep, states: Mapping[int, Any]
-    ) -> tuple[Any, ...]:
+        self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
+    ) -> tuple[jax.Array, ...]:
         """Runs a step on the values that it reads, stores its outputs, and returns all results.
         ``states`` are the present auxiliary states, by position among the inputs."""
         results, rewrite = self._results(values, step, states, self.observe)
@@ -159,8 +162,8 @@ class StepRunner:
         return results
 
     def again(
-        self, values: ValueStore, step: GraphStep, states: Mapping[int, Any]
-    ) -> tuple[Any, ...]:
+        self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
+    ) -> tuple[jax.Array, ...]:
         """Returns all results of a step that has run before, for its states. The compiler merges
         the rest."""
         return self._results(values, step, states, None)[0]
@@ -169,9 +172,9 @@ class StepRunner:
         self,
         values: ValueStore,
         step: GraphStep,
-        states: Mapping[int, Any],
+        states: Mapping[int, jax.Array],
         observe: Observer | None,
-    ) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
+    ) -> tuple[tuple[jax.Array, ...], LayoutRewrite | None]:
         resolved = self.resolved.get(step.index)
         params = resolved or step.params
         rewrite = values.layout_rewrite(step, params) if self.channels_last else None
@@ -191,7 +194,7 @@ class StepRunner:
         return apply_step(step, inputs, own_key, self.train, resolved, rewrite), rewrite
 
 
-def node_key(step: GraphStep, key: Any, train: bool) -> Any:
+def node_key(step: GraphStep, key: Key, train: bool) -> Key:
     """Returns the step's own PRNG key, or None if it draws nothing in this mode.
 
     ``key`` is one for the run, or has a row of key data for each of the graph's random operators.
@@ -201,14 +204,14 @@ def node_key(step: GraphStep, key: Any, train: bool) -> Any:
     return node_keys(require_key(step, key), step.random_number)
 
 
-def node_keys(key: Any, random_number: Any) -> Any:
+def node_keys(key: jax.Array, random_number: jax.Array | np.ndarray | int) -> jax.Array:
     """Returns the PRNG key of the random operator of a number; see :func:`node_key`."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.fold_in(key, random_number)
     return jax.random.wrap_key_data(key[random_number], impl="threefry2x32")
 
 
-def require_key(step: GraphStep, key: Any) -> Any:
+def require_key(step: GraphStep, key: Key) -> jax.Array:
     """Returns the run's key; raises MXNetError if a step that draws random numbers has none."""
     if key is None:
         problem = "it draws random numbers"
@@ -218,12 +221,12 @@ def require_key(step: GraphStep, key: Any) -> Any:
 
 def apply_step(
     step: GraphStep,
-    inputs: Sequence[Any],
-    key: Any,
+    inputs: Sequence[jax.Array],
+    key: Key,
     train: bool,
     resolved: Params | None = None,
     rewrite: LayoutRewrite | None = None,
-) -> tuple[Any, ...]:
+) -> tuple[jax.Array, ...]:
     """Returns the results of a step: its outputs, then its new auxiliary states.
 
     ``key`` is the step's own, ``resolved`` are its attributes completed by inference, ``rewrite``

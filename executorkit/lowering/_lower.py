@@ -1,7 +1,6 @@
 """Lowering: a graph as a pure JAX function, and the order in which its backward updates states."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import jax
 
@@ -9,14 +8,14 @@ from ..ops.schema.attrs import Shape
 from ..ops.schema.traits import CALLS_PYTHON
 from ._graph import Graph, GraphStep
 from ._infer import inferred_from, resolved_params
-from ._interpreter import BodyWrapper, StepRunner, evaluate
+from ._interpreter import BodyWrapper, Key, StepRunner, evaluate
 from ._passes import disabled_passes
 from .reroll import RerollPlan, execute_plan, plan_for
 
 
 def lower(
     graph: Graph, reroll: bool | None = None, backward_updates: Sequence[GraphStep] = ()
-) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+) -> Callable[..., tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]]:
     """Returns the graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
@@ -32,12 +31,12 @@ def lower(
     may_reroll = may_reroll and not backward_updates
 
     def run(
-        args: Sequence[Any],
-        aux: Sequence[Any],
-        key: Any = None,
+        args: Sequence[jax.Array],
+        aux: Sequence[jax.Array],
+        key: Key = None,
         train: bool = False,
         wrap_body: BodyWrapper | None = None,
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    ) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
         plan = _plan(graph, args, aux) if may_reroll else None
         if plan is not None:
             runner = StepRunner(key, train, resolved_params(graph, args, aux), channels_last)
@@ -56,7 +55,7 @@ def lower(
     return run
 
 
-def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> RerollPlan | None:
+def _plan(graph: Graph, args: Sequence[jax.Array], aux: Sequence[jax.Array]) -> RerollPlan | None:
     def shape_of(number: int) -> Shape:
         for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
             if number in numbers:

@@ -7,12 +7,14 @@ from itertools import accumulate, pairwise
 from math import isqrt
 from typing import Any, NamedTuple
 
+import jax
+
 from ..context import Context
 from ..errors import MXNetError
 from ..symbol.node import Entry, Node
 from ._graph import Graph, GraphStep, written_states
 from ._infer import resolved_params
-from ._interpreter import BodyWrapper, Observer, StepRunner, ValueStore, walk
+from ._interpreter import BodyWrapper, Key, Observer, StepRunner, ValueStore, walk
 from ._numbering import graph_of
 
 # -- by device -------------------------------------------------------------------------------------
@@ -187,15 +189,15 @@ def _checkpoint_segment(
 
 def evaluate_with_checkpoints(
     graph: Graph,
-    args: Sequence[Any],
-    aux: Sequence[Any],
-    key: Any,
+    args: Sequence[jax.Array],
+    aux: Sequence[jax.Array],
+    key: Key,
     train: bool,
     wrap_body: BodyWrapper,
     observe: Observer | None = None,
     channels_last: bool = False,
     backward_updates: Sequence[GraphStep] = (),
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
     """Computes :func:`evaluate`'s outputs and new auxiliary states, with ``wrap_body``
     (``jax.checkpoint``) applied to every segment but the last, where the backward pass begins."""
     values = ValueStore(graph.n_values)
@@ -206,7 +208,10 @@ def evaluate_with_checkpoints(
     late_inputs = (i for step in backward_updates for i in step.inputs)
 
     def run(
-        segment: CheckpointSegment, inputs: Sequence[Any], states: Sequence[Any], key: Any
+        segment: CheckpointSegment,
+        inputs: Sequence[dict[bool, jax.Array]],
+        states: Sequence[jax.Array],
+        key: Key,
     ) -> Any:
         local = ValueStore(graph.n_values)
         for i, exported in zip(segment.inputs, inputs, strict=True):

@@ -14,6 +14,7 @@ from ...ops.schema.traits import CONCAT, SPLIT, STACK
 from .._graph import Graph, GraphStep
 from .._interpreter import (
     BodyWrapper,
+    Key,
     StepRunner,
     apply_step,
     node_keys,
@@ -29,11 +30,11 @@ from .stacked_values import StackedArrays, StackedValueStore
 def execute_plan(
     graph: Graph,
     plan: RerollPlan,
-    args: Sequence[Any],
-    aux: Sequence[Any],
+    args: Sequence[jax.Array],
+    aux: Sequence[jax.Array],
     runner: StepRunner,
     wrap_body: BodyWrapper | None = None,
-) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
     """Computes outputs and new auxiliary states of a graph, in the form of ``lower``."""
     execution = _PlanExecution(graph, plan, runner, wrap_body)
     store, states = execution.store, range(graph.n_values, graph.n_values + len(graph.aux))
@@ -136,7 +137,7 @@ class _PlanExecution:
         invariant = {i: self.store[x.values[0]] for i, x in enumerate(operands) if x.is_invariant}
         varying = {i: self.store.stacked(x.values) for i, x in enumerate(operands) if x.is_stacked}
 
-        def apply(varying: Mapping[int, Any], key: Any) -> tuple[Any, ...]:
+        def apply(varying: Mapping[int, Any], key: Key) -> tuple[jax.Array, ...]:
             arrays = {**invariant, **varying}
             inputs = [arrays[i] for i in range(len(operands))]
             return apply_step(steps[0], inputs, key, self.runner.train)
