@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from executorkit import nd
-from executorkit.calls.eager import invoke
+from executorkit.calls.ways import invoke
 from executorkit.ops import OpDef, Params, lookup
 from executorkit.ops.schema.inference import ShapeFacts, TypeFacts, is_fully_known
 from tests.golden import _store

@@ -21,6 +21,11 @@ class Producer(Protocol):
     """Work that was deferred; it sets the results of every array that waits for it."""
 
     @property
+    def copies(self) -> bool:
+        """True if calls on its arrays wait, too (``calls.later_calls``)."""
+        ...
+
+    @property
     def source(self) -> Producer | None:
         """The producer that computes the contents: this one; None if it only fills or copies."""
         ...

@@ -89,6 +89,7 @@ class MadeContents:
     host: Any
     #: Nothing has to be computed.
     source = None
+    copies = False
 
     def make(self) -> jax.Array:
         """The contents on their device."""

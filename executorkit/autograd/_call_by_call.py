@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays.random_state import wrap_key
 from ..arrays.values import HOST_TYPES, to_device
-from ..calls.call_functions import backward, forward
+from ..calls.ways import backward, forward
 from ..context import Context
 from ..ndarray import NDArray
 from ..program import small_jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.recording import Variable, new_variable, recorder
+from ..calls.recording import Variable, modes, new_variable
 from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
 from ..symbol import Symbol
@@ -62,7 +62,7 @@ def backward(
     if len(grads) != len(heads):
         problem = f"{len(grads)} head gradients for {len(heads)} heads"
         raise ArgumentValueError("autograd.backward", problem)
-    recorder().backward(heads, grads, retain_graph, train_mode)
+    modes.recorder.backward(heads, grads, retain_graph, train_mode)
 
 
 def grad(

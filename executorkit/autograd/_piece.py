@@ -58,11 +58,6 @@ class RecordedValue:
         piece = self.piece
         return piece.status is not _USED_UP and self.number not in piece.used
 
-    def is_shown_by(self, storage: Storage) -> bool:
-        """True if the elements that an array of a piece being recorded shows are those that were
-        recorded: nobody has written to them since."""
-        return storage.producer is self.piece if self.base is None else storage.version == self.base
-
 
 #: A leaf: a variable, a value of an earlier piece, or a constant.
 LeafEntry = Variable | RecordedValue | None

@@ -16,8 +16,7 @@ from ..arrays.pending import register_pending_owner, unregister_pending_owner
 from ..arrays.protocol import Producer
 from ..arrays.random_state import next_key_data
 from ..arrays.storage import Storage
-from ..calls.later_calls import calls_wait
-from ..calls.recording import Variable, recorder
+from ..calls.recording import Variable, modes
 from ..calls.resolved_calls import GraphCall, ResolvedCall, check_targets
 from ..calls.rollback import complete
 from ..context import Context
@@ -31,6 +30,7 @@ from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._run import PartedStep, RecordedStep, Run, made, recorded_inputs
 from ._trace import (
+    MAX_CALLS,
     ROLE_OF_REQUEST,
     CallTrace,
     NumberUses,
@@ -92,7 +92,6 @@ class References(NamedTuple):
     links: list[LeafEntry]
 
 
-@calls_wait
 class RecordedPiece(Piece):
     """Calls on one context that were recorded one after the other.
 
@@ -116,6 +115,8 @@ class RecordedPiece(Piece):
         "step",
         "trace",
     )  # fmt: skip
+
+    copies = True
 
     def __init__(self, context: Context, lock: threading.RLock) -> None:
         super().__init__(context, lock)
@@ -143,7 +144,8 @@ class RecordedPiece(Piece):
         is added to the list."""
         storage, entry = array.storage, array.graph_entry
         if entry.__class__ is RecordedValue and entry.piece is self:
-            if not entry.is_shown_by(storage):
+            base = entry.base
+            if storage.producer is not self if base is None else storage.version != base:
                 # Gradients of the new contents go on to what computed the old ones, as in MXNet.
                 with self.lock:
                     self.close("an array was written to", (entry.number,))
@@ -166,14 +168,22 @@ class RecordedPiece(Piece):
         numbers, values, versions, links = References([], [], [], [])
         known, context = self._known, self.context
         for k, array in enumerate(arrays):
-            entry = array.graph_entry
+            entry, storage = array.graph_entry, array.storage
             value = None
-            if k not in states and array not in known:
-                value = _value_at_hand(array, entry, context)
+            if (
+                entry.__class__ is Variable
+                and entry.kind is not None
+                and storage.__class__ is Storage
+                and array.context is context
+                and array.covers_storage
+                and k not in states
+                and array not in known
+            ):
+                value = storage.current
             if value is not None:
                 numbers.append(entry.kind)
                 values.append(value)
-                versions.append(array.storage.version)
+                versions.append(storage.version)
                 links.append(entry)
                 continue
             leaf = self.reference(array, [], k in states)
@@ -192,9 +202,17 @@ class RecordedPiece(Piece):
         raise AssertionError("a recorded value has no number")
 
     def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
-        value = None if is_state else _value_at_hand(array, entry, self.context)
-        if value is not None:
-            return NewLeaf(array, entry, entry.kind, value, array.storage.version)
+        storage = array.storage
+        if (
+            entry.__class__ is Variable
+            and entry.kind is not None
+            and not is_state
+            and storage.__class__ is Storage
+            and array.context is self.context
+            and array.covers_storage
+            and (current := storage.current) is not None
+        ):
+            return NewLeaf(array, entry, entry.kind, current, storage.version)
         role, link, value = Role.CONSTANT, None, self._contents(array)
         if is_state:
             role = Role.STATE
@@ -258,7 +276,9 @@ class RecordedPiece(Piece):
         if targets:
             results = [target.storage for target in targets]
         else:
-            results = [Storage(*kind, None, False, self) for kind in trace.output_types]
+            results = []
+            for shape, dtype in trace.output_types:
+                results.append(Storage(shape, dtype, None, False, self))
         outputs = []
         for number, storage in zip(trace.outputs, results, strict=True):
             storages.append(weakref.ref(storage))
@@ -270,6 +290,8 @@ class RecordedPiece(Piece):
         self.trace = trace
         if targets:
             complete(lambda: [target.storage.defer(self) for target in targets])
+        if trace.n_calls >= MAX_CALLS:
+            self.close(f"{MAX_CALLS} calls were recorded")
         return outputs
 
     def add_graph(
@@ -289,10 +311,10 @@ class RecordedPiece(Piece):
             self._drop_interrupted()
         storages = self._storages
         storages.extend([_dead] * (trace.n_values - before.n_values))
-        leaves = [arrays[k] for k in graph.leaves]
+        leaves = list(map(arrays.__getitem__, graph.leaves))
         self._leaf_arrays += leaves
-        self._leaf_values += [references.values[k] for k in graph.leaves]
-        self.leaf_entries += [references.links[k] for k in graph.leaves]
+        self._leaf_values += map(references.values.__getitem__, graph.leaves)
+        self.leaf_entries += map(references.links.__getitem__, graph.leaves)
         new_storages: dict[int, Storage] = {}
         for number in graph.outputs:
             if number not in new_storages:
@@ -300,11 +322,14 @@ class RecordedPiece(Piece):
                 storages[number] = weakref.ref(new_storages[number])
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
-        versions = [references.versions[k] for k in graph.leaves]
+        versions = map(references.versions.__getitem__, graph.leaves)
         facts = zip(graph.leaf_numbers, versions, map(_ENTRY, leaves), strict=True)
         self._known.update(zip(leaves, facts, strict=True))
         self.trace = trace
-        return [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
+        outputs = [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
+        if trace.n_calls >= MAX_CALLS:
+            self.close(f"{MAX_CALLS} calls were recorded")
+        return outputs
 
     def _drop_interrupted(self) -> None:
         trace = self.trace
@@ -536,7 +561,7 @@ class RecordedPiece(Piece):
         resolved = gradient_call(trace, plan, numbers)
         arrays = recorded_inputs(step.contents(plan), plan, self)
         inputs = [*arrays, *[heads[n] for n in numbers]]
-        grads = recorder().record(resolved, NDArray, inputs, None)
+        grads = modes.recorder.record(resolved, NDArray, inputs)
         grads = grads if isinstance(grads, list) else [grads]
         return list(zip(reached(trace, numbers).leaves, grads, strict=True))
 
@@ -727,21 +752,6 @@ class RecordedPiece(Piece):
         self.used = used
         if used.issuperset(self.step.outputs):
             self._end()
-
-
-def _value_at_hand(array: Handle, entry: Any, context: Context) -> Any:
-    """The contents of a variable that was read before, if nothing has to be done to read them on a
-    context; None else."""
-    storage = array.storage
-    if (
-        entry.__class__ is Variable
-        and entry.kind is not None
-        and storage.__class__ is Storage
-        and array.context is context
-        and array.covers_storage
-    ):
-        return storage.current
-    return None
 
 
 _NOWHERE: Any = NDArray.from_storage(

@@ -16,7 +16,6 @@ from ..arrays.protocol import Producer
 from ..arrays.random_state import next_key, wrap_key
 from ..arrays.storage import Storage
 from ..arrays.values import filled, to_device
-from ..calls.later_calls import calls_wait
 from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
@@ -139,12 +138,12 @@ class Run(Runnable[Any]):
         return filled(number, array.shape, array.dtype, self.context.device)
 
 
-@calls_wait
 class RecordedStep(PendingStep):
     """The pending step of a run."""
 
     __slots__ = ("_started_at",)
 
+    copies = True
     runnable: Run
 
     def __init__(
@@ -212,7 +211,6 @@ class RecordedStep(PendingStep):
         return self.args, self.aux, self.key
 
 
-@calls_wait
 class PartedStep(RecordedStep):
     """A step among whose inputs are entries of stacked arrays, made when the step computes: it may
     become a part of a step of all contexts, which takes the stacked arrays.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,10 +11,10 @@ import jax
 import jax.numpy as jnp
 
 from ..arrays.handle import Handle
-from ..arrays.random_state import StreamPositions, next_key, rewound_on_error
+from ..arrays.random_state import next_key, rewound_on_error
 from ..arrays.storage import Storage
 from ..arrays.values import filled
-from ..calls.recording import check_unrecorded, is_recorded, modes
+from ..calls.recording import Variable, check_unrecorded, is_recorded, modes
 from ..calls.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     GraphCall,
@@ -24,7 +23,6 @@ from ..calls.resolved_calls import (
     call_of,
     check_inputs,
     check_targets,
-    with_constants,
 )
 from ..calls.rollback import complete
 from ..context import Context
@@ -35,7 +33,7 @@ from ._gradients import backward
 from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
 from ._piece import RecordedValue, Status
 from ._recorded_piece import NewLeaf, RecordedPiece
-from ._trace import MAX_CALLS, NumberUses, with_number_inputs
+from ._trace import NumberUses, with_number_inputs
 
 #: Maximum number of scopes in which calls are added to a piece.
 _MAX_SCOPES = 4
@@ -78,10 +76,13 @@ tape = _Tape()
 
 
 def takes(arrays: Sequence[Handle], out: Any) -> bool:
-    """True if a call is to be recorded, since one of its arrays belongs to a graph."""
+    """Returns whether a call is to be recorded, since one of its arrays belongs to a graph."""
     for array in arrays:
         entry = array.graph_entry
-        if entry is not None and entry.is_live:
+        # Values of a segment that is being recorded are live; the property is a Python call.
+        if entry is not None and (
+            entry.__class__ is Variable or entry.piece.status is _RECORDING or entry.is_live
+        ):
             return True
     if out is None:
         return False
@@ -93,14 +94,16 @@ def record(
     resolved: ResolvedCall,
     cls: type[Handle],
     arrays: Sequence[Handle],
-    out: Any,
-    uses: NumberUses | None = None,
+    out: Any = None,
+    numbers: Sequence[Any] = (),
 ) -> Any:
-    """Records a call and returns its outputs, whose contents are pending; ``uses`` has the numbers
-    of calls in its place.
+    """Records a call and returns its outputs, whose contents are pending.
 
     MXNetError for inputs that do not fit, and for an ``out`` that belongs to a graph.
     """
+    uses = None
+    if numbers:
+        resolved, arrays, uses = _with_numbers(resolved, cls, arrays, tuple(numbers))
     targets = [] if out is None else _targets(resolved, arrays, out)
     if not resolved.is_compiled or resolved.has_effects:
         with rewound_on_error(resolved.op.key_name is not None):
@@ -115,6 +118,25 @@ def record(
     if out is not None:
         return out
     return results[0] if len(results) == 1 else results
+
+
+def _with_numbers(
+    resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: tuple[Any, ...]
+) -> tuple[ResolvedCall, Sequence[Handle], NumberUses | None]:
+    """Returns a call whose numbers are constants or, where they change from step to step, inputs,
+    so that a changing number makes no new program; its arrays; and the numbers in its place."""
+    if any(number.__class__ is not float for number in numbers):
+        return resolved.with_numbers(numbers), arrays, None
+    context = arrays[0].context
+    uses = tape.piece(context).trace.skeleton.numbers_of(resolved)
+    if not uses.change(numbers):
+        return resolved.with_numbers(numbers), arrays, uses
+    dtype = arrays[0].storage.dtype
+    inputs = [
+        cls.from_jax(filled(number, (), dtype, context.device), context, shared=False)
+        for number in numbers
+    ]
+    return with_number_inputs(resolved, resolved.number_names), [*arrays, *inputs], uses
 
 
 def _targets(resolved: ResolvedCall, arrays: Sequence[Handle], out: Any) -> list[Handle]:
@@ -152,49 +174,34 @@ def _record(
     covered = targets
     if targets and not all(t.covers_storage and t.context == context for t in targets):
         covered = []
-    if resolved.op.key_name is None:
-        outputs = _add(resolved, arrays, context, covered, uses)
-    else:
-        with StreamPositions():
-            outputs = _add(resolved, arrays, context, covered, uses)
+    op = resolved.op
+    train = op.train_name is None or modes.training
+    states = resolved.state_positions if train else ()
+    with rewound_on_error(op.key_name is not None):
+        while True:
+            piece = tape.piece(context)
+            new: list[NewLeaf] = []
+            references = []
+            for k, array in enumerate(arrays):
+                references.append(piece.reference(array, new, k in states))
+            with piece.lock:
+                # Otherwise another thread has read one of its values meanwhile.
+                if piece.status is _RECORDING:
+                    outputs = piece.add(resolved, train, references, new, covered, uses)
+                    break
     if covered:
         for target, entry in zip(targets, outputs, strict=True):
             target.graph_entry = entry
         return targets
     results = []
     for entry in outputs:
-        array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
+        storage = entry.storage
+        array = cls.from_storage(storage, 0, storage.shape, context)
         array.graph_entry = entry
         results.append(array)
     if targets:
         _assign(resolved, targets, results)
     return results
-
-
-def _add(
-    resolved: ResolvedCall,
-    arrays: Sequence[Handle],
-    context: Context,
-    targets: Sequence[Handle],
-    uses: NumberUses | None,
-) -> list[RecordedValue]:
-    """Adds a call to the thread's piece on a context; returns its outputs."""
-    op = resolved.op
-    train = op.train_name is None or modes.training
-    states = ()
-    if resolved.aux and train:
-        states = [k for k, n in enumerate(op.inputs(resolved.params)) if n in resolved.aux]
-    while True:
-        piece = tape.piece(context)
-        new: list[NewLeaf] = []
-        references = [piece.reference(a, new, k in states) for k, a in enumerate(arrays)]
-        with piece.lock:
-            if piece.status is _RECORDING:
-                outputs = piece.add(resolved, train, references, new, targets, uses)
-                if piece.trace.n_calls >= MAX_CALLS:
-                    piece.close(f"{MAX_CALLS} calls were recorded")
-                return outputs
-        # Somebody has read one of its values meanwhile.
 
 
 def record_graph(
@@ -205,23 +212,23 @@ def record_graph(
     for position, number in call.constants:
         _overwrite(arrays[position], number)
     states = call.states if train else ()
-    with StreamPositions() if call.draws else nullcontext():
+    with rewound_on_error(call.draws):
         while True:
             piece = tape.piece(context)
             references = piece.references(arrays, states)
             with piece.lock:
+                # Otherwise another thread has read one of its values meanwhile.
                 if piece.status is _RECORDING:
                     outputs = piece.add_graph(call, train, arrays, references, check)
-                    if piece.trace.n_calls >= MAX_CALLS:
-                        piece.close(f"{MAX_CALLS} calls were recorded")
                     break
-            # Somebody has read one of its values meanwhile.
     results: dict[int, Any] = {}
     for entry in outputs:
         if entry.number not in results:
             array = cls.from_storage(entry.storage, 0, entry.storage.shape, context)
             array.graph_entry = entry
             results[entry.number] = array
+    if len(outputs) == 1:
+        return list(results.values())
     return [results[entry.number] for entry in outputs]
 
 
@@ -321,29 +328,6 @@ def _compute_at_once(
     return outputs
 
 
-def record_numbers(
-    resolved: ResolvedCall,
-    cls: type[Handle],
-    arrays: Sequence[Handle],
-    numbers: Mapping[str, float],
-    out: Any,
-) -> Any:
-    """Records a call with numbers: as constants, or as inputs where they change from step to step,
-    so that a changing number makes no new program."""
-    context = arrays[0].context
-    uses = tape.piece(context).trace.skeleton.numbers_of(resolved)
-    if not uses.change(tuple(numbers.values())):
-        attrs = {**dict(resolved.texts), **numbers}
-        return record(with_constants(resolved.op, attrs), cls, arrays, out, uses)
-    dtype = arrays[0].storage.dtype
-    inputs = [
-        cls.from_jax(filled(number, (), dtype, context.device), context, shared=False)
-        for number in numbers.values()
-    ]
-    call = with_number_inputs(resolved, tuple(numbers))
-    return record(call, cls, [*arrays, *inputs], out, uses)
-
-
 class TapeRecorder:
     """The recorder of array calls."""
 
@@ -351,7 +335,6 @@ class TapeRecorder:
     record = staticmethod(record)
     record_copy = staticmethod(record_copy)
     record_graph = staticmethod(record_graph)
-    record_numbers = staticmethod(record_numbers)
 
     @staticmethod
     def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:
@@ -370,12 +353,12 @@ class TapeRecorder:
             raise _in_place()
         if value.ndim < array.ndim:
             shape = (*[1] * (array.ndim - value.ndim), *value.shape)
-            value = record(call_of("Reshape", {"shape": shape}), NDArray, [value], None)
+            value = record(call_of("Reshape", {"shape": shape}), NDArray, [value])
         value = _moved(value, array.context)
         if value.shape != array.shape:
-            value = record(call_of("broadcast_to", {"shape": array.shape}), NDArray, [value], None)
+            value = record(call_of("broadcast_to", {"shape": array.shape}), NDArray, [value])
         if value.storage.dtype != array.storage.dtype:
-            value = record(call_of("Cast", {"dtype": array.dtype_name}), NDArray, [value], None)
+            value = record(call_of("Cast", {"dtype": array.dtype_name}), NDArray, [value])
         record(call_of("_copy", {}), NDArray, [value], array)
 
     @staticmethod

@@ -296,14 +296,19 @@ class CallTrace:
         references: tuple[int | LeafKind, ...],
         check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
-        """The trace with the calls of a graph, whose inputs are ``references``; ``check`` is called
-        first, where these are new."""
+        """Returns the trace with the calls of a graph, whose inputs are ``references``.
+
+        Calls ``check`` first where these are new."""
+        key = (graph, train, *references)
+        known = None if self._plans is None else self._plans.get(key)
+        if known is not None:
+            return known
 
         def find() -> GraphTrace:
             check()
             return _walked(self, graph, train, references)
 
-        return self.known((graph, train, *references), find)
+        return self.known(key, find)
 
 
 def _walked(

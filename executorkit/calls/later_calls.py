@@ -12,7 +12,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -36,20 +36,10 @@ class CopyingProducer(Producer, Protocol):
         ...
 
 
-#: Classes of such producers.
-COPYING: set[type] = set()
-_Class = TypeVar("_Class", bound=type)
-
-
-def calls_wait(producer: _Class) -> _Class:
-    """A decorator for classes of producers whose values calls wait for."""
-    COPYING.add(producer)
-    return producer
-
-
 def waits(array: Handle) -> bool:
     """True if calls on an array wait for its contents."""
-    return array.storage.producer.__class__ in COPYING
+    producer = array.storage.producer
+    return producer is not None and producer.copies
 
 
 def waiting_copy(array: Handle) -> Handle | None:
@@ -57,9 +47,9 @@ def waiting_copy(array: Handle) -> Handle | None:
     or has to be read."""
     storage = array.storage
     producer = storage.producer
-    if producer.__class__ not in COPYING:
+    if producer is None or not producer.copies:
         return None
-    copy = producer.copied(storage)  # type: ignore[union-attr]
+    copy = cast("CopyingProducer", producer).copied(storage)
     return None if copy is None else _view(array, copy)
 
 
@@ -89,7 +79,6 @@ def _copy(array: Handle) -> Handle | None:
     return None if waits(array) else array.from_jax(array.jax, array.context)
 
 
-@calls_wait
 class LaterCall:
     """A call that is computed when somebody reads a result: the producer of these.
 
@@ -100,6 +89,8 @@ class LaterCall:
     """
 
     __slots__ = ("__weakref__", "_failed", "_function", "_inputs", "_results", "depth", "n_bytes")
+
+    copies = True
 
     def __init__(
         self,
@@ -126,7 +117,7 @@ class LaterCall:
         """True if nothing that it depends on waits for what was recorded."""
         producers = [x.storage.producer for x in self._inputs]
         return all(
-            p.is_ready if isinstance(p, LaterCall) else p.__class__ not in COPYING
+            p is None or (p.is_ready if isinstance(p, LaterCall) else not p.copies)
             for p in producers
         )
 

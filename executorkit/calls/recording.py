@@ -6,15 +6,25 @@ array belongs to a graph by its *entry*: a :class:`Variable` that gradients are 
 value of a recorded call. Entries belong to handles: another handle on the same elements has none.
 """
 
+from __future__ import annotations
+
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from ..arrays.handle import Handle
 from ..context import Context
 from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
 from ..program import Training
+
+
+class _AbsentRecorder:
+    """Stands for the recorder until its package, which installs it, is imported by a first use."""
+
+    def __getattr__(self, name: str) -> Any:
+        import_module(f"{__name__.partition('.')[0]}.autograd")
+        return getattr(Modes.recorder, name)
 
 
 class Modes(threading.local):
@@ -24,8 +34,11 @@ class Modes(threading.local):
         whether it is in any other mode than the usual one: eager calls look at this alone.
     recording, training
         whether calls are recorded, and whether they compute as in training.
+    recorder
+        records the calls, in all threads.
     """
 
+    recorder: Recorder = cast("Any", _AbsentRecorder())
     active = False
     recording = False
     training = False
@@ -105,20 +118,16 @@ class Recorder(Protocol):
         """True if a call on these arrays is to be recorded, since one belongs to a graph."""
         ...
 
-    def record(self, resolved: Any, cls: type[Handle], arrays: Sequence[Handle], out: Any) -> Any:
-        """Records a resolved call, and returns its outputs, whose contents are pending."""
-        ...
-
-    def record_numbers(
+    def record(
         self,
         resolved: Any,
         cls: type[Handle],
         arrays: Sequence[Handle],
-        numbers: Mapping[str, float],
-        out: Any,
+        out: Any = None,
+        numbers: Sequence[Any] = (),
     ) -> Any:
-        """:meth:`record` of a call with numbers that may change from call to call, by attribute;
-        ``resolved`` is the call with numbers as values."""
+        """Records a resolved call, with the values of its numbers, and returns its outputs, whose
+        contents are pending."""
         ...
 
     def record_graph(
@@ -169,16 +178,6 @@ def check_unrecorded(array: Handle) -> None:
         )
 
 
-_recorders: list[Recorder] = []
-
-
 def install_recorder(recorder: Recorder) -> None:
     """Has calls recorded by ``recorder`` from now on."""
-    _recorders[:] = [recorder]
-
-
-def recorder() -> Recorder:
-    """The installed recorder."""
-    if not _recorders:  # its package is imported when something of it is looked up
-        import_module(f"{__name__.partition('.')[0]}.autograd")
-    return _recorders[0]
+    Modes.recorder = recorder

@@ -4,6 +4,8 @@ Numbers that change from call to call (a scalar operand, a learning rate) are pa
 the operator allows it, so that a decaying rate compiles nothing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, partial
@@ -43,6 +45,8 @@ class ResolvedCall:
         number of outputs that a call returns.
     has_effects
         whether it calls Python or changes its inputs.
+    state_positions
+        the positions of its auxiliary states among its inputs.
     is_plain
         whether a call has no effect but its results, and draws no random numbers.
     is_compiled
@@ -50,6 +54,8 @@ class ResolvedCall:
         for one of a user's that was found to need a value which a trace does not have.
     texts
         the attributes as they were given.
+    number_names
+        names of the attributes that are passed as values.
     output_shapes
         of a plain call that computes each element for itself: the shapes of its results for those
         of arrays that are not empty, None where they do not fit. None for other calls.
@@ -57,7 +63,8 @@ class ResolvedCall:
 
     __slots__ = (
         "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible",
-        "op", "output_shapes", "params", "texts", "train_key",
+        "number_names", "op", "output_shapes", "params", "state_positions", "texts",
+        "train_key",
     )  # fmt: skip
 
     def __init__(
@@ -71,12 +78,15 @@ class ResolvedCall:
         self.op = op
         self.params = _parsed(op, texts) if params is None else params
         self.texts = texts
+        self.number_names = dynamic
         self.key = op, self.params.key, dynamic, False, None
         self.train_key = self.key
         if op.train_name is not None:
             self.train_key = op, self.params.key, dynamic, True, None
         self.n_visible = op.visible(self.params)
         self.aux = op.aux_of(self.params)
+        names = op.inputs(self.params) if self.aux else ()
+        self.state_positions = tuple([k for k, name in enumerate(names) if name in self.aux])
         self.constant_inputs = op.constant_inputs(self.params)
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
         self.is_compiled = NEEDS_VALUES not in op.traits
@@ -84,6 +94,13 @@ class ResolvedCall:
         self.output_shapes = None
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
+
+    def with_numbers(self, numbers: Sequence[Any]) -> ResolvedCall:
+        """Returns the call with these values of attributes as constants."""
+        if not numbers:
+            return self
+        values = zip(self.number_names, numbers, strict=True)
+        return with_constants(self.op, {**dict(self.texts), **dict(values)})
 
 
 class GraphCall:
@@ -121,7 +138,7 @@ class GraphCall:
         states, constants = set(), []
         for call, read, _ in calls:
             names = call.op.inputs(call.params)
-            states |= {n for n, name in zip(read, names, strict=True) if name in call.aux}
+            states.update([read[k] for k in call.state_positions])
             for name, value in call.constant_inputs.items():
                 constants.append((read[names.index(name)], value))
         self.states = frozenset(places[n] for n in states if n in places)
@@ -130,16 +147,6 @@ class GraphCall:
 
 #: Calls with equal texts share what follows from them.
 resolve = lru_cache(maxsize=4096)(ResolvedCall)
-
-
-def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
-    """The call of an operator on arrays, if :func:`run_plain` can run it: None if it has other
-    effects, or attributes that are passed as values."""
-    if not attrs.keys().isdisjoint(DYNAMIC):
-        return None
-    resolved = with_constants(op, attrs)
-    runs = resolved.is_plain or op.host is not None
-    return resolved if runs and resolved.is_compiled else None
 
 
 def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:

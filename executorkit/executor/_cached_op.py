@@ -11,9 +11,7 @@ import numpy as np
 from .. import ndarray
 from ..arrays.random_state import next_key, next_key_data
 from ..arrays.values import to_device
-from ..calls.call_functions import forward
-from ..calls.host_calls import are_on_host, host_call, on_host
-from ..calls.recording import Variable, check_unrecorded, modes, recorder
+from ..calls.recording import Variable, check_unrecorded, modes
 from ..calls.resolved_calls import (
     NEEDS_VALUES_ERRORS,
     GraphCall,
@@ -22,6 +20,7 @@ from ..calls.resolved_calls import (
     check_targets,
     resolve,
 )
+from ..calls.ways import forward, run_graph_on_host
 from ..context import Context
 from ..errors import AttributeValueError, BindError, InputTypeError, MXNetError
 from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
@@ -31,7 +30,6 @@ from ..ops.schema.traits import NEEDS_VALUES
 from ..program import (
     FedArguments,
     Program,
-    State,
     can_split_temp_buffers,
     program_for,
     retain_freed_memory,
@@ -104,7 +102,9 @@ class CachedOp:
         self._graph_calls: dict[Any, GraphCall] = {}
         #: Results of its operators without inputs, by call and context.
         self._constants: dict[Any, Sequence[jax.Array]] = {}
-        self._data: Sequence[int] = next((v for k, v in flags if k == "data_indices"), ())
+        data = next((v for k, v in flags if k == "data_indices"), ())
+        # MXNet's own callers pass texts.
+        self._data: Sequence[int] = () if isinstance(data, str) else data
         #: Facts about the arguments of inference, by their shapes and dtypes.
         self._fed: dict[Any, FedArguments] = {}
         self._hook: Any = None
@@ -114,16 +114,14 @@ class CachedOp:
         """The outputs for these arrays; see the class."""
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
-        results = self._results_on_host(args, targets) if self._has_host_calls else None
-        if results is None:
-            results = self._results(args, targets)
+        results = self._results(args, targets)
         if targets is not None:
             check_targets("CachedOp", targets, [(x.shape, x.storage.dtype) for x in results])
             for target, result in zip(targets, results, strict=True):
                 if modes.recording:
                     check_unrecorded(target)
                 if result.graph_entry is not None and modes.recording:
-                    recorder().record_write(target, result, covers=True)
+                    modes.recorder.record_write(target, result, covers=True)
                 else:
                     target.assign(result.value, shared=True)
             return out
@@ -140,8 +138,11 @@ class CachedOp:
     def _check(self, arrays: Sequence[Any]) -> None:
         """MXNetError for another number of arrays, or arrays of several contexts."""
         variables = self._variables
+        contexts = set()
         for node, x in zip(variables, arrays, strict=False):
-            if not isinstance(x, NDArray):
+            if isinstance(x, NDArray):
+                contexts.add(id(x.context))
+            else:
                 problem = f"{type(x).__name__} is no NDArray"
                 raise InputTypeError(f"CachedOp: {node.name!r}", problem)
         if len(arrays) != len(variables) or not variables:
@@ -151,10 +152,10 @@ class CachedOp:
             )
             raise BindError("CachedOp", problem, because=f"its inputs are {names}")
         context = arrays[0].context
-        if any(x.context is not context and x.context != context for x in arrays):
+        if len(contexts) > 1 and any(x.context != context for x in arrays):
             problem = f"its inputs are in {', '.join(str(x.context) for x in arrays)}"
-            contexts = dict.fromkeys(x.context for x in arrays)
-            kept = next((c for c in contexts if c.device_type != "cpu_shared"), context)
+            distinct = dict.fromkeys(x.context for x in arrays)
+            kept = next((c for c in distinct if c.device_type != "cpu_shared"), context)
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
     def _check_types(self, arrays: Sequence[NDArray]) -> bool:
@@ -177,31 +178,16 @@ class CachedOp:
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
 
-    def _results_on_host(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray] | None:
-        """The outputs from the operators' functions of NumPy arrays; None where calls are recorded
-        or reported, or one of them is left to a program."""
-        recorded = modes.recording and recorder().takes(arrays, targets)
-        if recorded or self._hook is not None or not are_on_host(arrays):
-            return None
-        call, context = self._graph_call(arrays), arrays[0].context
-        values = dict(zip(call.inputs, [x.host for x in arrays], strict=True))
-        with np.errstate(all="ignore"):
-            for step, numbers, (number, *_) in call.calls:
-                if step.op.host is None:
-                    return None
-                key_data = next_key_data(context) if step.op.key_name is not None else None
-                result = host_call(step, [values[n] for n in numbers], key_data)
-                if result is None:
-                    return None
-                values[number] = result
-        return [on_host(NDArray, values[n], context) for n in call.outputs]
-
     def _results(self, arrays: Sequence[NDArray], targets: Any) -> list[NDArray]:
-        if modes.recording and recorder().takes(arrays, targets):
-            return self._recorded(arrays)
+        if modes.recording and modes.recorder.takes(arrays, targets):
+            return self._record(arrays)
+        if self._has_host_calls and self._hook is None:
+            results = run_graph_on_host(self._graph_call(arrays), NDArray, arrays)
+            if results is not None:
+                return results
         splits = self._check_types(arrays)
         if self._needs_values or self._hook is not None:
-            return [x.detach() for x in self._recorded(arrays)]
+            return [x.detach() for x in self._record(arrays)]
         context, train = arrays[0].context, modes.training
         program = self._programs.get(splits)
         if program is None:
@@ -213,19 +199,13 @@ class CachedOp:
         if train:
             outputs, states = program.infer[True](*values, key)
         else:
-            outputs, states = self._inferred(program, arrays, values, key)
+            fed = self._fed_arguments(program, arrays)
+            outputs, states = program.infer_fed(values[0], values[1], key, fed)
         for n, state in zip(program.forward_state_indices, states, strict=True):
             aux[n].assign(state)
         return [NDArray.from_jax(value, context) for value in outputs]
 
-    def _inferred(
-        self, program: Program, arrays: Sequence[NDArray], values: Sequence[Any], key: Any
-    ) -> Any:
-        """The outputs of inference, from prepared arrays where the program has them, and the
-        auxiliary states that change."""
-        prepared = program.prepared
-        if prepared is None:
-            return program.infer[False](*values, key)
+    def _fed_arguments(self, program: Program, arrays: Sequence[NDArray]) -> FedArguments:
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
         fed = self._fed.get(types)
         if fed is None:
@@ -234,10 +214,7 @@ class CachedOp:
             trained = any(isinstance(e, Variable) and e.training.age for e in entries)
             new = FedArguments(program.graph.arg_names, inputs, trained)
             fed = memoize(self._fed, types, new)
-        if fed.state is State.NOT_WORTH_IT:
-            return program.infer[False](*values, key)
-        args, aux = values
-        return prepared(args, aux, key, fed)
+        return fed
 
     @staticmethod
     def _random_key(program: Program, context: Context, train: bool) -> Any:
@@ -250,7 +227,7 @@ class CachedOp:
         rows = [next_key_data(context) if draw else nothing for draw in draws]
         return to_device(np.stack(rows), context.device)
 
-    def _recorded(self, arrays: Sequence[NDArray]) -> list[NDArray]:
+    def _record(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """The outputs, each of the graph's operators recorded."""
         if self._graph.has_open_shapes:
             self._check_types(arrays)
@@ -259,7 +236,7 @@ class CachedOp:
         if graph_call.is_simple and distinct and self._hook is None:
             check = partial(self._check_types, arrays)
             try:
-                return recorder().record_graph(graph_call, NDArray, arrays, check)
+                return modes.recorder.record_graph(graph_call, NDArray, arrays, check)
             except NEEDS_VALUES_ERRORS:
                 graph_call.is_simple = False
         self._check_types(arrays)
@@ -267,7 +244,7 @@ class CachedOp:
         values = dict(zip(graph_call.inputs, arrays, strict=True))
         for i, (call, numbers, results) in enumerate(graph_call.calls):
             inputs = [values[n] for n in numbers]
-            computed = recorder().record(call, NDArray, inputs, None) if inputs else None
+            computed = modes.recorder.record(call, NDArray, inputs) if inputs else None
             if computed is None:
                 sources = self._source(call, context)
                 computed = [NDArray.from_jax(x, context, shared=True) for x in sources]

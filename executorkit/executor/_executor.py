@@ -24,7 +24,6 @@ from ..program import (
     PartitionedProgram,
     Precompilation,
     Program,
-    State,
     Training,
     can_split_temp_buffers,
     current_options,
@@ -369,12 +368,7 @@ class Executor(Runnable[NDArray], Viewed):
         return self._fed.positions
 
     def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
-        """The outputs and the auxiliary states that forward changes, from prepared arrays where the
-        program has them."""
-        prepared = self.program.prepared
-        if prepared is None or self._fed.state is State.NOT_WORTH_IT:
-            return self.program.infer[False](args, aux, key)
-        return prepared(args, aux, key, self._fed)
+        return self.program.infer_fed(args, aux, key, self._fed)
 
     def key_aval(self) -> Any:
         key = jax.eval_shape(lambda: jax.random.key(0))

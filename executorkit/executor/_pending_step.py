@@ -154,6 +154,8 @@ class PendingStep(UpdatableStep):
         "train",
     )
 
+    copies = False
+
     def __init__(
         self, runnable: Runnable[Any], train: bool, key: Any = None, inputs: Any = None
     ) -> None:

@@ -36,6 +36,8 @@ class ConsumedGradient:
 
     __slots__ = ("__weakref__",)
 
+    copies = False
+
     @property
     def source(self) -> Producer:
         """Itself: nothing else computes the contents."""

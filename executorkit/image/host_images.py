@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.host_calls import on_host
+from ..calls.ways import on_host
 from ..context import Context
 from ..errors import DTypeError, ShapeError
 from ..ndarray import NDArray

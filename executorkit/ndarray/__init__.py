@@ -6,7 +6,7 @@
 from types import ModuleType as _ModuleType
 
 from ..arrays.pending import waitall as waitall
-from ..calls.eager import (
+from ..calls.ways import (
     clear_eager_cache as clear_eager_cache,
     eager_cache_info as eager_cache_info,
 )

@@ -7,7 +7,7 @@ from .op import *
 __all__ = ['NDArray', 'add', 'arange', 'array', 'clear_eager_cache', 'concatenate', 'contrib', 'divide', 'eager_cache_info', 'empty', 'equal', 'eye', 'from_dlpack', 'from_numpy', 'full', 'greater', 'greater_equal', 'histogram', 'image', 'lesser', 'lesser_equal', 'linalg', 'linspace', 'load', 'load_frombuffer', 'logical_and', 'logical_or', 'logical_xor', 'maximum', 'minimum', 'modulo', 'moveaxis', 'multiply', 'ndarray', 'not_equal', 'onehot_encode', 'ones', 'op', 'power', 'random', 'save', 'sparse', 'split_v2', 'subtract', 'to_dlpack_for_read', 'to_dlpack_for_write', 'true_divide', 'utils', 'waitall', 'zeros']
 from types import ModuleType as _ModuleType
 from ..arrays.pending import waitall as waitall
-from ..calls.eager import clear_eager_cache as clear_eager_cache, eager_cache_info as eager_cache_info
+from ..calls.ways import clear_eager_cache as clear_eager_cache, eager_cache_info as eager_cache_info
 from . import _internal as _internal, array_view as _array_view, contrib as contrib, image as image, linalg as linalg, ndarray as ndarray, op as op, random as random, sparse as sparse, utils as utils
 from ._arithmetic import add as add, divide as divide, equal as equal, greater as greater, greater_equal as greater_equal, lesser as lesser, lesser_equal as lesser_equal, logical_and as logical_and, logical_or as logical_or, logical_xor as logical_xor, maximum as maximum, minimum as minimum, modulo as modulo, multiply as multiply, not_equal as not_equal, power as power, subtract as subtract, true_divide as true_divide
 from ._array_operators import array_module as _array_module

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays.handle import Handle
-from ..calls.eager import invoke, run_plain, run_scalar
 from ..calls.resolved_calls import ResolvedCall, is_floating
+from ..calls.ways import invoke, run
 from ..errors import InputTypeError
 from ..ops import lookup
 from ..ops.schema.call_rules import CAST_TYPES, call_rules
@@ -74,7 +74,7 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
         lhs, rhs = _cast(row, lhs, rhs, out)
     if left and right:
         if out is None:
-            return run_plain(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
+            return run(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
         return _run(row.arrays, out, lhs, rhs)
     if left:
         return _run_scalar(row.scalar, out, lhs, _number(name, rhs))
@@ -106,10 +106,9 @@ def _of_arrays(name: str) -> ResolvedCall:
 
 
 def _run_scalar(name: str, out: Handle | None, array: Handle, number: float) -> Any:
-    result = None
     if is_floating(array.storage.dtype):
-        result = run_scalar(_of_scalar(name), type(array), array, float(number), out)
-    return _run(name, out, array, scalar=number) if result is None else result
+        return run(_of_scalar(name), type(array), (array,), (float(number),), out)
+    return _run(name, out, array, scalar=number)
 
 
 @cache

@@ -6,9 +6,8 @@ from operator import is_
 from typing import Any
 
 from ..arrays.handle import Handle
-from ..calls.eager import invoke, run_plain
-from ..calls.recording import modes, recorder
-from ..calls.resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, resolved_call, with_constants
+from ..calls.resolved_calls import DYNAMIC, ResolvedCall, parse_attrs, with_constants
+from ..calls.ways import invoke, run
 from ..errors import InputTypeError, MXNetError, shorten
 from ..ops import OpDef
 from ..ops.schema.call_rules import call_rules
@@ -36,32 +35,19 @@ def call_operator(
     resolved = _resolved_calls.get(key)
     result_class = type(args[0]) if cls is None else cls
     if resolved is not None:
-        return run_plain(resolved, result_class, args)
-    if modes.recording:
-        resolved = _recorded_calls.get(key)
-        if resolved is not None and recorder().takes(args, None):
-            return recorder().record(resolved, result_class, args, None)
+        return run(resolved, result_class, args)
     arrays, attrs, out, ctx = _sorted(op, func_name, args, kwargs)
     result = invoke(op, result_class, arrays, attrs, out, ctx)
-    if key is not None and len(arrays) == len(args) and all(map(is_, arrays, args)):
-        resolved = resolved_call(op, attrs)
-        if resolved is not None:
-            _keep(_resolved_calls, key, resolved)
-        elif modes.recording and attrs.keys().isdisjoint(DYNAMIC):
-            _keep(_recorded_calls, key, with_constants(op, attrs))
+    in_order = len(arrays) == len(args) and all(map(is_, arrays, args))
+    if key is not None and in_order and attrs.keys().isdisjoint(DYNAMIC):
+        if len(_resolved_calls) >= _RESOLVED_LIMIT:
+            _resolved_calls.clear()
+        _resolved_calls[key] = with_constants(op, attrs)
     return result
-
-
-def _keep(calls: dict[Any, ResolvedCall], key: Any, resolved: ResolvedCall) -> None:
-    if len(calls) >= _RESOLVED_LIMIT:
-        calls.clear()
-    calls[key] = resolved
 
 
 #: Resolved calls on arrays alone, with plain attributes, by :func:`_call_key`.
 _resolved_calls: dict[Any, ResolvedCall] = {}
-#: Those of operators with states or random numbers, which are looked up to be recorded.
-_recorded_calls: dict[Any, ResolvedCall] = {}
 _RESOLVED_LIMIT = 4096
 #: Types of attributes whose values are their own keys, if the type is known too.
 _PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})

@@ -7,9 +7,9 @@ from functools import cache
 from typing import Any
 
 from ..arrays.handle import Handle
-from ..calls.eager import run_plain
-from ..calls.recording import modes, recorder
+from ..calls.recording import modes
 from ..calls.resolved_calls import ResolvedCall, call_of
+from ..calls.ways import run
 from ..ops import OpDef
 from ..ops.schema.call_rules import CAST_TYPES, WIDEST, CallRule
 
@@ -45,8 +45,8 @@ def cast_arrays(dtype: str, values: Sequence[Any]) -> list[Any]:
     if types <= {dtype}:
         return list(values)
     arrays = [x for x in values if isinstance(x, Handle)]
-    # Casts of inputs that belong to no graph are part of the program that reads them.
-    recorded = modes.recording and recorder().takes(arrays, None)
+    # Casts of inputs without a graph are part of the program that reads them.
+    recorded = modes.recording and modes.recorder.takes(arrays, None)
     return [_cast(x, dtype, recorded) if isinstance(x, Handle) else x for x in values]
 
 
@@ -54,8 +54,8 @@ def _cast(array: Handle, dtype: str, recorded: bool) -> Any:
     if array.dtype_name == dtype or array.dtype_name not in CAST_TYPES:
         return array
     if recorded:
-        return recorder().record(_cast_to(dtype), type(array), (array,), None)
-    return run_plain(_cast_to(dtype), type(array), (array,))
+        return modes.recorder.record(_cast_to(dtype), type(array), (array,))
+    return run(_cast_to(dtype), type(array), (array,))
 
 
 @cache

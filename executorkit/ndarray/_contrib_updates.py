@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ..calls.eager import invoke
+from ..calls.ways import invoke
 from ..ops import lookup
 from ._creation import full
 from ._ndarray import NDArray

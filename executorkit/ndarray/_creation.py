@@ -18,7 +18,7 @@ import numpy as np
 
 from ..arrays.storage import Shape
 from ..arrays.values import check_known_shape, fit, host_array, to_device
-from ..calls.eager import call, invoke
+from ..calls.ways import call, invoke
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, MXNetError, NotSupportedError, ShapeError
 from ..ops import lookup

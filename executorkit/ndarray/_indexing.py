@@ -19,9 +19,9 @@ from jax import lax
 from ..arrays.handle import Handle
 from ..arrays.storage import Shape
 from ..arrays.values import fit, to_device
-from ..calls.eager import call
-from ..calls.recording import check_unrecorded, is_recorded, modes, recorder
+from ..calls.recording import check_unrecorded, is_recorded, modes
 from ..calls.resolved_calls import call_of
+from ..calls.ways import call
 from ..errors import ValueRangeError, explain
 from ..program import small_jit
 
@@ -201,7 +201,7 @@ def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
     if offset is None:
         return call("Reshape", call("slice", array, **attrs), shape=part.shape)
     view = array.flat_view(part.shape, offset)
-    recorder().record_view(
+    modes.recorder.record_view(
         view, array, [call_of("slice", attrs), call_of("Reshape", {"shape": part.shape})]
     )
     return view
@@ -225,8 +225,8 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
     if modes.recording:
         if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
             check_unrecorded(array)
-        if isinstance(value, Handle) and recorder().takes((value,), None):
-            recorder().record_write(array, value, covers=_covers(key, array.shape))
+        if isinstance(value, Handle) and modes.recorder.takes((value,), None):
+            modes.recorder.record_write(array, value, covers=_covers(key, array.shape))
             return
     device, dtype, shape = array.context.device, array.storage.dtype, array.shape
     if _is_whole(key) and shape:

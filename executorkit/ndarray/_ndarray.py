@@ -20,9 +20,9 @@ import numpy as np
 from ..arrays.handle import Handle
 from ..arrays.storage import Shape, Storage
 from ..arrays.values import filled, fit, to_device
-from ..calls.eager import call
-from ..calls.recording import Variable, check_unrecorded, is_recorded, modes, new_variable, recorder
+from ..calls.recording import Variable, check_unrecorded, is_recorded, modes, new_variable
 from ..calls.resolved_calls import call_of
+from ..calls.ways import call
 from ..context import Context, cpu
 from ..display import Viewed
 from ..errors import (
@@ -161,7 +161,7 @@ class NDArray(Viewed, Handle):
         recorded = modes.recording and is_recorded(self)
         if isinstance(other, Context):
             if recorded:
-                return recorder().record_copy(type(self), self, other)
+                return modes.recorder.record_copy(type(self), self, other)
             value = fit(self, self._shape, self.storage.dtype, other.device, "copyto").value
             return self.from_jax(value, other)
         if not isinstance(other, NDArray):
@@ -174,7 +174,7 @@ class NDArray(Viewed, Handle):
         if modes.recording:
             check_unrecorded(other)
         if recorded:
-            recorder().record_write(other, self, covers=True)
+            modes.recorder.record_write(other, self, covers=True)
             return other
         other.assign(*fit(self, self._shape, other.storage.dtype, other.context.device, "copyto"))
         return other
@@ -265,7 +265,7 @@ class NDArray(Viewed, Handle):
         """All elements in another shape: a view, which is recorded as a reshape."""
         view = self.flat_view(shape)
         if modes.recording and is_recorded(self) and view.size:
-            recorder().record_view(view, self, [call_of("Reshape", {"shape": shape})])
+            modes.recorder.record_view(view, self, [call_of("Reshape", {"shape": shape})])
         return view
 
     def _axes(self, axis: Any, ndim: int) -> list[int]:
@@ -350,7 +350,7 @@ class NDArray(Viewed, Handle):
     ) -> None:
         """Computes the gradients of the variables that this array was computed from, under
         ``autograd.record()``; see :func:`executorkit.autograd.backward`."""
-        recorder().backward([self], [out_grad], retain_graph, train_mode)
+        modes.recorder.backward([self], [out_grad], retain_graph, train_mode)
 
     # Numbers, NumPy, JAX and DLPack
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.eager import call
+from ..calls.ways import call
 from ..context import Context, current_context
 from ..errors import ArgumentValueError, InputTypeError, ShapeError
 from ..symbol.nesting import flatten, nest_like

@@ -6,7 +6,7 @@ from executorkit.ndarray._ndarray import NDArray
 __all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_adamw_update', 'multi_adamw_update', 'multi_lamb_update', 'multi_mp_adamw_update', 'multi_mp_lamb_update', 'rand_zipfian', 'while_loop']
 from collections.abc import Callable, Sequence
 from typing import Any
-from ..calls.eager import call
+from ..calls.ways import call
 from ..context import Context, current_context
 from ..symbol.nesting import flatten, nest_like
 from ._array_operators import array_module

@@ -10,7 +10,7 @@ repeatable.
 from collections.abc import Callable
 from typing import Any
 
-from ..calls.eager import call, invoke
+from ..calls.ways import call, invoke
 from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler

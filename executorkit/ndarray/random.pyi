@@ -6,7 +6,7 @@ from executorkit.ndarray._ndarray import NDArray
 __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial', 'negative_binomial', 'normal', 'poisson', 'randint', 'randn', 'shuffle', 'uniform']
 from collections.abc import Callable
 from typing import Any
-from ..calls.eager import call, invoke
+from ..calls.ways import call, invoke
 from ..ops import lookup
 from ..symbol.distributions import DISTRIBUTIONS, Distribution, sampler
 from ._array_operators import array_module

@@ -306,6 +306,8 @@ class _MemberProducer:
 
     __slots__ = ("_array", "_position")
 
+    copies = False
+
     def __init__(self, array: ReplicatedArray, position: int) -> None:
         self._array = array
         self._position = position
@@ -322,6 +324,8 @@ class _MemberProducer:
 
 class _FirstPart:
     __slots__ = ("_array", "_storage")
+
+    copies = False
 
     def __init__(self, array: ReplicatedArray, storage: Storage) -> None:
         self._array = array

@@ -45,7 +45,7 @@ from ._donation import (
 )
 from ._first_calls import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS, HostKey as HostKey
 from ._partitioned import PartitionedProgram as PartitionedProgram
-from ._prepared_inference import FedArguments as FedArguments, State as State
+from ._prepared_inference import FedArguments as FedArguments
 from ._program import Program as Program, program_for as program_for
 from ._program_cache import (
     cache_info as cache_info,

@@ -16,7 +16,7 @@ from ..lowering import Cost, Graph
 from ._analysis import Analysis
 from ._background_tasks import CompileTask
 from ._compiled_function import CompiledFunction
-from ._prepared_inference import PreparedInference
+from ._prepared_inference import FedArguments, PreparedInference, State
 from ._program_options import Options
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec
@@ -117,6 +117,13 @@ class BaseProgram(Viewed, ABC):
 
     #: Inference in two stages; None where it cannot gain anything.
     prepared: PreparedInference | None = None
+
+    def infer_fed(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
+        """Runs inference, from prepared arrays where there are some; returns the outputs and the
+        auxiliary states that forward changes."""
+        if self.prepared is None or fed.state is State.NOT_WORTH_IT:
+            return self.infer[False](args, aux, key)
+        return self.prepared(args, aux, key, fed)
 
     @property
     def prepares(self) -> int:

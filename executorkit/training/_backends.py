@@ -300,6 +300,8 @@ def _whole(output: PerDevice, axis: int) -> NDArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GatherProducer:
+    copies = False
+
     storage: Storage
     array: ReplicatedArray
     axis: int

@@ -13,6 +13,8 @@ from executorkit.arrays.storage import LazyContents, Storage
 class _Fill:
     """A producer that fills one array, and counts its runs."""
 
+    copies = False
+
     def __init__(self, array: PendingValue, value: float) -> None:
         self.array = array
         self.value = value

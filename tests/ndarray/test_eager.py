@@ -11,7 +11,7 @@ import pytest
 
 import executorkit as mx
 from executorkit import ndarray as nd
-from executorkit.calls import eager, resolved_calls
+from executorkit.calls import resolved_calls, ways
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
 from executorkit.ndarray import _array_operators
@@ -79,9 +79,9 @@ def test_new_shapes_of_small_elementwise_calls_are_not_traced(name, attrs, count
     def call(*shape: int) -> tuple[np.ndarray, list[np.ndarray]]:
         values = [rng.standard_normal(shape).astype(dtype) for _ in range(count)]
         arrays = [nd.array(x, dtype=dtype) for x in values]
-        return eager.call(name, *arrays, **attrs).asnumpy(), values
+        return ways.call(name, *arrays, **attrs).asnumpy(), values
 
-    eager.clear_eager_cache()  # other tests may have had programs compiled
+    ways.clear_eager_cache()  # other tests may have had programs compiled
     call(2, 3)
     before = _traces()
     shapes = [(1, 1), (3, 2), (7, 5), (1, 9), (12, 12)]
@@ -102,7 +102,7 @@ def test_new_shapes_are_broadcast_and_checked_without_a_trace():
     def add(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> nd.NDArray:
         return nd.broadcast_add(nd.ones(lhs), nd.ones(rhs))
 
-    eager.clear_eager_cache()
+    ways.clear_eager_cache()
     add((2, 3), (1, 3))
     before = _traces()
     for lhs, rhs, shape in [((4, 1), (1, 5), (4, 5)), ((3, 3), (3, 1), (3, 3))]:
@@ -119,7 +119,7 @@ def test_new_shapes_are_broadcast_and_checked_without_a_trace():
 
 
 def test_a_large_call_of_a_new_shape_is_not_left_to_numpy():
-    eager.clear_eager_cache()
+    ways.clear_eager_cache()
     nd.Activation(nd.ones((2, 2)), act_type="softsign").asnumpy()
     before = _traces()
     nd.Activation(nd.ones((512, 512)), act_type="softsign").asnumpy()
@@ -128,7 +128,7 @@ def test_a_large_call_of_a_new_shape_is_not_left_to_numpy():
 
 @pytest.mark.usefixtures("automatic")
 def test_more_shapes_than_are_kept():
-    eager.clear_eager_cache()
+    ways.clear_eager_cache()
     nd.sqrt(nd.ones((1, 2))).asnumpy()
     before = _traces()
     for n in range(2, 600):
@@ -332,7 +332,7 @@ def test_error_texts(x):
         "operator sum: out is (4,), expected (1,)"
     )
     assert _text(AttributeValueError, lambda: nd.random_uniform(shape=(2,), ctx="nowhere")) == (
-        "ctx: 'nowhere' is no context\n  try: mx.cpu(0), or the text 'cpu(0)'"
+        "ctx: 'nowhere' is not a context\n  try: mx.cpu(0), or the text 'cpu(0)'"
     )
 
 

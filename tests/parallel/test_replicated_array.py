@@ -29,6 +29,8 @@ def counted():
 class Constant:
     """A producer that fills a replicated array with one number, and counts its calls."""
 
+    copies = False
+
     def __init__(self, array: ReplicatedArray, number: float) -> None:
         self.array = array
         self.number = number

@@ -11,8 +11,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.display import view_of
-from executorkit.program import State
 from executorkit.program._background_tasks import join_workers
+from executorkit.program._prepared_inference import State
 
 PREPARED = {"prepare": True, "interpret": False}
 PLAIN = {"prepare": False, "interpret": False}
