@@ -22,7 +22,6 @@ from .storage import MadeContents, Shape, Storage
 
 @lru_cache(maxsize=64)
 def _name_of(dtype: np.dtype) -> str:
-    """The dtype's name, which NumPy composes anew on every access."""
     return dtype.name
 
 
@@ -61,7 +60,7 @@ class Handle:
 
     @classmethod
     def from_storage(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
-        """An NDArray of ``shape`` over the storage's elements from ``offset`` on."""
+        """Returns an NDArray of ``shape`` over the storage's elements from ``offset`` on."""
         self = cls.__new__(cls)
         self.storage = storage
         self._offset = offset
@@ -77,7 +76,7 @@ class Handle:
     def from_jax(
         cls, array: jax.Array, context: Context | None = None, *, shared: bool = True
     ) -> Self:
-        """An NDArray of ``array``, which is on the context's device, without a copy.
+        """Returns an NDArray of ``array``, which is on the context's device, without a copy.
 
         ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
         """
@@ -98,7 +97,7 @@ class Handle:
             setattr(self, slot, getattr(other, slot))
 
     def flat_view(self, shape: Shape, offset: int = 0) -> Self:
-        """The elements from ``offset`` (counted within this array) on, sharing the storage."""
+        """Returns a view of the elements from ``offset`` (within this array) on."""
         return self.from_storage(self.storage, self._offset + offset, shape, self._context)
 
     def shown_in(self, storage: Storage) -> Self:
@@ -135,7 +134,6 @@ class Handle:
         return np.asarray(self.value)
 
     def _part_of(self, host: np.ndarray) -> np.ndarray:
-        """The part of the storage's contents that this handle shows."""
         return host.reshape(-1)[self._offset : self._offset + self.size].reshape(self._shape)
 
     @property
@@ -243,7 +241,7 @@ class Handle:
         return "default"
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy of the contents; an error in their computation is raised here."""
+        """Returns a NumPy copy of the contents; an error in their computation is raised here."""
         host = self.host
         if deferred_errors.open:
             deferred_errors.raise_for(self.value)
@@ -251,6 +249,6 @@ class Handle:
 
 
 def buffer_of(array: PendingValue) -> PendingValue:
-    """The storage of an NDArray that covers it, so that a program reads an attribute; other
+    """Returns the storage of an NDArray that covers it, so that a program reads an attribute; other
     arrays as they are."""
     return array.storage if isinstance(array, Handle) and array.covers_storage else array

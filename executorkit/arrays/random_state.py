@@ -35,8 +35,8 @@ class _Stream:
         self.position = position
 
     def draw(self) -> int:
-        """The number of the next key. Threads do not change between the two assignments, which
-        call nothing."""
+        """Returns the number of the next key. Threads do not change between the two assignments,
+        which call nothing."""
         number = self.position
         self.position = number + 1
         return number
@@ -96,8 +96,8 @@ _NO_POSITIONS = nullcontext()
 
 
 def rewound_on_error(draws: bool) -> AbstractContextManager[Any]:
-    """A context that returns all streams to their positions after an exception; ``draws`` is False
-    where none of them is drawn from."""
+    """Returns a context that returns all streams to their positions after an exception; ``draws``
+    is False where none of them is drawn from."""
     return StreamPositions() if draws else _NO_POSITIONS
 
 
@@ -122,7 +122,8 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
 
 def get_state() -> State:
-    """The state of all random operators: the seed, and each context's position in its stream.
+    """Returns the state of all random operators: the seed, and each context's position in its
+    stream.
 
     Plain numbers, to be pickled, compared, or given to :func:`set_state`. Not in MXNet.
     """
@@ -148,14 +149,15 @@ def set_state(state: State) -> None:
 
 
 def next_key(ctx: Context | None = None) -> jax.Array:
-    """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
+    """Returns a new PRNG key for one operator call, on the device of ``ctx`` (default: the current
+    one)."""
     context = current_context() if ctx is None else ctx
     # Without a compiled function: its compilation would cost what 10,000 draws save.
     return wrap_key(to_device(next_key_data(context), context.device))
 
 
 def next_key_data(context: Context) -> np.ndarray:
-    """The data of the context's next key, two words, on the host."""
+    """Returns the data of the context's next key, two words, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
         stream = _streams.start(context, _streams.state, context.device_id)
@@ -164,5 +166,5 @@ def next_key_data(context: Context) -> np.ndarray:
 
 
 def wrap_key(key_data: jax.Array) -> jax.Array:
-    """The PRNG key of two words of key data; may be traced."""
+    """Returns the PRNG key of two words of key data; may be traced."""
     return jax.random.wrap_key_data(key_data, impl="threefry2x32")

@@ -46,13 +46,12 @@ def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
 
 @small_jit(static_argnums=2)
 def slice_flat(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
-    """The elements of a flat range, in the given shape."""
+    """Returns the elements of a flat range, in the given shape."""
     flat = lax.reshape(value, (value.size,))
     return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
 
 
 def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
-    """``base`` with the elements of ``part`` from flat index ``start`` on."""
     flat = lax.reshape(base, (base.size,))
     flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
     return lax.reshape(flat, base.shape)
@@ -92,7 +91,7 @@ class MadeContents:
     copies = False
 
     def make(self) -> jax.Array:
-        """The contents on their device."""
+        """Returns the contents on their device."""
         raise NotImplementedError
 
 
@@ -152,7 +151,7 @@ class Storage:
 
     @classmethod
     def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
-        """A storage whose first contents are made when someone reads them."""
+        """Returns a storage whose first contents are made when someone reads them."""
         return cls(shape, dtype, producer=LazyContents(make))
 
     @property
@@ -234,7 +233,7 @@ class Storage:
             self._merge()
 
     def read(self, start: int, shape: Shape) -> jax.Array:
-        """The elements from ``start`` on, in the given shape."""
+        """Returns the elements from ``start`` on, in the given shape."""
         size = math.prod(shape)
         stop = start + size
         self._run_producers(start, stop)
@@ -271,7 +270,8 @@ class Storage:
                 value.block_until_ready()
 
     def producer_of(self, start: int, shape: Shape) -> Producer | MadeContents | None:
-        """The producer of exactly these elements, None if they were set or deferred otherwise."""
+        """Returns the producer of exactly these elements, None if they were set or deferred
+        otherwise."""
         size = math.prod(shape)
         if size == self.size:
             return self.producer
@@ -281,7 +281,8 @@ class Storage:
         return None
 
     def pending_in(self, start: int, shape: Shape) -> Producer | None:
-        """A producer that reading these elements would run; None if nothing is to be computed."""
+        """Returns a producer that reading these elements would run; None if nothing is to be
+        computed."""
         if self.producer is not None:
             return self.producer.source
         stop = start + math.prod(shape)
@@ -304,7 +305,6 @@ class Storage:
                     raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
     def _run(self, producer: Producer | MadeContents) -> None:
-        """Computes the whole contents. Those that are made are the same before and after it."""
         if isinstance(producer, MadeContents):
             value = producer.make()
             if self.producer is producer:
@@ -317,7 +317,6 @@ class Storage:
             raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
     def _merge(self) -> None:
-        """Writes the overlays that have values into one new value; deferred ones stay over it."""
         written = [o for o in self._overlays if o.value is not None]
         if not written:
             return

@@ -67,7 +67,7 @@ def check_known_shape(where: str, shape: Shape) -> None:
 
 
 def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
-    """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
+    """Returns a new NumPy array of ``source``; TypeError if it cannot be read as one."""
     if isinstance(source, np.ndarray) and source.dtype == dtype:
         return np.array(source)
     try:
@@ -88,7 +88,7 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
 
 @in_x64
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
-    """A device array of a NumPy array that nobody will write to any more."""
+    """Returns a device array of a NumPy array that nobody will write to any more."""
     aval = ShapedArray(host.shape, host.dtype)
     return batched_device_put(aval, _sharding(device), [host], [device], True)
 
@@ -113,7 +113,7 @@ def _sharding(device: Device) -> jax.sharding.Sharding:
 
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:
-    """A new array of one number; on the CPU made by NumPy, so that no program is compiled."""
+    """Returns an array of one number; on the CPU NumPy makes it, without a program."""
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(number).astype(dtype)
     if device.platform == "cpu" or math.prod(shape) <= 1024:

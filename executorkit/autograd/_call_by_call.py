@@ -26,18 +26,17 @@ from ._trace_plan import TracePlan
 
 @small_jit
 def sum_of(x: jax.Array, y: jax.Array) -> jax.Array:
-    """The sum of two gradients."""
+    """Returns the sum of two gradients."""
     return x + y
 
 
 def _add(x: Any, y: Any) -> Any:
-    """The sum of two gradients, on the host if both are there."""
     return x + y if isinstance(x, np.ndarray) and isinstance(y, np.ndarray) else sum_of(x, y)
 
 
 def can_run_by_calls(trace: CallTrace) -> bool:
-    """True if a trace can be run call by call: no operator changes states, and gradients are of
-    floating arrays."""
+    """Returns whether a trace can be run call by call: no operator changes states, and gradients
+    are of floating arrays."""
 
     def find() -> bool:
         return all(
@@ -88,14 +87,14 @@ class CallRun:
         return self._keys[call.n_draws - 1] if call.draws else None
 
     def array(self, number: int) -> jax.Array:
-        """A value on its device."""
+        """Returns a value on its device."""
         return self._on_device(self.values[number])
 
     def _on_device(self, value: Any) -> jax.Array:
         return to_device(value, self.context.device) if isinstance(value, np.ndarray) else value
 
     def contents(self, plan: TracePlan) -> Contents:
-        """The contents of the arguments of a plan for the whole trace."""
+        """Returns the contents of the arguments of a plan for the whole trace."""
         args = tuple([self.array(self._leaf_numbers[i]) for i in plan.sources])
         rows = key_rows(plan, self._draws)
         return args, (), None if rows is None else self._on_device(rows)
@@ -103,8 +102,8 @@ class CallRun:
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """The gradients of leaves, by their position, for head gradients by number; there are no
-        states."""
+        """Returns the gradients of leaves, by their position, for head gradients by number; there
+        are no states."""
         grads = dict(heads)
         for call in reversed(self._calls):
             if any(n in grads for n in call.outputs):
@@ -114,7 +113,6 @@ class CallRun:
         return leaves, []
 
     def _backward(self, call: CallTrace, grads: dict[int, Any]) -> None:
-        """Adds the gradients of a call's inputs to those of the values."""
         active = enumerate(call.inputs)
         positions = [k for k, n in active if n in self._active and self._is_floating(n)]
         outputs = [n for n in call.outputs if self._is_floating(n)]

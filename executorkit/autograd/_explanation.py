@@ -81,8 +81,8 @@ def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> N
 
 
 def explain() -> Explanation:
-    """The runs of recorded calls in this thread since the last time that this was asked, 256 at
-    most: as one program or call by call, why recording ended, and why a program is new.
+    """Returns the runs of recorded calls in this thread since the last time that this was asked,
+    256 at most: as one program or call by call, why recording ended, and why a program is new.
 
     >>> import executorkit as mx
     >>> x = mx.nd.ones((2,))
@@ -126,7 +126,6 @@ def _why(note: _Note) -> str:
 
 
 def _earlier(trace: CallTrace) -> list[CallTrace]:
-    """The traces that were recorded before it in its place."""
     following = trace.parent.following if trace.parent is not None else [trace]
     return following[: following.index(trace)] if trace in following else following
 

@@ -65,7 +65,7 @@ class Function:
     def _gradients(
         self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]
     ) -> list[Any]:
-        """The user's gradients of the inputs, for head gradients (None for zeros)."""
+        """Returns the user's gradients of the inputs, for head gradients (None for zeros)."""
         cotangents = []
         for head, output in zip(heads, outputs, strict=True):
             value = head
@@ -86,14 +86,13 @@ class Function:
         return [grad.jax for grad in grads]
 
     def forward(self, *inputs: Any) -> Any:
-        """The outputs for NDArrays; a subclass computes them."""
+        """Returns the outputs for NDArrays; a subclass computes them."""
         raise NotImplementedError
 
     def backward(self, *output_grads: Any) -> Any:
-        """A gradient for each input, for those of the outputs; a subclass computes them."""
+        """Returns a gradient for each input, for those of the outputs; a subclass computes them."""
         raise NotImplementedError
 
 
 def _own_handle(output: NDArray, inputs: Sequence[NDArray]) -> NDArray:
-    """An output that can have an entry of its own: another handle on an input that is returned."""
     return output.detach() if any(output is x for x in inputs) else output

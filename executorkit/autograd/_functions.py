@@ -69,7 +69,8 @@ def grad(
     heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, train_mode: bool = True,
 ) -> list[NDArray]:  # fmt: skip
-    """The gradients of heads by variables, as new arrays; ``variables``' own are not touched.
+    """Returns the gradients of heads by variables, as new arrays; ``variables``' own are not
+    touched.
 
     heads, head_grads, train_mode
         as for :func:`backward`.
@@ -113,7 +114,7 @@ def grad(
 
 
 def get_symbol(x: NDArray) -> Symbol:
-    """The recorded calls that an array was computed by, as a symbol.
+    """Returns the recorded calls that an array was computed by, as a symbol.
 
     Its arguments are called ``var0`` where they are variables, ``null1`` where they are constants,
     its nodes ``node_0``: MXNet's numbers count all that a process has recorded.

@@ -13,7 +13,7 @@ from ._trace_plan import TracePlan, reached
 
 
 def gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> ResolvedCall:
-    """The call that computes the gradients of the leaves that ``heads`` reach.
+    """Returns the call that computes the gradients of the leaves that ``heads`` reach.
 
     Its inputs are the plan's arguments and auxiliary states, the rows of key data where it draws
     random numbers, and a head gradient for each of ``heads``.

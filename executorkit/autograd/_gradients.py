@@ -68,8 +68,8 @@ def backward(
 
 
 def _independent(values: Sequence[Head]) -> list[Sequence[Head]]:
-    """The heads in parts, each of which is computed by one piece, from variables of its own: those
-    of several contexts, for example. One part if that cannot be told."""
+    """Returns the heads in parts, such as the heads of one context, each computed by one piece from
+    variables of its own; one part if that cannot be told."""
     parts: dict[Piece, list[Head]] = {}
     for value, head in values:
         parts.setdefault(value.piece, []).append((value, head))
@@ -95,7 +95,6 @@ def _live(values: Sequence[Head]) -> list[bool]:
 def _backward(
     values: Sequence[Head], own: Mapping[Variable, Any], retain_graph: bool, train_mode: bool
 ) -> None:
-    """Writes the gradients of variables for these heads."""
     if train_mode and not own and _deferred(values, retain_graph, None):
         return
     grads, passed = gradients(values, own, train_mode, retain_graph, defers=True)
@@ -120,7 +119,6 @@ def _backward(
 
 
 def _fitted(value: jax.Array, array: Handle) -> jax.Array:
-    """A value on the device of an array, in its dtype."""
     device = array.context.device
     if value.devices() != {device}:
         value = jax.device_put(value, device)
@@ -160,8 +158,8 @@ def _deferred(
 def _deferral(
     piece: Piece, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
 ) -> Callable[[], None] | None:
-    """A function that defers the gradients of the earliest piece, added to those of later ones,
-    which are taken out of ``sums``. None, with nothing changed, if that cannot be."""
+    """Returns a function that defers the gradients of the earliest piece, added to the sums of
+    later pieces, which are taken out of ``sums``; None, with nothing changed, if that cannot be."""
     if not isinstance(piece, RecordedPiece):
         return None
     with piece.lock:
@@ -191,13 +189,12 @@ def _deferral(
 
 
 def _accumulated(entries: Iterable[Any]) -> list[Any]:
-    """The arrays that gradients of variables are added to."""
     return [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
 
 
 def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:
-    """The values and leaves that gradients flow through; MXNetError if some are used up. Callers
-    hold the piece's lock."""
+    """Returns the values and leaves that gradients flow through; MXNetError if some are used up.
+    Callers hold the piece's lock."""
     reach = piece.reached(numbers)
     if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
         raise _not_in_graph()
@@ -207,8 +204,8 @@ def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:
 def checked_heads(
     heads: Sequence[Handle], head_grads: Sequence[Any]
 ) -> tuple[list[Head], dict[Variable, Any]]:
-    """The values that heads are, with their head gradients; and the head gradients of those that
-    are variables.
+    """Returns the values that heads are, with their head gradients; and the head gradients of those
+    that are variables.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
     """
@@ -252,7 +249,7 @@ def _not_in_graph() -> MXNetError:
 
 
 def _head_gradient(head: Handle, grad: Any) -> Any:
-    """A head gradient's contents, ones where none is given; ShapeError for another shape."""
+    """Returns a head gradient's contents, by default ones; ShapeError for another shape."""
     if grad is None:
         return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
@@ -271,7 +268,6 @@ _MAX_ONES = 64
 
 
 def _ones(shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Any:
-    """An array of ones on a context's device; small ones are made once."""
     key = shape, dtype, context.device
     known = _known_ones.get(key)
     if known is None:
@@ -290,8 +286,8 @@ def gradients(
     retain_graph: bool,
     defers: bool = False,
 ) -> tuple[dict[Variable, Any], Passed]:
-    """The gradients of all variables for head gradients, with those of variables that are heads
-    themselves, and what else changes. Stores nothing.
+    """Returns the gradients of all variables for head gradients, with those of variables that are
+    heads themselves, and what else changes. Stores nothing.
 
     If it ``defers``, those of the earliest piece are left to its program where that is possible.
     """
@@ -341,7 +337,6 @@ def recorded_gradients(
 
 
 def _close(values: Sequence[Head]) -> None:
-    """Closes the pieces of values: nothing is added to them any more."""
     for value, _ in values:
         if isinstance(value.piece, RecordedPiece):
             numbers = [v.number for v, _ in values if v.piece is value.piece]
@@ -356,8 +351,6 @@ def _reverse(
     add_up: Callable[[Any, Any], Any],
     is_left: Callable[[Piece, dict[int, Any], dict[Variable, Any]], bool] = lambda *_: False,
 ) -> dict[Variable, Any]:
-    """The sums of gradients by variable, with those in ``sums``, from later pieces to earlier ones.
-    ``is_left`` says whether the earliest one is left out."""
     waiting: dict[Piece, dict[int, Any]] = {}
 
     def add(to: dict[Any, Any], key: Any, value: Any) -> None:
@@ -415,7 +408,7 @@ def _empty_like(array: Handle) -> Any:
 
 
 def _variable(position: int, array: Handle) -> Variable:
-    """The variable that an array is; MXNetError if it is none, or one without a gradient."""
+    """Returns an array's variable; MXNetError without one, or without a gradient."""
     entry: Any = array.graph_entry
     if entry.__class__ is not Variable or entry.request == "null":
         raise MXNetError(

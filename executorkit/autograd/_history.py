@@ -26,7 +26,7 @@ class TraceHistory:
         self._n_single = 0
 
     def runs_whole(self, trace: CallTrace) -> bool:
-        """True if a trace is to run as one program; counts it."""
+        """Returns whether a trace is to run as one program; counts it."""
         count = self._counts.get(trace, 0) + 1
         if count == 2:
             self._n_single -= 1

@@ -85,7 +85,7 @@ class CopyPiece(ImmediatePiece):
 
 
 def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
-    """A copy of an array on another context; its gradient is copied back."""
+    """Returns a copy of an array on another context; its gradient is copied back."""
     value = jax.device_put(array.value, context.device, may_alias=False)
     copy = cls.from_jax(value, context, shared=False)
     CopyPiece(array, copy)
@@ -93,7 +93,7 @@ def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
 
 
 def differentiable(array: Handle) -> LeafEntry:
-    """The leaf that an array becomes which is read: None for a constant."""
+    """Returns the leaf that an array becomes which is read: None for a constant."""
     entry: Any = array.graph_entry
     if entry.__class__ is RecordedValue:
         return entry if entry.piece.leads_to_variables(entry) else None
@@ -101,7 +101,7 @@ def differentiable(array: Handle) -> LeafEntry:
 
 
 def takes_gradient(entry: LeafEntry) -> bool:
-    """True for a leaf whose gradient is computed."""
+    """Returns True for a leaf whose gradient is computed."""
     if isinstance(entry, Variable):
         return entry.request != "null"
     return entry is not None

@@ -109,21 +109,21 @@ class Piece(ABC):
         self.lock = lock
 
     def can_differentiate(self, number: int) -> bool:
-        """True if gradients can still flow from a value."""
+        """Returns whether gradients can still flow from a value."""
         return self.status is not _USED_UP and number not in self.used
 
     def leads_to_variables(self, entry: RecordedValue) -> bool:
-        """True if gradients of what is computed from a value now go on to a variable."""
+        """Returns whether gradients of what is computed from a value now go on to a variable."""
         number = entry.number
         return self.can_differentiate(number) and bool(self.reached((number,)).leaves)
 
     @abstractmethod
     def reached(self, heads: Sequence[int]) -> Reached:
-        """The values and leaves that the gradients of some values flow through."""
+        """Returns the values and leaves that the gradients of some values flow through."""
 
     @abstractmethod
     def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
-        """The gradients of the leaves for head gradients of some values; stores nothing.
+        """Returns the gradients of the leaves for head gradients of some values; stores nothing.
 
         Without ``train_mode`` calls that change states are differentiated as in inference.
         """

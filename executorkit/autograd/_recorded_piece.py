@@ -140,8 +140,8 @@ class RecordedPiece(Piece):
     # -- recording -------------------------------------------------------------------------------
 
     def reference(self, array: Handle, new: list[NewLeaf], is_state: bool) -> int | NewLeaf:
-        """The number of an array among the values; ``~n`` if it has no entry, or a new leaf, which
-        is added to the list."""
+        """Returns the number of an array among the values; ``~n`` if it has no entry, or a new
+        leaf, which is added to the list."""
         storage, entry = array.storage, array.graph_entry
         if entry.__class__ is RecordedValue and entry.piece is self:
             base = entry.base
@@ -226,8 +226,8 @@ class RecordedPiece(Piece):
         return NewLeaf(array, link, kind, value, array.storage.version)
 
     def _contents(self, array: Handle) -> Any:
-        """An array's contents on the piece's device: as an entry of a stacked array where they are
-        one."""
+        """Returns an array's contents on the piece's device: as an entry of a stacked array where
+        they are one."""
         storage = array.storage
         part: Any = storage.producer
         is_member = isinstance(storage, MemberStorage)
@@ -382,9 +382,9 @@ class RecordedPiece(Piece):
     # -- closing -----------------------------------------------------------------------------------
 
     def _living(self) -> tuple[dict[int, list[Storage]], list[int]]:
-        """The storages that wait for values, by number; and the numbers of all values that have
-        arrays, also of those that were written to since: calls may read these, and gradients flow
-        through them."""
+        """Returns the storages that wait for values, by number; and the numbers of all values that
+        have arrays, also of those that were written to since: calls may read these, and gradients
+        flow through them."""
         alive: dict[int, list[Storage]] = {}
         held = {}
         values = [*enumerate(self._storages[: self.trace.n_values]), *self._copies]
@@ -410,7 +410,6 @@ class RecordedPiece(Piece):
             self._close_whole(cut, heads)
 
     def _close_whole(self, cut: str, heads: Sequence[int]) -> None:
-        """:meth:`close` of a trace that runs as one program."""
         if self.status is not Status.RECORDING:
             return
         alive, held = self._living()
@@ -430,7 +429,6 @@ class RecordedPiece(Piece):
         complete(defer)
 
     def _runs_call_by_call(self) -> bool:
-        """True if the trace is not worth a program; to be asked once."""
         if not can_run_by_calls(self.trace):
             return False
         variables: list[Any] = [e for e in self.leaf_entries if e.__class__ is Variable]
@@ -445,7 +443,6 @@ class RecordedPiece(Piece):
         return not history.runs_whole(self.trace)
 
     def _run_calls(self, cut: str) -> None:
-        """Computes all values now, call by call."""
         alive, _ = self._living()
         run = CallRun(self.trace, self.context, made(self._leaf_values), self._draws)
         note_run(cut, "call by call", self.trace, None)
@@ -461,7 +458,6 @@ class RecordedPiece(Piece):
     def _store_values(
         self, alive: Mapping[int, Sequence[Storage]], values: Mapping[int, Any]
     ) -> None:
-        """Stores computed values in the storages that wait for them."""
         for number, value in values.items():
             for storage in alive.get(number, ()):
                 storage.set_result(self, value)
@@ -469,11 +465,9 @@ class RecordedPiece(Piece):
     def _output_storages(
         self, plan: TracePlan, alive: Mapping[int, list[Storage]]
     ) -> list[list[Storage]]:
-        """Storages for each of a program's outputs: a new one where nobody waits."""
         return [alive.get(n) or [Storage(*self.trace.type_of(n))] for n in plan.outputs]
 
     def _targets(self, plan: TracePlan) -> list[Any]:
-        """The arrays that gradients go to: placeholders for values of earlier pieces."""
         entries = self.leaf_entries
         return [getattr(entries[i], "grad", _NOWHERE) for i in plan.leaves]
 
@@ -487,8 +481,8 @@ class RecordedPiece(Piece):
         values: Sequence[Any] = (),
         writes: bool = True,
     ) -> RecordedStep:
-        """A step of a plan; ``values`` are the contents of the leaves, where the piece has let go
-        of them. Unless it ``writes``, it changes copies of the auxiliary states."""
+        """Returns a step of a plan; ``values`` are the contents of the leaves, where the piece has
+        let go of them. Unless it ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
@@ -517,7 +511,6 @@ class RecordedPiece(Piece):
         return step
 
     def _training(self) -> Training:
-        """That of the first variable."""
         trainings = (e.training for e in self.leaf_entries if isinstance(e, Variable))
         return next(trainings, None) or Training()
 
@@ -568,8 +561,8 @@ class RecordedPiece(Piece):
     def _differentiated(
         self, heads: tuple[int, ...], train_mode: bool
     ) -> tuple[CallTrace, RecordedStep | CallRun]:
-        """The trace and the step that gradients of values are computed by: the piece's own, or as
-        in inference where calls have changed states."""
+        """Returns the trace and the step that gradients of values are computed by: the piece's own,
+        or as in inference where calls have changed states."""
         step = self.step
         assert step is not None
         trace = self.trace if train_mode else with_fixed_states(self.trace)
@@ -589,7 +582,7 @@ class RecordedPiece(Piece):
         self, heads: Mapping[int, Any], retain: bool,
         requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
-        """A function that defers the gradients of variables for these values to the piece's
+        """Returns a function that defers the gradients of variables for these values to the piece's
         program, to their arrays or to those of ``requested``; it may be called twice. They are
         added to ``sums``, what later pieces have given.
 
@@ -619,8 +612,8 @@ class RecordedPiece(Piece):
         return defer
 
     def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
-        """The variables that gradients of values reach; none if they go on to earlier pieces, or
-        reach one twice."""
+        """Returns the variables that gradients of values reach; none if they go on to earlier
+        pieces, or reach one twice."""
         entries: list[Any] = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
         only_variables = {*map(type, entries)} == {Variable}
         return entries if only_variables and len({*entries}) == len(entries) else []
@@ -628,8 +621,8 @@ class RecordedPiece(Piece):
     def _deferral(
         self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
     ) -> _Deferral | None:
-        """The step that gradients for the variables ``entries`` can be deferred to, if there is
-        one."""
+        """Returns the step that gradients for the variables ``entries`` can be deferred to, if
+        there is one."""
         if requested is None and len({e.grad.storage for e in entries}) != len(entries):
             return None
         if self.status is Status.RECORDING and self._runs_call_by_call():
@@ -684,8 +677,8 @@ class RecordedPiece(Piece):
     def _divided(
         self, plan: TracePlan | Split
     ) -> tuple[RecordedStep | None, Mapping[int, Any], TracePlan]:
-        """The step of what stays differentiable after a backward, which is computed here, if there
-        is such a part; the values that it computes; and the plan of the rest."""
+        """Returns the step of what stays differentiable after a backward, which is computed here,
+        if there is such a part; the values that it computes; and the plan of the rest."""
         first: RecordedStep | None = None
         computed: Mapping[int, Any] = _NOTHING
         if isinstance(plan, Split):
@@ -701,7 +694,6 @@ class RecordedPiece(Piece):
     def _go_on_with(
         self, step: RecordedStep | None, heads: tuple[int, ...], plan: TracePlan
     ) -> None:
-        """Ends recording: the rest, which the gradients of ``heads`` flow through, is used up."""
         if step is None:
             self._end()
             return

@@ -20,7 +20,7 @@ class Names:
         self._n_nodes = 0
 
     def variable(self, entry: Any, key: Any = None) -> Node:
-        """The node of a variable, or of the constant that ``key`` identifies."""
+        """Returns the node of a variable, or of the constant that ``key`` identifies."""
         is_variable = isinstance(entry, Variable)
         key = id(entry) if is_variable else key
         if key not in self._variables:
@@ -29,13 +29,13 @@ class Names:
         return self._variables[key]
 
     def node(self) -> str:
-        """The name of the next node."""
+        """Returns the name of the next node."""
         self._n_nodes += 1
         return f"node_{self._n_nodes - 1}"
 
 
 def recorded_entry(value: RecordedValue, names: Names) -> Entry:
-    """The node and output that stand for a recorded value."""
+    """Returns the node and output that stand for a recorded value."""
     piece = value.piece
     key = piece.number, value.number
     if key in names.entries:

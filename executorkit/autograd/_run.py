@@ -155,7 +155,6 @@ class RecordedStep(PendingStep):
         super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
 
     def _key_of(self, rows: np.ndarray | None) -> Any:
-        """Key data as the step keeps it."""
         return None if rows is None else to_device(rows, self.runnable.context.device)
 
     @property
@@ -184,8 +183,9 @@ class RecordedStep(PendingStep):
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """The gradients of leaves, by their position, for head gradients by number, and auxiliary
-        states, by their position too, with their new contents. Nothing is stored but outputs."""
+        """Returns the gradients of leaves, by their position, for head gradients by number, and
+        auxiliary states, by their position too, with their new contents. Nothing is stored but
+        outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()
@@ -205,7 +205,8 @@ class RecordedStep(PendingStep):
             return pairs, [(*c, value) for c, value in zip(changed, states, strict=True)]
 
     def contents(self, plan: TracePlan) -> Contents:
-        """The contents of the arguments, auxiliary states and key data of the step's own plan."""
+        """Returns the contents of the arguments, auxiliary states and key data of the step's own
+        plan."""
         with self.runnable.lock:
             self.force()
         return self.args, self.aux, self.key
@@ -313,7 +314,7 @@ _KEY: Any = PendingStep.key  # type: ignore[misc]
 
 
 def spans_devices(op: OpDef, params: Params) -> bool:
-    """True for a call in training whose results depend on the batches of all contexts."""
+    """Returns True for a call in training whose results depend on the batches of all contexts."""
     if SPANS_DEVICES not in op.traits or op.train_name is None:
         return False
     return params.ndev > 1 and not params.use_global_stats
@@ -325,8 +326,8 @@ def made(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[NDArray]:
-    """A plan's arguments, auxiliary states and key data as arrays, which belong to the graph as the
-    leaves of the piece do."""
+    """Returns a plan's arguments, auxiliary states and key data as arrays, which belong to the
+    graph as the leaves of the piece do."""
     args, states, key = contents
     inputs = []
     for source, value in zip(plan.sources, args, strict=True):
@@ -339,8 +340,8 @@ def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[N
 
 
 def key_rows(plan: TracePlan, draws: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The rows of key data for a program's random operators, in its order; ``draws`` are those of
-    the piece."""
+    """Returns the rows of key data for a program's random operators, in its order; ``draws`` are
+    those of the piece."""
     rows = plan.key_rows
     if not rows:
         return None

@@ -9,12 +9,12 @@ from ._tape import tape
 
 
 def is_recording() -> bool:
-    """True if calls of this thread are recorded."""
+    """Returns whether calls of this thread are recorded."""
     return modes.recording
 
 
 def is_training() -> bool:
-    """True if calls of this thread compute as in training."""
+    """Returns whether calls of this thread compute as in training."""
     return modes.training
 
 
@@ -77,7 +77,8 @@ class _Scope:
 
 
 def record(train_mode: bool | None = True) -> _Scope:
-    """A scope in which calls on arrays that belong to a graph are recorded, for ``backward``.
+    """Returns a scope in which calls on arrays that belong to a graph are recorded, for
+    ``backward``.
 
     train_mode
         whether they compute as in training; None leaves that as it is.
@@ -86,15 +87,15 @@ def record(train_mode: bool | None = True) -> _Scope:
 
 
 def pause(train_mode: bool | None = False) -> _Scope:
-    """A scope in which nothing is recorded; ``train_mode`` as for :func:`record`."""
+    """Returns a scope in which nothing is recorded; ``train_mode`` as for :func:`record`."""
     return _Scope(False, None if train_mode is None else bool(train_mode))
 
 
 def train_mode() -> _Scope:
-    """A scope in which calls compute as in training; recording goes on, or not, as before."""
+    """Returns a scope in which calls compute as in training; recording stays as it is."""
     return _Scope(None, True)
 
 
 def predict_mode() -> _Scope:
-    """A scope in which calls compute as in inference; recording goes on, or not, as before."""
+    """Returns a scope in which calls compute as in inference; recording stays as it is."""
     return _Scope(None, False)

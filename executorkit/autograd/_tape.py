@@ -49,7 +49,7 @@ class _Tape(threading.local):
         self._latest: RecordedPiece | None = None
 
     def piece(self, context: Context) -> RecordedPiece:
-        """The piece that calls on a context are added to."""
+        """Returns the piece that calls on a context are added to."""
         piece = self._latest
         if piece is None or piece.context is not context or piece.status is not _RECORDING:
             piece = self.pieces.get(context)
@@ -140,7 +140,7 @@ def _with_numbers(
 
 
 def _targets(resolved: ResolvedCall, arrays: Sequence[Handle], out: Any) -> list[Handle]:
-    """The arrays that results are written to; MXNetError if one belongs to a graph."""
+    """Returns the arrays that results are written to; MXNetError if one belongs to a graph."""
     targets = [out] if isinstance(out, Handle) else list(out)
     for target in targets:
         check_unrecorded(target)
@@ -250,7 +250,6 @@ def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence
 
 
 def _moved(array: Handle, context: Context) -> Handle:
-    """An array on a context: a recorded copy where it is on another one."""
     return array if array.context == context else record_copy(type(array), array, context)
 
 
@@ -278,7 +277,6 @@ _constants: WeakKeyDictionary[Storage, Any] = WeakKeyDictionary()
 def _compute_at_once(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]
 ) -> list[Any]:
-    """Computes a call now, and records it as a piece of its own."""
     op, p = resolved.op, resolved.params
     context = arrays[0].context
     values = [jax.device_put(a.value, context.device) for a in arrays]

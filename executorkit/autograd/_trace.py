@@ -91,7 +91,7 @@ class Skeleton:
         self._uses: dict[ResolvedCall, NumberUses] | None = None
 
     def after(self, key: Any) -> Skeleton:
-        """Those with one more call."""
+        """Returns those with one more call."""
         if self._next is None:
             self._next = {}
         skeleton = self._next.get(key)
@@ -100,7 +100,7 @@ class Skeleton:
         return skeleton
 
     def numbers_of(self, resolved: ResolvedCall) -> NumberUses:
-        """The numbers that such a call was recorded with after these traces."""
+        """Returns the numbers that such a call was recorded with after these traces."""
         if self._uses is None:
             self._uses = {}
         uses = self._uses.get(resolved)
@@ -123,7 +123,8 @@ class NumberUses:
         self._values: set[tuple[float, ...]] | None = set()
 
     def change(self, numbers: tuple[float, ...]) -> bool:
-        """True if the numbers change from step to step, these among them, and should be inputs."""
+        """Returns whether the numbers change from step to step, these among them, and should be
+        inputs."""
         if self._values is None:
             return True
         self._values.add(numbers)
@@ -187,7 +188,6 @@ class CallTrace:
         references: Sequence[int | LeafKind],
         skeleton: Skeleton,
     ) -> CallTrace:
-        """The trace with a call that was not recorded here before."""
         p, op = resolved.params, resolved.op if train else in_inference(resolved.op)
         leaves = [r for r in references if isinstance(r, LeafKind)]
         numbers = iter(range(self.n_values, self.n_values + len(leaves)))
@@ -225,7 +225,7 @@ class CallTrace:
         return [] if self._plans is None else list(self._plans.values())
 
     def known(self, key: Any, find: Callable[[], Any]) -> Any:
-        """The fact or the plan of a key, found by a function the first time."""
+        """Returns the fact or the plan of a key, found by a function the first time."""
         if self._plans is None:
             self._plans = {}
         plan = self._plans.get(key, _UNKNOWN)
@@ -255,7 +255,7 @@ class CallTrace:
         return [leaf for call in self.calls for leaf in call.leaves]
 
     def calls_for(self, values: Iterable[int]) -> list[CallTrace]:
-        """The calls that values are computed by, directly or not, in their order."""
+        """Returns the calls that values are computed by, directly or not, in their order."""
         needed, calls = set(values), []
         for call in reversed(self.calls):
             if not needed.isdisjoint(call.outputs):
@@ -274,7 +274,7 @@ class CallTrace:
         references: tuple[int | LeafKind, ...],
         uses: NumberUses | None = None,
     ) -> CallTrace:
-        """The trace with one more call: one look-up if it has been recorded before.
+        """Returns the trace with one more call: one look-up if it has been recorded before.
 
         ``uses`` has the numbers of calls in its place. MXNetError for inputs that do not fit.
         """
@@ -346,7 +346,7 @@ _trees = [_Tree(CallTrace(None, [], Skeleton()), [0])]
 
 
 def empty_trace() -> CallTrace:
-    """The trace without calls."""
+    """Returns the trace without calls."""
     return _trees[0].root
 
 
@@ -363,8 +363,8 @@ def forget_traces() -> None:
 
 
 def with_fixed_states(trace: CallTrace) -> CallTrace:
-    """The same calls, where those that change states leave them as they are, and are differentiated
-    as in inference: normalisations with the moving statistics as constants."""
+    """Returns the same calls, where those that change states leave them as they are, and are
+    differentiated as in inference: normalisations with the moving statistics as constants."""
 
     def find() -> CallTrace:
         result = empty_trace()
@@ -410,8 +410,8 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
 
 @lru_cache(maxsize=512)
 def in_inference(op: OpDef) -> OpDef:
-    """An operator that computes as in inference, in programs of training too: its states are
-    arguments like others."""
+    """Returns an operator that computes as in inference, in programs of training too: its states
+    are arguments like others."""
     name = op.train_name
     if name is None:
         return op
@@ -427,7 +427,8 @@ def in_inference(op: OpDef) -> OpDef:
 
 @lru_cache(maxsize=512)
 def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> ResolvedCall:
-    """A call with numbers as further inputs, arrays without axes of the dtype of the others."""
+    """Returns a call with numbers as further inputs, arrays without axes of the dtype of the
+    others."""
     op = resolved.op
     inputs = op.inputs(resolved.params)
 

@@ -68,7 +68,8 @@ class TraceNodes:
                 self.draws[node] = call.n_draws - 1
 
     def entry(self, number: int) -> Entry:
-        """The entry of a value, or of a variable that stands for it; ``~n`` without a gradient."""
+        """Returns the entry of a value, or of a variable that stands for it; ``~n`` without a
+        gradient."""
         known = self._entries.get(number)
         if known is not None:
             return known
@@ -85,7 +86,7 @@ class TraceNodes:
 
 
 def reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
-    """The values and leaves that the gradients of some values of a trace flow through."""
+    """Returns the values and leaves that the gradients of some values of a trace flow through."""
     return trace.known(("reached", heads), lambda: _reached(trace, heads))
 
 
@@ -105,7 +106,6 @@ def _reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
 
 
 def _states_of(call: CallTrace) -> frozenset[int]:
-    """The numbers of the auxiliary states that a call changes in backward."""
     states = call.op.aux_of(call.resolved.params)
     if not states:
         return frozenset()
@@ -116,7 +116,7 @@ def _states_of(call: CallTrace) -> frozenset[int]:
 def plan_of(
     trace: CallTrace, calls: Sequence[CallTrace], outputs: Sequence[int], leaves: Collection[int]
 ) -> TracePlan:
-    """The plan of calls that returns these values and differentiates these leaves."""
+    """Returns the plan of calls that returns these values and differentiates these leaves."""
     nodes = TraceNodes(trace, calls)
     graph = graph_of(optimized(tuple([nodes.entry(n) for n in outputs])))
     sources = {node.name: source for node, source in nodes.sources.items()}
@@ -138,13 +138,10 @@ def plan_of(
 
 
 def _number(trace: CallTrace, source: int) -> int:
-    """The number of the value that an argument comes from."""
     return trace.leaf_numbers[source] if source >= 0 else ~source
 
 
 def _splits_temp_buffers(graph: Graph, types: Mapping[str, ArrayType]) -> bool:
-    """True if the compiler may take working memory in pieces, as for executors; freed memory of
-    such programs is retained."""
     if any(not math.prod(shape) or not shape for shape, _ in types.values()):
         return False
     shapes = {name: shape for name, (shape, _) in types.items()}
@@ -156,7 +153,7 @@ def _splits_temp_buffers(graph: Graph, types: Mapping[str, ArrayType]) -> bool:
 
 
 def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
-    """The plan of a whole trace whose values are read before backward."""
+    """Returns the plan of a whole trace whose values are read before backward."""
 
     def find() -> TracePlan:
         return plan_of(trace, trace.calls, outputs, reached(trace, outputs).leaves)
@@ -167,8 +164,8 @@ def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
 def backward_plan(
     trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
 ) -> TracePlan | Split | None:
-    """The plan of a backward from ``heads`` that uses the trace up, where ``alive`` values have
-    arrays. ``leaves`` are those whose gradients are requested; None for all that are reached.
+    """Returns the plan of a backward from ``heads`` that uses the trace up, where ``alive`` values
+    have arrays. ``leaves`` are those whose gradients are requested; None for all that are reached.
 
     None where what stays differentiable was computed from values that are used up.
     """
@@ -210,6 +207,6 @@ def _backward_plan(
 
 
 def _leaves_states(calls: Iterable[CallTrace], used: Reached) -> bool:
-    """True if one of these calls has states that a backward does not reach, so that it must leave
-    them as they are: a program with that call's gradient would change them."""
+    """Returns whether one of these calls has states that a backward does not reach, so that it must
+    leave them as they are: a program with that call's gradient would change them."""
     return any(_states_of(c) and used.values.isdisjoint(c.outputs) for c in calls)

@@ -31,20 +31,20 @@ class CopyingProducer(Producer, Protocol):
     """A producer whose values calls wait for."""
 
     def copied(self, storage: Storage) -> Storage | None:
-        """A storage that waits for the same contents as one of the producer's, and that nobody
-        writes to; None if that is there, or the producer cannot serve another one."""
+        """Returns a storage that waits for the same contents as one of the producer's, and that
+        nobody writes to; None if that is there, or the producer cannot serve another one."""
         ...
 
 
 def waits(array: Handle) -> bool:
-    """True if calls on an array wait for its contents."""
+    """Returns whether calls on an array wait for its contents."""
     producer = array.storage.producer
     return producer is not None and producer.copies
 
 
 def waiting_copy(array: Handle) -> Handle | None:
-    """An array that waits for the contents that another one waits for; None if that has contents,
-    or has to be read."""
+    """Returns an array that waits for the contents that another one waits for; None if that has
+    contents, or has to be read."""
     storage = array.storage
     producer = storage.producer
     if producer is None or not producer.copies:
@@ -54,7 +54,7 @@ def waiting_copy(array: Handle) -> Handle | None:
 
 
 def unwritten(array: Any) -> Any:
-    """An array as it is now, whatever is written to it later: it waits if that does."""
+    """Returns an array as it is now, whatever is written to it later: it waits if that does."""
     if isinstance(array, np.ndarray):
         return np.array(array)
     if not isinstance(array, Handle):
@@ -68,7 +68,7 @@ def _view(array: Handle, storage: Storage) -> Handle:
 
 
 def _copy(array: Handle) -> Handle | None:
-    """An array of the same contents, which nobody writes to; None if it has to be read."""
+    """Returns an array of the same contents, which nobody writes to; None if it has to be read."""
     copy = waiting_copy(array)
     if copy is not None:
         return copy
@@ -177,8 +177,9 @@ def later_call(
     types: Sequence[tuple[tuple[int, ...], np.dtype]],
     out: Handle | None = None,
 ) -> list[Handle] | None:
-    """The results, of these shapes and dtypes, of a call that waits; None if it is to be computed
-    now, since nothing that it depends on waits for what was recorded, or cannot wait for it.
+    """Returns the results, of these shapes and dtypes, of a call that waits; None if it is to be
+    computed now, since nothing that it depends on waits for what was recorded, or cannot wait for
+    it.
 
     function
         computes the results of copies of the arrays.

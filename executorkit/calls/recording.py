@@ -97,7 +97,7 @@ REQUESTS = ("write", "add", "null")
 
 
 def new_variable(name: str, array: Handle, grad: Handle, request: str) -> Variable:
-    """The entry that makes an array a variable; errors are those of the function ``name``."""
+    """Returns the entry that makes an array a variable; errors name the function ``name``."""
     if request not in REQUESTS:
         problem = f"grad_req is {request!r}, expected {', '.join(map(repr, REQUESTS))}"
         raise UnknownNameError(name, problem)
@@ -115,7 +115,7 @@ class Recorder(Protocol):
     """The layer that records calls."""
 
     def takes(self, arrays: Sequence[Handle], out: Any) -> bool:
-        """True if a call on these arrays is to be recorded, since one belongs to a graph."""
+        """Returns whether to record a call on these arrays, since one belongs to a graph."""
         ...
 
     def record(
@@ -162,7 +162,7 @@ class Recorder(Protocol):
 
 
 def is_recorded(array: Handle) -> bool:
-    """True if an array belongs to a graph that is not used up."""
+    """Returns whether an array belongs to a graph that is not used up."""
     entry = array.graph_entry
     return entry is not None and entry.is_live
 

@@ -150,12 +150,12 @@ resolve = lru_cache(maxsize=4096)(ResolvedCall)
 
 
 def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:
-    """The call with all attributes as constants."""
+    """Returns the call with all attributes as constants."""
     return resolve(op, _as_texts(attrs), ())
 
 
 def call_of(name: str, attrs: Mapping[str, Any]) -> ResolvedCall:
-    """The call of the operator that MXNet calls ``name``, with all attributes as constants."""
+    """Returns the call of the operator ``name``, with all attributes as constants."""
     op = lookup(name)
     assert op is not None, name
     return with_constants(op, attrs)
@@ -251,7 +251,7 @@ def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
 
 
 def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
-    """The parsed attributes of a call; calls with equal texts share them."""
+    """Returns the parsed attributes of a call; calls with equal texts share them."""
     return _parsed(op, _as_texts(attrs))
 
 
@@ -281,7 +281,7 @@ def split_numbers(
 
 @lru_cache(maxsize=64)
 def is_floating(dtype: Any) -> bool:
-    """True for dtypes of real and complex numbers."""
+    """Returns True for dtypes of real and complex numbers."""
     return jnp.issubdtype(dtype, jnp.floating)
 
 

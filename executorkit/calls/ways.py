@@ -339,7 +339,6 @@ def _deliver_host(
 
 
 def _takes(out: Any, types: Sequence[ArrayType], context: Context) -> bool:
-    """Returns whether the only result can take the place of the contents of ``out``."""
     return (
         isinstance(out, Handle)
         and len(types) == 1

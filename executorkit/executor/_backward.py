@@ -22,8 +22,8 @@ from .runnable import Runnable
 
 
 def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Any]:
-    """The head gradients that ``backward`` was called with, in the order of the outputs; None for
-    an output that is given none.
+    """Returns the head gradients that ``backward`` was called with, in the order of the outputs;
+    None for an output that is given none.
 
     As in MXNet, surplus arrays are ignored, and so are other names in a dict that names every
     output. ``kinds`` are the classes of an array that is given alone.
@@ -74,7 +74,7 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
 
 
 def needs_head_gradients(runnable: Runnable[NDArray]) -> tuple[bool, ...]:
-    """For each output, whether ``backward`` needs a head gradient for it."""
+    """Returns for each output, whether ``backward`` needs a head gradient for it."""
     args, aux, _ = bound_avals(runnable)
     key = runnable.key_aval() if runnable.uses_rng[True] else None
     return runnable.program.needs_head_gradient(args, aux, key)
@@ -95,8 +95,8 @@ def check_head_gradients(
 
 
 def inference_program(runnable: Runnable[NDArray]) -> Program | None:
-    """The program in which normalisations use their moving statistics in every mode; None if the
-    runnable's own does so, or runs on several devices."""
+    """Returns the program in which normalisations use their moving statistics in every mode; None
+    if the runnable's own does so, or runs on several devices."""
     program = runnable.program
     if not isinstance(program, Program):
         return None

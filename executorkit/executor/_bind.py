@@ -49,7 +49,8 @@ def bind(
     compute_dtype: str | None = None,
     remat: Any = None,
 ) -> Executor:
-    """An executor of this graph over arrays of the caller's; see :class:`executorkit.Executor`.
+    """Returns an executor of this graph over arrays of the caller's; see
+    :class:`executorkit.Executor`.
 
     ctx
         the device that it runs on.
@@ -112,7 +113,7 @@ def bind(
 def _expected_contexts(
     graph: Graph, ctx: Context, group2ctx: Mapping[str, Context] | None, arrays: Sequence[NDArray]
 ) -> list[Context]:
-    """The contexts in which the arrays of arguments and auxiliary states have to be. With
+    """Returns the contexts in which the arrays of arguments and auxiliary states have to be. With
     group2ctx, one whose variable is in no group may be anywhere: it is copied to its readers."""
     if not group2ctx:
         return [ctx] * len(arrays)
@@ -138,7 +139,7 @@ def simple_bind(
     remat: Any = None,
     **kwargs: Any,
 ) -> Executor:
-    """An executor of this graph over arrays that it makes, from the shapes of some inputs.
+    """Returns an executor of this graph over arrays that it makes, from the shapes of some inputs.
 
     ctx
         the device that it runs on.
@@ -230,7 +231,7 @@ def simple_bind(
 
 
 def eval(symbol: Symbol, /, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """The outputs for the given arrays, which are bound to it and run once.
+    """Returns the outputs for the given arrays, which are bound to it and run once.
 
     >>> import executorkit as mx
     >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()
@@ -315,7 +316,6 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
 
 
 def _parse_shapes(values: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], str]:
-    """The shapes among keyword arguments; and the others, as a text."""
     rest = [n for n, s in values.items() if not isinstance(s, tuple | list | np.ndarray)]
     shapes = {n: parse_shape(s, f"simple_bind: {n!r}") for n, s in values.items() if n not in rest}
     return shapes, ", ".join(f"{n}={values[n]!r}" for n in rest)

@@ -25,24 +25,24 @@ class Buffers(NamedTuple):
 
 
 def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
-    """The contents of buffers; those that are pending are computed first."""
+    """Returns the contents of buffers; those that are pending are computed first."""
     return tuple([b.value if (value := b.current) is None else value for b in buffers])
 
 
 def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: float) -> jax.Array:
-    """A new array of one number, on the context's device."""
+    """Returns a new array of one number, on the context's device."""
     return to_device(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
-    """An NDArray of zeros (float32 if no type is known), which are allocated on the first read:
-    most arrays that are bound are written as a whole first."""
+    """Returns an NDArray of zeros (float32 if no type is known), which are allocated on the first
+    read: most arrays that are bound are written as a whole first."""
     element_type = jnp.dtype(dtype or "float32")
     make = partial(filled, shape, element_type, ctx, 0)
     return NDArray.from_storage(Storage.lazy(shape, element_type, make), 0, shape, ctx)
 
 
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:
-    """An array's shape, dtype and device; its contents are not read."""
+    """Returns an array's shape, dtype and device; its contents are not read."""
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
     return jax.ShapeDtypeStruct(array.shape, array.storage.dtype, sharding=sharding)

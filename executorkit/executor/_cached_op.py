@@ -159,8 +159,8 @@ class CachedOp:
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
     def _check_types(self, arrays: Sequence[NDArray]) -> bool:
-        """True if working memory may be taken in pieces, as by executors. MXNetError for shapes and
-        dtypes that do not fit."""
+        """Returns whether working memory may be taken in pieces, as by executors. MXNetError for
+        shapes and dtypes that do not fit."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
         splits = self._checked.get(types)
         if splits is None:
@@ -218,7 +218,6 @@ class CachedOp:
 
     @staticmethod
     def _random_key(program: Program, context: Context, train: bool) -> Any:
-        """A row of key data for each random operator, drawn as calls of each would draw it."""
         if not program.graph.uses_rng(train):
             return None
         steps = [s for s in program.graph.steps if s.op.key_name is not None]
@@ -228,7 +227,6 @@ class CachedOp:
         return to_device(np.stack(rows), context.device)
 
     def _record(self, arrays: Sequence[NDArray]) -> list[NDArray]:
-        """The outputs, each of the graph's operators recorded."""
         if self._graph.has_open_shapes:
             self._check_types(arrays)
         graph_call = self._graph_call(arrays)
@@ -255,7 +253,8 @@ class CachedOp:
         return [values[n] for n in graph_call.outputs]
 
     def _source(self, call: ResolvedCall, context: Context) -> Sequence[Any]:
-        """The results of a call without inputs: random numbers, or constants, computed once."""
+        """Returns the results of a call without inputs: random numbers, or constants, computed
+        once."""
         place = call, context
         if place in self._constants:
             return self._constants[place]
@@ -265,7 +264,6 @@ class CachedOp:
         return moved if key is not None else memoize(self._constants, place, moved)
 
     def _report(self, step: GraphStep, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        """Calls the hook with an operator's arrays."""
         node, operator = step.node, step.op.name
         if self._hook_has_inputs:
             for name, x in zip(operator_input_names(step), inputs, strict=True):
@@ -274,7 +272,6 @@ class CachedOp:
             self._hook(name, operator, x)
 
     def _graph_call(self, arrays: Sequence[NDArray]) -> GraphCall:
-        """The graph's calls for such arrays; an output that is an input is a copy of it."""
         graph = self._graph
         types = None
         if graph.has_open_shapes:
@@ -299,7 +296,7 @@ class CachedOp:
         return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
-        """The call that an operator of the graph is: the same as a call on arrays with its
+        """Returns the call that an operator of the graph is: the same as a call on arrays with its
         attributes, so that traces of both are one."""
         texts = tuple([(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)])
         params = resolved.get(step.index)

@@ -328,7 +328,7 @@ class Executor(Runnable[NDArray], Viewed):
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Sequence[int]
     ) -> Executor:
-        """An executor of the same symbol for other input shapes, sharing this one's memory.
+        """Returns an executor of the same symbol for other input shapes, sharing this one's memory.
 
         Arrays that shrink, outputs too, are views of the first elements of this executor's; both
         see writes. The program is shared: a shape seen before compiles nothing.
@@ -406,15 +406,16 @@ class Executor(Runnable[NDArray], Viewed):
         return dict_by_name(self.output_names, self.outputs, "outputs")
 
     def params(self) -> dict[str, jax.Array]:
-        """The parameters as a dict of ``jax.Array``, for optax: the arguments with a gradient, but
-        for data and labels, which are recognised by name: ``data``, ``label``, ``softmax_label``.
+        """Returns the parameters as a dict of ``jax.Array``, for optax: the arguments with a
+        gradient, but for data and labels, which are recognised by name: ``data``, ``label``,
+        ``softmax_label``.
 
         The arrays do not change when the executor goes on.
         """
         return {name: self.arg_dict[name].jax for name, _ in self._parameter_gradients()}
 
     def grads(self) -> dict[str, jax.Array]:
-        """The gradients of :meth:`params`, by the same names."""
+        """Returns the gradients of :meth:`params`, by the same names."""
         return {name: grad.jax for name, grad in self._parameter_gradients()}
 
     def _parameter_gradients(self) -> list[tuple[str, NDArray]]:
@@ -551,7 +552,7 @@ class Executor(Runnable[NDArray], Viewed):
         return report.raise_if_found() if raise_error else report
 
     def debug_str(self) -> str:
-        """The execution plan in MXNet's form (the graph in order, then the megabytes of its
+        """Returns the execution plan in MXNet's form (the graph in order, then the megabytes of its
         arrays), then XLA's analysis of the most complete program that has been compiled.
 
         Gradients that nothing flows to, such as those below a BlockGrad, are not counted.
@@ -576,6 +577,6 @@ class Executor(Runnable[NDArray], Viewed):
         return "\n".join(lines) + "\n"
 
     def get_optimized_symbol(self) -> Symbol:
-        """The symbol after the graph passes. Equal outputs are shown as MXNet shows them, as one
-        and copies of it, called ``NAME_0_copy``; they are lowered as they are."""
+        """Returns the symbol after the graph passes. Equal outputs are shown as MXNet shows them,
+        as one and copies of it, called ``NAME_0_copy``; they are lowered as they are."""
         return Symbol(with_merged_heads(self.graph.head_entries))

@@ -82,7 +82,7 @@ class MonitorCallback:
 
 
 def operator_input_names(step: GraphStep) -> tuple[str, ...]:
-    """The names of an operator's inputs. MXNet names the only input of some operators ``data``; the
-    others have a nameless one, which monitors call ``input0``."""
+    """Returns the names of an operator's inputs. MXNet names the only input of some operators
+    ``data``; the others have a nameless one, which monitors call ``input0``."""
     nameless = step.names == ("data",) and NAMED_DATA not in step.op.traits
     return ("input0",) if nameless else step.names

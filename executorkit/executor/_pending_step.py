@@ -177,7 +177,6 @@ class PendingStep(UpdatableStep):
 
     @property
     def _base(self) -> Waiting | Computed:
-        """The state, or that in which the backward was called that has not ended yet."""
         state = self.state
         if isinstance(state, Storing):
             state = state.backward
@@ -234,7 +233,6 @@ class PendingStep(UpdatableStep):
     # -- forward -------------------------------------------------------------------------------
 
     def _compute_outputs(self) -> None:
-        """Computes the outputs by forward alone."""
         program = self.runnable.program
         computed = _COMPUTED
         try:
@@ -277,7 +275,7 @@ class PendingStep(UpdatableStep):
         return self.runnable.program.backward_state_indices if self.train else ()
 
     def needs_head_gradients(self) -> tuple[bool, ...]:
-        """For each output, whether ``backward`` needs a head gradient for it."""
+        """Returns for each output, whether ``backward`` needs a head gradient for it."""
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
     def backward(self, heads: Sequence[Any], scale: Any = None) -> None:
@@ -310,12 +308,11 @@ class PendingStep(UpdatableStep):
                 self._compute_at_once(state, previous)
 
     def _states_written(self, indices: Sequence[int]) -> bool:
-        """True if one of these auxiliary states has changed since forward."""
+        """Returns whether one of these auxiliary states has changed since forward."""
         arrays, values = self.runnable.aux_arrays, self.aux
         return any(arrays[n].value is not values[n] for n in indices)
 
     def _defer_gradients(self, state_indices: Sequence[int]) -> None:
-        """Lets the gradients and these auxiliary states wait for the step."""
         runnable = self.runnable
         if not runnable.is_registered:
             runnable.register()
@@ -325,7 +322,6 @@ class PendingStep(UpdatableStep):
             runnable.aux_arrays[n].defer(self)
 
     def _compute_at_once(self, state: Backward, previous: Sequence[Any]) -> None:
-        """Computes the gradients; if that fails, they hold what they held before."""
         try:
             self._compute_gradients()
         except Exception:
@@ -372,7 +368,6 @@ class PendingStep(UpdatableStep):
         )
 
     def _run(self, state: Backward) -> Storing:
-        """Runs the programs; stores nothing."""
         runnable = self.runnable
         if state.update is not None and state.before.residuals is not None:
             return self._run_backward_with_update(state, state.update)
@@ -407,7 +402,6 @@ class PendingStep(UpdatableStep):
         return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
 
     def _run_backward_with_update(self, state: Backward, update: PendingUpdate) -> Storing:
-        """Runs backward with its updates, where forward has run by itself; stores nothing."""
         runnable, before = self.runnable, state.before
         assert isinstance(before, Computed)
         if runnable.is_used_up:
@@ -419,7 +413,6 @@ class PendingStep(UpdatableStep):
         return Storing(state, None, (), before.backward_states, grads)
 
     def _store_states(self, backward: Backward, backward_states: Sequence[Any]) -> None:
-        """Stores the auxiliary states that backward has changed."""
         for n, value in zip(self.backward_state_indices, backward_states, strict=True):
             array = self.runnable.aux_arrays[n]
             # After a failure they hold the old contents; the step may have been tried again.
@@ -517,7 +510,6 @@ class PendingStep(UpdatableStep):
                     array.assign(self.aux[n])
 
     def _restore(self, state: Backward) -> None:
-        """Withdraws the updates, and takes back the auxiliary states that wait for this step."""
         if state.update is not None:
             state.update.withdraw(self)
             state.update = None

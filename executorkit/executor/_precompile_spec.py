@@ -30,7 +30,8 @@ class PrecompileSpec(NamedTuple):
         outputs: AbstractArrays,
         with_update: bool = False,
     ) -> Iterator[ProgramCall]:
-        """The calls that ``forward`` (and ``backward``) of a runnable will make for such arrays.
+        """Returns the calls that ``forward`` (and ``backward``) of a runnable will make for such
+        arrays.
 
         with_update
             the last train step with an update instead, if one has been compiled for other shapes.
@@ -79,7 +80,6 @@ class _TrainStep(NamedTuple):
 def _last_train_step(
     functions: Sequence[CompiledFunction], args: AbstractArrays, aux: AbstractArrays
 ) -> _TrainStep | None:
-    """The train step that was compiled last, if its weights and states have the shapes of these."""
     for function in reversed(functions):
         if function.avals is None:
             continue
@@ -104,7 +104,7 @@ def _where_present(mask: Sequence[Any], arrays: AbstractArrays) -> tuple[Any, ..
 def bound_avals(
     runnable: Runnable[NDArray],
 ) -> tuple[AbstractArrays, AbstractArrays, AbstractArrays]:
-    """The avals of an executor's arguments, auxiliary states and outputs."""
+    """Returns the avals of an executor's arguments, auxiliary states and outputs."""
     lists = (runnable.arg_arrays, runnable.aux_arrays, runnable.outputs)
     args, aux, outputs = (tuple([aval(a) for a in arrays]) for arrays in lists)
     return args, aux, outputs
@@ -134,9 +134,9 @@ def precompile_shapes(
 
 
 def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
-    """The call that is expected after bind: that of ``forward(is_train=True)`` and ``backward``
-    where gradients are bound, else inference. Empty where head gradients may be needed: it is not
-    known yet which of them there will be."""
+    """Returns the call that is expected after bind: that of ``forward(is_train=True)`` and
+    ``backward`` where gradients are bound, else inference. Empty where head gradients may be
+    needed: it is not known yet which of them there will be."""
     program = runnable.program
     if program.argnums and any(program.may_need_head_gradient):
         return []

@@ -29,7 +29,8 @@ class BoundArrays(NamedTuple):
         partial_shaping: bool,
         allow_up_sizing: bool,
     ) -> BoundArrays:
-        """The arrays of :meth:`Executor.reshape`. All checks come first; no array is changed."""
+        """Returns the arrays of :meth:`Executor.reshape`. All checks come first; no array is
+        changed."""
         arrays = [*self.args, *self.aux]
         inferred = infer_new_shapes(graph, arrays, shapes, "reshape")
         new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
@@ -55,7 +56,6 @@ def _in_shape(array: NDArray, shape: Any) -> NDArray:
 
 
 def _whole(output: NDArray) -> NDArray:
-    """All elements of an output's memory, of which a smaller executor's output is a view."""
     if output.covers_storage:
         return output
     storage = output.storage
@@ -86,7 +86,7 @@ def infer_new_shapes(
 
 
 def shared_view(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
-    """The array, or a view of its first elements, in this shape; None if it has too few."""
+    """Returns the array, or a view of its first elements, in this shape; None if it has too few."""
     if array.shape == shape:
         return array
     return array.flat_view(shape) if math.prod(shape) <= array.size else None

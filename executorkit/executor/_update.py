@@ -193,20 +193,20 @@ class PendingUpdate:
         return self.results[0][1]
 
     def _numbers(self) -> tuple[Any, Any]:
-        """The key data and the hyperparameters of all updates, as the program takes them."""
         hyperparams = list(chain.from_iterable([u.call.hyperparams for u in self._updates]))
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)
 
     def _age(self, step: Snapshot) -> int | None:
-        """The number of updates that the optimizers have counted before; None if the program is to
-        be compiled at once."""
+        """Returns the number of updates that the optimizers have counted before; None if the
+        program is to be compiled at once."""
         ages = [u.call.age for u in self._updates if u.call.age is not None]
         known = len(ages) == len(self._updates) and not step.runnable.training.compiles_at_once
         return max(ages) if known else None
 
     def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
-        """The step's arguments and auxiliary states without those that are donated, and these."""
+        """Returns the step's arguments and auxiliary states without those that are donated, and
+        these."""
         argnums = step.runnable.program.argnums
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
@@ -223,7 +223,6 @@ class PendingUpdate:
         return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, leaves))
 
     def _restore_donated(self, step: Snapshot) -> None:
-        """Lets the snapshot hold copies of arrays that a failed program has destroyed."""
         if self._donated is None:
             return
         weights, states, aux_states = self._donated.restored()
@@ -245,7 +244,6 @@ class PendingUpdate:
         self._take(step, new_weights if self._donates_weights else (), new_aux)
 
     def _take(self, step: Snapshot, weights: Sequence[Any], aux_states: Sequence[Any]) -> None:
-        """Lets the step's snapshot hold these weights and auxiliary states, if there are any."""
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
         argnums = step.runnable.program.argnums

@@ -25,7 +25,7 @@ GRAD_REQS = ("null", "write", "add")
 
 
 def parse_shape(value: Any, where: str) -> tuple[int, ...]:
-    """A shape given by the user as any sequence of integers."""
+    """Returns a shape given by the user as any sequence of integers."""
     try:
         return tuple(operator.index(d) for d in value)
     except TypeError:
@@ -35,7 +35,7 @@ def parse_shape(value: Any, where: str) -> tuple[int, ...]:
 def ordered_arrays(
     arrays: Any, names: Sequence[str], what: str, *, optional: bool = False
 ) -> list[NDArray | None]:
-    """A list or dict of NDArrays in the order of ``names``; dict entries of other names are
+    """Returns a list or dict of NDArrays in the order of ``names``; dict entries of other names are
     ignored, as in MXNet. ``optional`` allows missing entries (None)."""
     if isinstance(arrays, Mapping):
         missing = [n for n in names if arrays.get(n) is None]
@@ -98,7 +98,7 @@ def check_contexts(
 
 
 def is_assignable(value: NDArray, target: NDArray) -> bool:
-    """True if an array has the shape, dtype and context of another."""
+    """Returns whether an array has the shape, dtype and context of another."""
     source, destination = value.context, target.context
     return (
         value.shape == target.shape
@@ -108,7 +108,7 @@ def is_assignable(value: NDArray, target: NDArray) -> bool:
 
 
 def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
-    """A value converted to be assigned to ``target``: shape (checked), dtype, device."""
+    """Returns a value converted to be assigned to ``target``: shape (checked), dtype, device."""
     if isinstance(value, NDArray) and is_assignable(value, target):
         return FittedValue(value.jax, True)
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
@@ -122,7 +122,7 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
 
 
 def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
-    """The value of an argument of ``forward``, converted to be assigned to ``target``."""
+    """Returns the value of an argument of ``forward``, converted to be assigned to ``target``."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         problem = f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array"
         raise BindError(f"forward: {name!r}", problem)
@@ -137,7 +137,7 @@ def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
 
 
 def parse_is_train(is_train: Any) -> bool:
-    """The flag of ``forward``; TypeError for an array in its place."""
+    """Returns the flag of ``forward``; TypeError for an array in its place."""
     try:
         return bool(is_train)
     except ValueError:
@@ -147,7 +147,7 @@ def parse_is_train(is_train: Any) -> bool:
 
 
 def type_phrase(value: Any) -> str:
-    """The name of a value's type with its article: ``an int``, ``a numpy.ndarray``."""
+    """Returns the name of a value's type with its article: ``an int``, ``a numpy.ndarray``."""
     if value is None:
         return "None"
     kind = type(value)
@@ -204,8 +204,8 @@ def check_arrays(
 
 
 def is_input_name(name: str) -> bool:
-    """True if an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
-    ``softmax_label``. MXNet's training interfaces go by such names."""
+    """Returns whether an argument of this name is data or a label: ``data``, ``left_data``,
+    ``label``, ``softmax_label``. MXNet's training interfaces go by such names."""
     return name.endswith(("data", "label"))
 
 
@@ -251,7 +251,7 @@ Parameters = tuple[Mapping[str, Any], Mapping[str, NDArray], str]
 def parameter_writes(
     args: Parameters, aux: Parameters, allow_extra: bool
 ) -> list[tuple[NDArray, FittedValue]]:
-    """The assignments of ``copy_params_from``, all of them checked."""
+    """Returns the assignments of ``copy_params_from``, all of them checked."""
     for params, _, _ in (args, aux):
         if not isinstance(params, Mapping):
             problem = f"{type_phrase(params)}, expected a dict of NDArray"

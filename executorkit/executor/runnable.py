@@ -110,7 +110,7 @@ class Runnable(ABC, Generic[Value]):
 
     @abstractmethod
     def next_key(self) -> Any:
-        """A new random key from the stream of the runnable's context."""
+        """Returns a new random key from the stream of the runnable's context."""
 
     @property
     def fed_positions(self) -> frozenset[int]:
@@ -124,7 +124,7 @@ class Runnable(ABC, Generic[Value]):
 
     @abstractmethod
     def key_aval(self) -> Any:
-        """The shape and dtype of :meth:`next_key`'s result."""
+        """Returns the shape and dtype of :meth:`next_key`'s result."""
 
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
@@ -133,7 +133,8 @@ class Runnable(ABC, Generic[Value]):
     def update_for(
         self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]
     ) -> UpdateFunction:
-        """An update of these weights as a part of the program, given the leaves of its state."""
+        """Returns an update of these weights as a part of the program, given the leaves of its
+        state."""
         return update
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
@@ -161,7 +162,8 @@ class Runnable(ABC, Generic[Value]):
     # -- gradients that are added, and several with one target; programs know nothing of requests --
 
     def accumulated_gradients(self) -> tuple[Any, ...]:
-        """For each gradient the contents that it is to be added to, None where it replaces them.
+        """Returns for each gradient the contents that it is to be added to, None where it replaces
+        them.
 
         An array that is the target of several arguments is read once, for the first of them.
         """
@@ -171,7 +173,7 @@ class Runnable(ABC, Generic[Value]):
 
     @in_x64
     def final_gradients(self, grads: Sequence[Any]) -> Sequence[Any]:
-        """The gradients, with the final contents of an array that is the target of several
+        """Returns the gradients, with the final contents of an array that is the target of several
         arguments in each of its positions: written or added one after the other."""
         targets = self.gradient_targets
         final: dict[int, Any] = {}

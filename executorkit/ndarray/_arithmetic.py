@@ -64,7 +64,7 @@ BINARY: dict[str, ArrayBinary] = {
 
 
 def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
-    """The function of :data:`BINARY` called ``name``; of two numbers it gives a number.
+    """Returns the function of :data:`BINARY` called ``name``; of two numbers it gives a number.
 
     TypeError for anything but NDArrays and numbers (NumPy arrays too: convert them first).
     """
@@ -84,7 +84,6 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
 
 
 def _cast(row: ArrayBinary, lhs: Any, rhs: Any, out: Handle | None) -> list[Any]:
-    """The operands as the installed rule casts them; to the type of ``out`` if that is given."""
     left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
     op = lookup(row.arrays if left and right else row.scalar if left else row.reverse)
     rule = call_rules.rule
@@ -113,7 +112,6 @@ def _run_scalar(name: str, out: Handle | None, array: Handle, number: float) -> 
 
 @cache
 def _of_scalar(name: str) -> ResolvedCall:
-    """The call with a number that is passed as a value."""
     op = lookup(name)
     assert op is not None, name
     return ResolvedCall(op, (("scalar", "1"),), ("scalar",))

@@ -54,8 +54,8 @@ _PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})
 
 
 def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A key of all that a call says but for the contents of its arrays; None for other calls than
-    of arrays, one at least, with numbers, texts and shapes as attributes."""
+    """Returns a key of all that a call says but for the contents of its arrays; None for other
+    calls than of arrays, one at least, with numbers, texts and shapes as attributes."""
     if not args:
         return None
     for x in args:
@@ -82,7 +82,7 @@ def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _sorted(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], Any, Any]:
-    """The arrays of a call in the operator's order, the attributes, ``out`` and ``ctx``."""
+    """Returns the arrays of a call in the operator's order, the attributes, ``out`` and ``ctx``."""
     call = bind_call(op, "ndarray", func_name, args, kwargs)
     attrs = call.attrs
     out = call.options.get("out")

@@ -20,7 +20,7 @@ _BY_WIDTH = ("bfloat16", "float16", "float32")
 def changed_call(
     rule: CallRule, op: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as a rule changes them; auxiliary states and ``out`` stay."""
+    """Returns the arguments of a call as a rule changes them; auxiliary states and ``out`` stay."""
     attrs = dict(rule.array_attrs(op, kwargs))
     dtype = rule.input_type(op, attrs)
     if dtype is None:

@@ -22,7 +22,7 @@ def _adamw(name: str, arrays: Arrays, rescale_grad: Any, out: Any, **attrs: Any)
 
 
 def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
-    """The scale of gradients as the array (1,) that the operators take; 0 or not finite: skip."""
+    # 0 and numbers that are not finite skip the update.
     if isinstance(rescale_grad, NDArray):
         return rescale_grad.as_in_context(like.context)
     return full((1,), rescale_grad, ctx=like.context)
@@ -58,7 +58,6 @@ def mp_adamw_update(
 
 
 def _interleaved(*lists: Arrays) -> list[NDArray]:
-    """The arrays weight by weight: weight, gradient, ... of the first, then of the second."""
     return [x for one in zip(*lists, strict=True) for x in one]
 
 

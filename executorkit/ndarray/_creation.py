@@ -26,7 +26,7 @@ from ._ndarray import NDArray, element_type
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
-    """An NDArray of a NumPy array that nobody else will write to."""
+    """Returns an NDArray of a NumPy array that nobody else will write to."""
     context = _context(ctx)
     return NDArray.from_jax(to_device(values, context.device), context, shared=False)
 
@@ -40,7 +40,6 @@ def _context(ctx: Context | None) -> Context:
 
 
 def _dims(shape: Any) -> Shape:
-    """A shape given as a number or a sequence."""
     if isinstance(shape, np.ndarray):
         shape = shape.tolist()
     if not isinstance(shape, Sequence):
@@ -56,7 +55,8 @@ def _dims(shape: Any) -> Shape:
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """An NDArray with a copy of the elements of a number, list, NumPy array, ... or NDArray.
+    """Returns an NDArray with a copy of the elements of a number, list, NumPy array, ... or
+    NDArray.
 
     source_array
         the source of the elements.
@@ -82,7 +82,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
-    """An NDArray of a NumPy array's shape and dtype.
+    """Returns an NDArray of a NumPy array's shape and dtype.
 
     zero_copy
         requires an array that is contiguous in C's order; ValueError (ArgumentValueError) for
@@ -117,7 +117,8 @@ class _Capsule:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An NDArray with a copy of an array that has ``__dlpack__``, or of a capsule of CPU memory."""
+    """Returns an NDArray with a copy of an array that has ``__dlpack__``, or of a capsule of CPU
+    memory."""
     if hasattr(dlpack, "__dlpack__"):
         copied = jax.dlpack.from_dlpack(dlpack, copy=True)
         (device,) = copied.devices()
@@ -129,7 +130,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
 
 
 def to_dlpack_for_read(data: NDArray) -> Any:
-    """The contents as a DLPack capsule. Later writes to the array do not change it."""
+    """Returns the contents as a DLPack capsule. Later writes to the array do not change it."""
     return data.to_dlpack_for_read()
 
 
@@ -141,7 +142,7 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 def full(
     shape: Any, val: Any, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
 ) -> NDArray:
-    """An NDArray filled with ``val``: a number, or an array that broadcasts to ``shape``.
+    """Returns an NDArray filled with ``val``: a number, or an array that broadcasts to ``shape``.
 
     ctx, dtype
         device and type, as of all functions here.
@@ -170,7 +171,8 @@ def zeros(
     stype: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An NDArray of zeros of ``shape``, of ``dtype`` float32 by default, in the memory of ``ctx``.
+    """Returns an NDArray of zeros of ``shape``, of ``dtype`` float32 by default, in the memory of
+    ``ctx``.
 
     ``out=`` is filled instead of a new array. ``stype`` is 'default': arrays are dense.
 
@@ -187,7 +189,8 @@ def _check_dense(name: str, stype: str | None) -> None:
 
 
 def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """An NDArray of ones of ``shape``, of ``dtype`` float32 by default, in the memory of ``ctx``.
+    """Returns an NDArray of ones of ``shape``, of ``dtype`` float32 by default, in the memory of
+    ``ctx``.
 
     ``out=`` is filled instead of a new array.
     """
@@ -250,7 +253,7 @@ def eye(
     dtype: Any = None,
     **kwargs: Any,
 ) -> NDArray:
-    """A matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
+    """Returns a matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
     return _from_operator("_eye", ctx, dtype, kwargs.pop("out", None), N=N, M=M, k=k, **kwargs)
 
 
@@ -315,7 +318,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> Any:
-    """The number of elements in each bin, and the edges of the bins.
+    """Returns the number of elements in each bin, and the edges of the bins.
 
     ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray of
     edges. Counted on the host. As in MXNet, a number of bins without a range gives a tuple of

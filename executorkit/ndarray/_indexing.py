@@ -48,7 +48,7 @@ class AdvancedIndex(NamedTuple):
 
 
 def parse_index(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
-    """The part of an array of ``shape`` that an index selects.
+    """Returns the part of an array of ``shape`` that an index selects.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
     for an entry that cannot be an index.
@@ -63,7 +63,6 @@ def parse_index(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
 
 
 def _entry(k: Any) -> Any:
-    """One entry of a key as None, Ellipsis, a slice, an int, or an integer array."""
     if k is None or k is Ellipsis:
         return k
     if isinstance(k, slice):
@@ -91,7 +90,6 @@ def _no_index(k: Any) -> str:
 
 
 def _expand(entries: list[Any], shape: Shape) -> list[Any]:
-    """The entries with one slice or index per axis, Ellipsis and missing ones written out."""
     axes = sum(1 for e in entries if e is not None and e is not Ellipsis)
     dots = [i for i, e in enumerate(entries) if e is Ellipsis]
     if len(dots) > 1:
@@ -103,7 +101,6 @@ def _expand(entries: list[Any], shape: Shape) -> list[Any]:
 
 
 def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:
-    """(entry, axis, length of the axis); None has the axis that follows."""
     axis = 0
     for e in entries:
         yield e, axis, shape[axis] if e is not None else 1
@@ -149,7 +146,7 @@ def _advanced(entries: list[Any], shape: Shape) -> AdvancedIndex:
 
 
 def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
-    """The first element of a part that lies contiguously in memory, else None."""
+    """Returns the first element of a part that lies contiguously in memory, else None."""
     covers_inner_axes = True
     for length, step, dim in reversed(list(zip(part.lengths, part.steps, shape, strict=True))):
         if step != 1 or (length != 1 and not covers_inner_axes):
@@ -184,7 +181,6 @@ def read_part(array: Array, key: Any) -> Array:
 
 
 def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
-    """:func:`read_part` of an array that belongs to a graph, as calls that are recorded."""
     if isinstance(part, AdvancedIndex):
         places = np.arange(math.prod(array.shape)).reshape(array.shape)[part.key]
         indices = array.from_jax(to_device(places, array.context.device), array.context)
@@ -208,12 +204,11 @@ def _recorded_part(array: Array, part: BasicIndex | AdvancedIndex) -> Array:
 
 
 def _is_whole(key: Any) -> bool:
-    """True for ``[:]``."""
     return isinstance(key, slice) and key.start is key.stop is key.step is None
 
 
 def _covers(key: Any, shape: Shape) -> bool:
-    """True for an index of all elements of a shape in their order."""
+    """Returns True for an index of all elements of a shape in their order."""
     if _is_whole(key):
         return True
     part = parse_index(key, shape)
@@ -249,7 +244,6 @@ def write_part(array: Handle, key: Any, value: Any) -> None:
 
 
 def _split(key: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[Any, ...]]:
-    """A key's index arrays, and its layout: hashable, an array's place marked by Ellipsis."""
     arrays = tuple(e for e in key if isinstance(e, np.ndarray))
     layout = tuple(
         Ellipsis if isinstance(e, np.ndarray) else e and (e.start, e.stop, e.step) for e in key

@@ -43,7 +43,7 @@ from ._indexing import read_part, write_part
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
-    """The element type that a ``dtype`` argument names; TypeError for an unknown one."""
+    """Returns the element type that a ``dtype`` argument names; TypeError for an unknown one."""
     if dtype is None:
         return np.dtype(default)
     try:
@@ -104,8 +104,8 @@ class NDArray(Viewed, Handle):
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: Sequence[slice], shape: Shape) -> bool:
-        """True if the elements that slices, one for each axis of ``shape``, select follow each
-        other in memory: no axis but the first that has several is cut, and none has gaps."""
+        """Returns whether the elements that slices, one for each axis of ``shape``, select follow
+        each other in memory: no axis but the first that has several is cut, and none has gaps."""
         ranges = [range(*k.indices(n)) for k, n in zip(slc_key, shape, strict=True)]
         if math.prod(map(len, ranges)) <= 1:
             return True
@@ -117,11 +117,12 @@ class NDArray(Viewed, Handle):
         return True
 
     def as_nd_ndarray(self) -> Self:
-        """The array itself, which is a legacy NDArray already."""
+        """Returns the array itself, which is a legacy NDArray already."""
         return self
 
     def tostype(self, stype: str) -> Self:
-        """A copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse storage."""
+        """Returns a copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse
+        storage."""
         if stype != "default":
             problem = f"storage type {stype!r} is not served"
             raise NotSupportedError("tostype", problem, hint="'default'")
@@ -147,7 +148,7 @@ class NDArray(Viewed, Handle):
     # Copies and devices
 
     def copy(self) -> Self:
-        """A new array of the same contents on the same device."""
+        """Returns a new array of the same contents on the same device."""
         if modes.recording and is_recorded(self):
             return call("_copy", self)
         return self.from_jax(self.jax, self._context)
@@ -180,13 +181,14 @@ class NDArray(Viewed, Handle):
         return other
 
     def as_in_context(self, context: Context) -> Self:
-        """The array itself if it is in ``context``, else a copy there."""
+        """Returns the array itself if it is in ``context``, else a copy there."""
         return self if context == self._context else self.copyto(context)
 
     as_in_ctx = as_in_context
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """A new array with elements of ``dtype``; with ``copy=False`` maybe the array itself."""
+        """Returns a new array with elements of ``dtype``; with ``copy=False`` maybe the array
+        itself."""
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
             return self
@@ -208,7 +210,7 @@ class NDArray(Viewed, Handle):
     # Shapes
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Self:
-        """The same elements in another shape: a view.
+        """Returns the same elements in another shape: a view.
 
         Sizes are given one by one, or as a tuple, or as ``shape=``. 0 keeps an axis, -1 is the
         quotient of the others, -2 keeps all remaining axes, -3 joins two, -4 splits one into the
@@ -231,13 +233,14 @@ class NDArray(Viewed, Handle):
             raise type(error)(explain("reshape", str(error))) from None
 
     def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
-        """The array as (rows, all other axes): a view if ``inplace``, else ``mx.nd.flatten``."""
+        """Returns the array as (rows, all other axes): a view if ``inplace``, else
+        ``mx.nd.flatten``."""
         if inplace and self._shape:
             return self._viewed((self._shape[0], math.prod(self._shape[1:])))
         return call("Flatten", self, **kwargs)
 
     def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
-        """The array with a new axis of length 1 at ``axis``: a view if ``inplace``, else
+        """Returns the array with a new axis of length 1 at ``axis``: a view if ``inplace``, else
         ``mx.nd.expand_dims``. AssertionError (ArgumentValueError) for an axis out of range."""
         if not inplace:
             return call("expand_dims", self, axis=axis, **kwargs)
@@ -245,8 +248,8 @@ class NDArray(Viewed, Handle):
         return self._viewed((*self._shape[:place], 1, *self._shape[place:]))
 
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
-        """The array without axes of length 1, all or those named: a view if ``inplace``, else
-        ``mx.nd.squeeze``. An array of one element keeps one axis.
+        """Returns the array without axes of length 1, all or those named: a view if ``inplace``,
+        else ``mx.nd.squeeze``. An array of one element keeps one axis.
 
         AssertionError (ArgumentValueError) for an axis that is of another length, out of range or
         named twice.
@@ -262,14 +265,12 @@ class NDArray(Viewed, Handle):
         return self._viewed(kept or (1,))
 
     def _viewed(self, shape: Shape) -> Self:
-        """All elements in another shape: a view, which is recorded as a reshape."""
         view = self.flat_view(shape)
         if modes.recording and is_recorded(self) and view.size:
             modes.recorder.record_view(view, self, [call_of("Reshape", {"shape": shape})])
         return view
 
     def _axes(self, axis: Any, ndim: int) -> list[int]:
-        """Axes counted from 0, of an axis or a sequence of them, for an array of ``ndim`` axes."""
         axes = [operator.index(a) for a in (axis if isinstance(axis, Sequence) else (axis,))]
         if any(not -ndim <= a < ndim for a in axes):
             raise ArgumentValueError("axis", f"{axis} of an array of {self.ndim} axes")
@@ -284,7 +285,7 @@ class NDArray(Viewed, Handle):
         return call("transpose", self)
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
-        """The array repeated along axes of length 1, and new leading axes, to ``shape``."""
+        """Returns the array repeated along axes of length 1, and new leading axes, to ``shape``."""
         if modes.recording and is_recorded(self):
             return call("broadcast_to", self, shape=tuple(shape))
         new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
@@ -355,13 +356,13 @@ class NDArray(Viewed, Handle):
     # Numbers, NumPy, JAX and DLPack
 
     def asscalar(self) -> Any:
-        """The one element, as a NumPy scalar; ValueError if there are more or fewer."""
+        """Returns the one element, as a NumPy scalar; ValueError if there are more or fewer."""
         if self.size != 1:
             raise ShapeError("asscalar", f"an array of shape {self.shape} is not one element")
         return self.asnumpy().reshape(())[()]
 
     def item(self) -> Any:
-        """The one element as a Python number; ValueError if there are more or fewer."""
+        """Returns the one element as a Python number; ValueError if there are more or fewer."""
         return self.asscalar().item()
 
     def __bool__(self) -> bool:
@@ -399,7 +400,7 @@ class NDArray(Viewed, Handle):
         return value.__dlpack_device__()
 
     def to_dlpack_for_read(self) -> Any:
-        """The contents as a DLPack capsule. Later writes to this array do not change it."""
+        """Returns the contents as a DLPack capsule. Later writes to this array do not change it."""
         return self.__dlpack__()
 
     def to_dlpack_for_write(self) -> Any:
@@ -477,7 +478,7 @@ _record_readers: list[Callable[[bytes], NDArray]] = []
 
 
 def reads_records(function: Callable[[bytes], NDArray]) -> Callable[[bytes], NDArray]:
-    """A decorator for the reader of one array's bytes as they stand in a ``.params`` file."""
+    """Registers the reader of one array's bytes as they stand in a ``.params`` file."""
     _record_readers[:] = [function]
     return function
 
@@ -488,7 +489,7 @@ def _read_record(record: bytes) -> NDArray:
 
 
 def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray:
-    """The array on its former device, or on the CPU of a machine without it, as in MXNet."""
+    """Returns the array on its former device, or without it on the CPU, as in MXNet."""
     try:
         device = context.device
     except MXNetError:

@@ -33,13 +33,13 @@ _ROW, _COLUMNS = 1024, 64
 
 
 def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
-    """A row of float64 for each array, on their device. 64-bit types have to be enabled."""
+    """Returns a row of float64 for each array, on their device. 64-bit types have to be enabled."""
     return _statistics_rows(values, platform == "cpu")
 
 
 @small_jit(static_argnums=1)
 def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
-    """A row of float64 for each array: count, mean, std, minimum and maximum of its finite
+    """Returns for each array a float64 row: count, mean, std, minimum and maximum of its finite
     elements, numbers of NaNs and infinities, and the histogram."""
     samples = jnp.stack([_sample(value) for value in values])
     counted = jnp.isfinite(samples)
@@ -67,7 +67,6 @@ def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
 
 
 def _wide(dtype: Any) -> Any:
-    """The type to compute in: one that represents the elements, at least float32."""
     return jnp.float64 if dtype.itemsize >= 4 and dtype != jnp.float32 else jnp.float32
 
 
@@ -77,7 +76,7 @@ def _sample(value: jax.Array) -> jax.Array:
 
 
 def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
-    """Six values for each element: to add, add, minimise, maximise, count and count."""
+    """Returns six values for each element: to add, add, minimise, maximise, count and count."""
     finite = jnp.isfinite(x)
     shifted = jnp.where(finite, x - shift, 0)
     low, high = jnp.where(finite, x, jnp.inf), jnp.where(finite, x, -jnp.inf)
@@ -86,13 +85,11 @@ def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def _reduced(terms: Sequence[jax.Array], axis: int) -> tuple[jax.Array, ...]:
-    """The six sums along an axis."""
     reductions = ("sum", "sum", "min", "max", "sum", "sum")
     return tuple(getattr(x, how)(axis) for x, how in zip(terms, reductions, strict=True))
 
 
 def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
-    """The six sums of one large array, which is not copied."""
     dtype = _wide(value.dtype)
     shift = shift.astype(dtype)
     flat = value.reshape(-1)
@@ -118,7 +115,6 @@ def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
 
 
 def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Array:
-    """The six sums of each of many small arrays, joined in rows that are padded with NaN."""
     rows = [-(-value.size // _ROW) for value in values]
     padding = np.array([n * _ROW - value.size for n, value in zip(rows, values, strict=True)])
     owner = np.repeat(np.arange(len(values)), rows)
@@ -140,7 +136,6 @@ def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Ar
 
 
 def _histograms(samples: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """Counts per bin; elements that are all of one value count in the middle bin."""
     width = jnp.where(high > low, high - low, 1)[:, None]
     bins = jnp.floor((samples - low[:, None]) / width * BINS)
     bins = jnp.where((high > low)[:, None], jnp.clip(bins, 0, BINS - 1), BINS // 2)
@@ -226,7 +221,7 @@ def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
 
 
 def _empty(nans: int, infs: int) -> Statistics:
-    """The statistics of an array without finite elements."""
+    """Returns the statistics of an array without finite elements."""
     return Statistics(0, None, None, None, None, nans=nans, infs=infs, counts=(0,) * BINS)
 
 
@@ -275,7 +270,7 @@ def host_statistics(array: np.ndarray) -> Statistics:
 
 
 def parse_row(row: np.ndarray) -> Statistics:
-    """The statistics in one row of :func:`statistics_rows`."""
+    """Returns the statistics in one row of :func:`statistics_rows`."""
     count, mean, std, low, high, nans, infs = row[:7].tolist()
     counts = tuple(int(n) for n in row[7:])
     if not count:

@@ -73,8 +73,8 @@ class Comparison(Viewed, Sequence[Difference]):
         return max((d.relative for d in self), default=0.0)
 
     def is_within(self, limit: float) -> bool:
-        """True if relative differences are at most ``limit``, in arrays whose elements are all
-        below 1 absolute ones."""
+        """Returns whether relative differences are at most ``limit``, in arrays whose elements are
+        all below 1 absolute ones."""
         return all(d.absolute <= limit * max(d.magnitude, 1.0) for d in self)
 
     def __repr__(self) -> str:
@@ -154,5 +154,5 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def as_ndarray(values: np.ndarray) -> NDArray:
-    """An array of NumPy as an NDArray on the CPU, of the same type."""
+    """Returns an array of NumPy as an NDArray on the CPU, of the same type."""
     return array(values, cpu(), dtype=values.dtype.name)

@@ -33,7 +33,6 @@ __getattr__, __dir__ = array_module(globals(), "contrib", NDArray)
 
 
 def _stacked(steps: Sequence[Any]) -> Any:
-    """Per-step outputs of one structure, stacked along a new first axis."""
     columns = zip(*(flatten(step) for step in steps), strict=True)
     leaves = [call("stack", *column, axis=0, num_args=len(column)) for column in columns]
     return nest_like(steps[0], leaves)

@@ -85,7 +85,8 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
-    """The arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have names.
+    """Returns the arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have
+    names.
 
     Arrays that were saved from a GPU go to the same one if it is there. Of entries of the same
     name the last one counts, as in MXNet. Time and memory are bounded by the length of the file,
@@ -158,13 +159,14 @@ class ParamsHeaders(Sequence[ArrayHeader]):
         return sum(array.nbytes for array in self)
 
     def read(self, array: ArrayHeader) -> np.ndarray:
-        """The elements, mapped from the file: they take no memory until they are read."""
+        """Returns the elements, mapped from the file: they take no memory until they are read."""
         if not array.nbytes:
             return np.zeros(array.shape, array.dtype)
         return np.memmap(self.path, array.dtype, "r", array.offset, array.shape)
 
     def blocks(self, array: ArrayHeader, size: int = 1 << 20) -> Iterator[np.ndarray]:
-        """The elements in order, at most ``size`` of them at a time, in a buffer used again."""
+        """Returns the elements in order, at most ``size`` of them at a time, in a buffer used
+        again."""
         count = math.prod(array.shape)
         buffer = np.empty(min(size, count), array.dtype)
         with open(self.path, "rb", buffering=0) as file:
@@ -192,13 +194,13 @@ def load_contents(
 
 
 def load_record(content: bytes | bytearray, source: str) -> NDArray:
-    """The array in bytes from :func:`array_records` of one array; errors name ``source``."""
+    """Returns the array in bytes of :func:`array_records`; errors name ``source``."""
     return _ParamsReader(io.BytesIO(content), len(content), source).read_one()
 
 
 @reads_records
 def _read_one(record: bytes) -> NDArray:
-    """The array whose bytes stand alone, as in MXNet's pickles."""
+    """Returns the array whose bytes stand alone, as in MXNet's pickles."""
     content = uint64_bytes(_LIST, 0, 1) + record + uint64_bytes(0)
     (array,) = load_contents(content, "pickled NDArray")
     return array  # type: ignore[return-value]
@@ -216,7 +218,7 @@ def uint64_bytes(*numbers: int) -> bytes:
 
 
 def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes | memoryview]:
-    """The bytes of each array, made only when the previous ones are written."""
+    """Returns the bytes of each array, made only when the previous ones are written."""
     for x in arrays:
         host = np.ascontiguousarray(x.asnumpy())
         context = x.context if x.context.device_type != "tpu" else cpu()
@@ -263,7 +265,7 @@ class _ParamsReader:
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
     def read_headers(self) -> list[ArrayHeader]:
-        """The arrays, without reading elements."""
+        """Returns the arrays, without reading elements."""
         arrays, names = self._read(self._skipped)
         if not names:
             return arrays
@@ -363,7 +365,6 @@ class _ParamsReader:
         return ArrayHeader(None, shape, dtype, self._at, (device_type, device_id))
 
     def _take(self, size: int, part: str) -> np.ndarray:
-        """The next bytes; those of a file in memory that XLA takes over."""
         self._check_rest(size, part)
         if self._content is not None:
             self._at += size
@@ -393,7 +394,6 @@ class _ParamsReader:
 
 
 def _home(device_type: int, device_id: int) -> Context:
-    """The context of a loaded array: the GPU it was saved from if there is one, else the CPU."""
     if Context.devtype2str.get(device_type) == "gpu":
         context = Context("gpu", device_id)
         try:

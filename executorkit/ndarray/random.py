@@ -36,7 +36,6 @@ def _draw(
     options: dict[str, Any],
     attrs: dict[str, Any],
 ) -> Any:
-    """Calls ``_random_X`` for numbers, ``_sample_X`` for arrays."""
     name, shape, out = distribution.name, options["shape"], options["out"]
     attrs = without_node_attributes(attrs)
     has_arrays = any(isinstance(v, NDArray) for v in values.values())
