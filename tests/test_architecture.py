@@ -73,7 +73,6 @@ TOTAL_LINES = 104_397
 MAX_ATTRIBUTES = 20
 #: Classes with more.
 LARGE_CLASSES = {
-    "autograd._run.Run",
     "module.executor_group.DataParallelExecutorGroup",
     "module.module.Module",
     "program._compiled_function.CompiledFunction",

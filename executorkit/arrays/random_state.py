@@ -92,13 +92,13 @@ class StreamPositions:
 
 
 #: Stands for the positions where nothing is drawn.
-_NO_POSITIONS = nullcontext()
+NO_POSITIONS = nullcontext()
 
 
 def rewound_on_error(draws: bool) -> AbstractContextManager[Any]:
     """Returns a context that returns all streams to their positions after an exception; ``draws``
     is False where none of them is drawn from."""
-    return StreamPositions() if draws else _NO_POSITIONS
+    return StreamPositions() if draws else NO_POSITIONS
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

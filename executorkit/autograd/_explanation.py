@@ -73,9 +73,7 @@ _log = _Log()
 
 def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> None:
     """Notes a run by a plan, or, without one, call by call."""
-    is_new = plan is not None and not plan.runs
-    if plan is not None and len(plan.runs) < 2:
-        plan.runs.append(None)
+    is_new = plan is not None and plan.note_run()
     n_plans = sum(isinstance(p, TracePlan | Split) for p in trace.plans) if is_new else 0
     _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))
 

@@ -28,15 +28,15 @@ from ._explanation import note_run
 from ._gradient_operator import gradient_call
 from ._history import TraceHistory
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
-from ._run import PartedStep, RecordedStep, Run, made, recorded_inputs
+from ._run import BoundTrace, PartedStep, RecordedStep, made, recorded_inputs
 from ._trace import (
     MAX_CALLS,
     ROLE_OF_REQUEST,
     CallTrace,
     NumberUses,
     Role,
-    empty_trace,
     leaf_kind,
+    tree,
     with_fixed_states,
 )
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
@@ -120,7 +120,7 @@ class RecordedPiece(Piece):
 
     def __init__(self, context: Context, lock: threading.RLock) -> None:
         super().__init__(context, lock)
-        self.trace = empty_trace()
+        self.trace = tree.root
         #: The number of scopes that were entered while it was open.
         self.n_scopes = 0
         self.step: RecordedStep | CallRun | None = None
@@ -486,6 +486,8 @@ class RecordedPiece(Piece):
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
+            if not others:
+                return tuple(map(leaves.__getitem__, sources))
             return tuple([leaves[i] if i >= 0 else others[~i] for i in sources])
 
         nothing = dict.fromkeys(computed)
@@ -493,7 +495,7 @@ class RecordedPiece(Piece):
         args, states = [read(part, arrays, nothing) for part in sources]
         if not writes:
             states = tuple([NDArray.from_jax(x.value, self.context) for x in states])
-        run = Run(
+        run = BoundTrace(
             plan,
             self.context,
             arrays=(args, states),

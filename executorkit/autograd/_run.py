@@ -19,7 +19,7 @@ from ..arrays.values import filled, to_device
 from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
-from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, read_buffers
+from ..executor import Backward, Buffers, Computed, PendingStep, Runnable, Waiting, read_buffers
 from ..ndarray import NDArray
 from ..ops import OpDef, Params
 from ..ops.schema.traits import SPANS_DEVICES
@@ -59,10 +59,15 @@ class _Output:
         return any(waiting)
 
 
-class Run(Runnable[Any]):
+class BoundTrace(Runnable[Any]):
     """The arrays of one run of a plan."""
 
     updates_by_residuals = True
+    output_names = ()
+    duplicate_targets = frozenset()
+    runs_eagerly = False
+    keep_gradients = True
+    is_registered = False
 
     def __init__(
         self,
@@ -88,7 +93,6 @@ class Run(Runnable[Any]):
         self.context = context
         self.program = program
         self.graph = program.graph
-        self.output_names = ()
         self.arg_arrays, self.aux_arrays = list(arrays[0]), list(arrays[1])
         waiting: Any = tuple([_Output(storages) for storages in outputs])
         self.outputs = list(waiting)
@@ -97,18 +101,13 @@ class Run(Runnable[Any]):
         self._accumulate = self.accumulate
         #: Gradients that later pieces have given, which others are added to, by the target.
         self._sums: Mapping[int, Any] = {}
-        self.duplicate_targets = frozenset()
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
         self.uses_rng = (bool(plan.key_rows),) * 2
-        self.runs_eagerly = False
-        self.keep_gradients = True
         self.training = training
-        self.is_registered = False
         self.lock = lock
         states = tuple([buffer_of(a) for a in self.aux_arrays])
         grads = tuple([t.storage if t.covers_storage else t for t in targets])
         self.buffers = Buffers((), states, grads, waiting)
-        self._constants = {}
 
     def add_to(self, sums: Mapping[Variable, Any]) -> None:
         """Lets the next gradients of these variables be added to what later pieces have given."""
@@ -144,10 +143,10 @@ class RecordedStep(PendingStep):
     __slots__ = ("_started_at",)
 
     copies = True
-    runnable: Run
+    runnable: BoundTrace
 
     def __init__(
-        self, run: Run, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
+        self, run: BoundTrace, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
     ) -> None:
         """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
         are the key data of the piece's random operators."""
@@ -170,8 +169,9 @@ class RecordedStep(PendingStep):
     def copied(self, storage: Storage) -> Storage | None:
         """See :class:`CopyingProducer`."""
         with self.runnable.lock:
-            # Only one that waits, and has not failed, has a value of ``failed`` that is False.
-            if getattr(self.state, "failed", True) or storage.producer is not self:
+            state = self.state
+            waits = isinstance(state, Waiting | Backward) and not state.failed
+            if not waits or storage.producer is not self:
                 return None
             for output in self.runnable.outputs:
                 if storage in output.storages:
@@ -220,25 +220,14 @@ class PartedStep(RecordedStep):
         the trace whose program it runs; None if it runs a part of one.
     """
 
-    __slots__ = ("trace",)
+    __slots__ = ("raw_args", "raw_aux", "raw_key", "trace")
 
+    #: The contents of the arguments and states, some of them as entries of stacked arrays.
+    raw_args: tuple[Any, ...]
+    raw_aux: tuple[Any, ...]
+    #: The key data, in the host's memory unless the step has computed; None where there is none.
+    raw_key: Any
     trace: CallTrace | None
-
-    @property
-    def raw_args(self) -> tuple[Any, ...]:
-        """The contents of the arguments, some of them as entries of stacked arrays."""
-        return _ARGS.__get__(self)
-
-    @property
-    def raw_aux(self) -> tuple[Any, ...]:
-        """The contents of the auxiliary states, in the same form."""
-        return _AUX.__get__(self)
-
-    @property
-    def raw_key(self) -> Any:
-        """The key data, in the host's memory unless the step has computed; None where there is
-        none."""
-        return _KEY.__get__(self)
 
     def _key_of(self, rows: np.ndarray | None) -> Any:
         return rows
@@ -246,38 +235,35 @@ class PartedStep(RecordedStep):
     @property
     def key(self) -> Any:
         """The key data on the device."""
-        value = _KEY.__get__(self)
-        if isinstance(value, np.ndarray):
-            _KEY.__set__(self, value := to_device(value, self.runnable.context.device))
-        return value
+        if isinstance(self.raw_key, np.ndarray):
+            self.raw_key = to_device(self.raw_key, self.runnable.context.device)
+        return self.raw_key
 
     @key.setter
     def key(self, value: Any) -> None:
-        _KEY.__set__(self, value)
+        self.raw_key = value
 
     @property
     def args(self) -> tuple[Any, ...]:
         """The contents of the arguments."""
-        values = _ARGS.__get__(self)
-        if StackedPart in map(type, values):
-            _ARGS.__set__(self, values := made(values))
-        return values
+        if StackedPart in map(type, self.raw_args):
+            self.raw_args = made(self.raw_args)
+        return self.raw_args
 
     @args.setter
     def args(self, values: tuple[Any, ...]) -> None:
-        _ARGS.__set__(self, values)
+        self.raw_args = values
 
     @property
     def aux(self) -> tuple[Any, ...]:
         """The contents of the auxiliary states."""
-        values = _AUX.__get__(self)
-        if StackedPart in map(type, values):
-            _AUX.__set__(self, values := made(values))
-        return values
+        if StackedPart in map(type, self.raw_aux):
+            self.raw_aux = made(self.raw_aux)
+        return self.raw_aux
 
     @aux.setter
     def aux(self, values: tuple[Any, ...]) -> None:
-        _AUX.__set__(self, values)
+        self.raw_aux = values
 
     def _compute_outputs(self) -> None:
         self._check_devices()
@@ -306,11 +292,6 @@ class PartedStep(RecordedStep):
         if all(isinstance(b, MemberStorage) and b.shows(values[n]) for n, b in enumerate(buffers)):
             return False
         return super()._states_written(indices)
-
-
-_ARGS: Any = PendingStep.args  # type: ignore[misc]
-_AUX: Any = PendingStep.aux  # type: ignore[misc]
-_KEY: Any = PendingStep.key  # type: ignore[misc]
 
 
 def spans_devices(op: OpDef, params: Params) -> bool:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ..arrays.handle import Handle
-from ..arrays.random_state import next_key, rewound_on_error
+from ..arrays.random_state import NO_POSITIONS, StreamPositions, next_key, rewound_on_error
 from ..arrays.storage import Storage
 from ..arrays.values import filled
 from ..calls.recording import Variable, check_unrecorded, is_recorded, modes
@@ -177,7 +177,7 @@ def _record(
     op = resolved.op
     train = op.train_name is None or modes.training
     states = resolved.state_positions if train else ()
-    with rewound_on_error(op.key_name is not None):
+    with NO_POSITIONS if op.key_name is None else StreamPositions():
         while True:
             piece = tape.piece(context)
             new: list[NewLeaf] = []

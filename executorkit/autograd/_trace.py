@@ -283,7 +283,7 @@ class CallTrace:
         if trace is None:
             skeleton = self.skeleton.after(resolved) if uses is None else uses.skeleton
             trace = self._extended(resolved, train, references, skeleton)
-            _count_state()
+            tree.count_trace()
             if self._next is None:
                 self._next = {}
             self._next[key] = trace
@@ -335,31 +335,32 @@ def _walked(
     return GraphTrace(trace, tuple(leaves), tuple(leaf_numbers), outputs)
 
 
-class _Tree(NamedTuple):
-    """All traces: the one without calls, and the number of the others, in a list."""
+class _Tree:
+    """All traces.
 
-    root: CallTrace
-    count: list[int]
+    root
+        the trace without calls.
+    n_traces
+        the number of the others.
+    """
+
+    def __init__(self) -> None:
+        self.root = CallTrace(None, [], Skeleton())
+        self.n_traces = 0
+
+    def reset(self) -> None:
+        """Begins with an empty tree; traces that are being recorded go on."""
+        self.root = CallTrace(None, [], Skeleton())
+        self.n_traces = 0
+
+    def count_trace(self) -> None:
+        """Counts a new trace, and begins with an empty tree where there are too many."""
+        self.n_traces += 1
+        if self.n_traces > _MAX_STATES:
+            self.reset()
 
 
-_trees = [_Tree(CallTrace(None, [], Skeleton()), [0])]
-
-
-def empty_trace() -> CallTrace:
-    """Returns the trace without calls."""
-    return _trees[0].root
-
-
-def _count_state() -> None:
-    count = _trees[0].count
-    count[0] += 1
-    if count[0] > _MAX_STATES:
-        forget_traces()
-
-
-def forget_traces() -> None:
-    """Begins with an empty tree; traces that are being recorded go on."""
-    _trees[0] = _Tree(CallTrace(None, [], Skeleton()), [0])
+tree = _Tree()
 
 
 def with_fixed_states(trace: CallTrace) -> CallTrace:
@@ -367,7 +368,7 @@ def with_fixed_states(trace: CallTrace) -> CallTrace:
     differentiated as in inference: normalisations with the moving statistics as constants."""
 
     def find() -> CallTrace:
-        result = empty_trace()
+        result = tree.root
         for call in trace.calls:
             references: list[int | LeafKind] = []
             kinds, new = iter(call.leaves), result.n_values

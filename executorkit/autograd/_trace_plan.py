@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..lowering import Graph, graph_of, infer, optimized
@@ -14,7 +15,8 @@ from ._piece import Reached
 from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 
-class TracePlan(NamedTuple):
+@dataclass(slots=True, eq=False)
+class TracePlan:
     """A program for calls of a trace.
 
     outputs
@@ -29,8 +31,6 @@ class TracePlan(NamedTuple):
     key_rows
         for each random operator of the program the position of its draw among those of the piece,
         None for one that draws nothing.
-    runs
-        an entry for each run, for ``explain``; at most two.
     """
 
     program: Program
@@ -40,7 +40,13 @@ class TracePlan(NamedTuple):
     leaves: tuple[int, ...]
     accumulate: tuple[bool, ...]
     key_rows: tuple[int | None, ...]
-    runs: list[None]
+    _has_run: bool = field(default=False, init=False)
+
+    def note_run(self) -> bool:
+        """Returns whether this is the plan's first run."""
+        is_first = not self._has_run
+        self._has_run = True
+        return is_first
 
 
 class Split(NamedTuple):
@@ -133,7 +139,6 @@ def plan_of(
         leaves=tuple([args[i] for i in argnums]),
         accumulate=tuple([kinds[args[i]].role is Role.ADD for i in argnums]),
         key_rows=tuple([draws.get(s.node.name) for s in graph.steps if s.op.key_name is not None]),
-        runs=[],
     )
 
 

@@ -47,4 +47,4 @@ from ._validation import (
     is_input_name as is_input_name,
     parse_grad_req as parse_grad_req,
 )
-from .runnable import Runnable as Runnable
+from .runnable import BoundGraph as BoundGraph, Runnable as Runnable

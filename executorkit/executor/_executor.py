@@ -56,10 +56,10 @@ from ._validation import (
     parse_is_train,
     type_phrase,
 )
-from .runnable import Runnable
+from .runnable import BoundGraph
 
 
-class Executor(Runnable[NDArray], Viewed):
+class Executor(BoundGraph[NDArray], Viewed):
     """A symbol bound to arrays: runs it forwards and backwards as compiled XLA programs.
 
     Made by ``Symbol.bind`` and ``Symbol.simple_bind``. Execution is deferred: ``forward`` takes a

@@ -24,10 +24,8 @@ the runnable.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from operator import is_
 from typing import Any, NamedTuple
 
-from ..arrays.handle import buffer_of
 from ..arrays.protocol import PendingValue, Producer
 from ..calls.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE
@@ -474,18 +472,19 @@ class PendingStep(UpdatableStep):
         if state.before.residuals is not None and not runnable.updates_by_residuals:
             return None
         indices, argnums = runnable.target_indices, runnable.program.argnums
-        targets = tuple([indices.get(id(g), -1) for g in grads])
-        if -1 in targets or len(set(targets)) != len(targets):
-            return None
-        places = [argnums[k] for k in targets]
         arrays, args = runnable.arg_arrays, self.args
-        if not all(map(is_, weights, [arrays[i] for i in places])):
-            return None
-        values = read_buffers([buffer_of(weight) for weight in weights])
-        if not all(map(is_, values, [args[i] for i in places])):
-            return None
+        targets: dict[int, None] = {}
+        for weight, grad in zip(weights, grads, strict=True):
+            k = indices.get(id(grad), -1)
+            if k < 0 or k in targets or arrays[argnums[k]] is not weight:
+                return None
+            targets[k] = None
+        for weight, k in zip(weights, targets, strict=True):
+            value = weight.current
+            if (weight.value if value is None else value) is not args[argnums[k]]:
+                return None
         # Reading a weight may have computed this very step.
-        return targets if self.state is state else None
+        return tuple(targets) if self.state is state else None
 
     def withdraw(self) -> None:
         """Gives up what has not run: parameters, optimizer states and auxiliary states hold what

@@ -210,15 +210,18 @@ class PendingUpdate:
         argnums = step.runnable.program.argnums
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
-        weights = tuple(tuple(args[argnums[k]] for k in u.spec.targets) for u in self._updates)
-        states = tuple(aux[n] for n in step.backward_state_indices)
-        leaves, tree = jax.tree.flatten((weights, tuple([u.state for u in self._updates]), states))
+        weights, states, aux_states = [], [], []
         for update in self._updates:
+            weights.append(tuple([args[argnums[k]] for k in update.spec.targets]))
+            states.append(update.state)
             for k in update.spec.targets:
                 args[argnums[k]] = None
         for n in step.backward_state_indices:
+            aux_states.append(aux[n])
             aux[n] = None
-        del weights, states
+        parts = tuple(weights), tuple(states), tuple(aux_states)
+        leaves, tree = jax.tree.flatten(parts)
+        del weights, states, aux_states, parts
         copy_at(leaves, held_elsewhere(leaves))
         return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, leaves))
 

@@ -2,7 +2,8 @@
 
 A :class:`~executorkit.executor.PendingStep` is one forward call and the backward and update that
 may follow. It reads its program, its buffers, its random key and its gradient targets from a
-runnable: an Executor, a replicated executor of several devices, or the backend of a training step.
+runnable: an Executor, a replicated executor of several devices, the backend of a training step, or
+a recorded trace.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Value = TypeVar("Value", bound=PendingValue)
 
 
 class Runnable(ABC, Generic[Value]):
-    """Arrays bound to the program of a graph.
+    """Arrays bound to a program: what a pending step reads.
 
     graph, output_names
         the graph as it was bound, before graph passes, and the names of its outputs.
@@ -64,49 +65,27 @@ class Runnable(ABC, Generic[Value]):
     updates_by_residuals = False
     is_used_up = False
 
+    graph: Graph
+    output_names: Sequence[str]
+    program: BaseProgram
     arg_arrays: list[Value]
     aux_arrays: list[Value]
     outputs: list[Value]
+    gradient_targets: list[PendingValue]
+    accumulate: tuple[bool, ...]
+    duplicate_targets: frozenset[int]
+    target_indices: dict[int, int]
+    uses_rng: tuple[bool, bool]
+    runs_eagerly: bool
+    keep_gradients: bool
+    training: Training
+    is_registered: bool
+    lock: threading.RLock
+    buffers: Buffers
     #: A flag: gradients that an update consumes are stored as sums over the devices.
     sums_gradients: bool = False
     #: A flag: updates are by the gradients of all processes of a job, which take steps together.
     joins_processes: bool = False
-
-    def __init__(
-        self,
-        graph: Graph,
-        program: BaseProgram,
-        arg_arrays: Sequence[Value],
-        aux_arrays: Sequence[Value],
-        outputs: Sequence[Value],
-        gradient_targets: Sequence[PendingValue],
-        accumulate: Sequence[bool],
-        keep_gradients: bool = True,
-        lock: threading.RLock | None = None,
-        training: Training | None = None,
-    ) -> None:
-        self.lock = threading.RLock() if lock is None else lock
-        self.graph = graph
-        self.output_names = graph.output_names
-        self.program = program
-        self.arg_arrays = list(arg_arrays)
-        self.aux_arrays = list(aux_arrays)
-        self.outputs = list(outputs)
-        self.gradient_targets = list(gradient_targets)
-        self.accumulate = tuple(accumulate)
-        first: dict[int, int] = {}
-        self.duplicate_targets = frozenset(
-            k for k, t in enumerate(self.gradient_targets) if first.setdefault(id(t), k) != k
-        )
-        self.target_indices = {id(t): k for k, t in enumerate(self.gradient_targets)}
-        self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
-        self.runs_eagerly = graph.has_effects
-        self.keep_gradients = keep_gradients
-        self.training = Training() if training is None else training
-        self.is_registered = False
-        lists = (self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs)
-        self.buffers = Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
-        self._constants: dict[int, jax.Array] = {}
 
     @abstractmethod
     def next_key(self) -> Any:
@@ -149,15 +128,6 @@ class Runnable(ABC, Generic[Value]):
     def set_keep_gradients(self, keep: bool) -> None:
         """Chooses whether gradients that an update consumes are stored nevertheless."""
         self.keep_gradients = keep
-
-    def overwrite_constants(self) -> None:
-        """Overwrites the arguments that MXNet overwrites when it runs (gamma, with fix_gamma)."""
-        for index, number in self.program.constant_inputs:
-            target = self.arg_arrays[index]
-            constant = self._constants.get(index)
-            if constant is None or target.value is not constant:
-                constant = self._constants[index] = self.filled_like(target, number)
-                target.assign(constant, shared=True)
 
     # -- gradients that are added, and several with one target; programs know nothing of requests --
 
@@ -203,3 +173,52 @@ class Runnable(ABC, Generic[Value]):
         except BaseException:  # some work may be left
             self.register()
             raise
+
+
+class BoundGraph(Runnable[Value]):
+    """Arrays bound to the program of a graph for many steps."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        program: BaseProgram,
+        arg_arrays: Sequence[Value],
+        aux_arrays: Sequence[Value],
+        outputs: Sequence[Value],
+        gradient_targets: Sequence[PendingValue],
+        accumulate: Sequence[bool],
+        keep_gradients: bool = True,
+        lock: threading.RLock | None = None,
+        training: Training | None = None,
+    ) -> None:
+        self.lock = threading.RLock() if lock is None else lock
+        self.graph = graph
+        self.output_names = graph.output_names
+        self.program = program
+        self.arg_arrays = list(arg_arrays)
+        self.aux_arrays = list(aux_arrays)
+        self.outputs = list(outputs)
+        self.gradient_targets = list(gradient_targets)
+        self.accumulate = tuple(accumulate)
+        first: dict[int, int] = {}
+        self.duplicate_targets = frozenset(
+            k for k, t in enumerate(self.gradient_targets) if first.setdefault(id(t), k) != k
+        )
+        self.target_indices = {id(t): k for k, t in enumerate(self.gradient_targets)}
+        self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
+        self.runs_eagerly = graph.has_effects
+        self.keep_gradients = keep_gradients
+        self.training = Training() if training is None else training
+        self.is_registered = False
+        lists = (self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs)
+        self.buffers = Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
+        self._constants: dict[int, jax.Array] = {}
+
+    def overwrite_constants(self) -> None:
+        """Overwrites the arguments that MXNet overwrites when it runs (gamma, with fix_gamma)."""
+        for index, number in self.program.constant_inputs:
+            target = self.arg_arrays[index]
+            constant = self._constants.get(index)
+            if constant is None or target.value is not constant:
+                constant = self._constants[index] = self.filled_like(target, number)
+                target.assign(constant, shared=True)

@@ -18,7 +18,7 @@ from ..arrays.protocol import Producer
 from ..arrays.storage import Storage
 from ..calls.update_call import UpdateCall
 from ..errors import StepError
-from ..executor import Executor, PendingStep, Runnable, head_gradients, heads_in_order, lazy_zeros
+from ..executor import BoundGraph, Executor, PendingStep, head_gradients, heads_in_order, lazy_zeros
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
 from ..optimizer import OptaxUpdater, Updater
@@ -51,7 +51,7 @@ class Backend(ABC):
 
     def __init__(
         self,
-        runnables: Sequence[Runnable[Any]],
+        runnables: Sequence[BoundGraph[Any]],
         arg_arrays: Sequence[Any],
         aux_arrays: Sequence[Any],
     ) -> None:
@@ -172,7 +172,7 @@ class GroupBackend(Backend):
         self._axes = axes
         training = Training(compiles_at_once=True)
         execs = () if core.is_pmapped else core.execs
-        runnables: list[Runnable[Any]] = [_GradientExecutor(e, argnums, training) for e in execs]
+        runnables: list[BoundGraph[Any]] = [_GradientExecutor(e, argnums, training) for e in execs]
         pmapped = core.pmapped
         if pmapped is not None:
             n_args = len(pmapped.arg_arrays)
@@ -253,7 +253,7 @@ class GroupBackend(Backend):
         return [_whole(output, axis) for output, axis in outputs]
 
 
-class _GradientExecutor(Runnable[NDArray]):
+class _GradientExecutor(BoundGraph[NDArray]):
     """An executor's arrays, with a program that has gradients of the parameters alone."""
 
     def __init__(self, executor: Executor, argnums: tuple[int, ...], training: Training) -> None:

@@ -142,7 +142,7 @@ def test_gradients_of_gradients_are_freed():
 
 def test_tables_of_traces_are_bounded(monkeypatch):
     monkeypatch.setattr(_trace, "_MAX_STATES", 20)
-    _trace.forget_traces()  # of the tests before
+    _trace.tree.reset()  # of the tests before
     x = mx.nd.ones((2,))
     x.attach_grad()
     for k in range(60):
@@ -152,7 +152,7 @@ def test_tables_of_traces_are_bounded(monkeypatch):
                 y = y * 2
         y.backward()
         assert x.grad.asnumpy().tolist() == [2.0 ** (k % 7 + 1)] * 2
-        assert _trace._trees[0].count[0] <= 20
+        assert _trace.tree.n_traces <= 20
     for size in range(1, 200):
         _gradients._ones((size,), x.dtype, x.context)
     assert len(_gradients._known_ones) <= _gradients._MAX_ONES
