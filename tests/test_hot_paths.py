@@ -13,9 +13,9 @@ from tests import _hot_paths
 BOUNDS = {
     "inference forward": 27,
     "eager 2 * a + b": 50,
-    "Module step": 269,
-    "Gluon step, hybridized": 436,
-    "Gluon step, plain": 555,
+    "Module step": 253,
+    "Gluon step, hybridized": 381,
+    "Gluon step, plain": 475,
 }
 
 

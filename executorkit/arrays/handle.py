@@ -78,7 +78,7 @@ class Handle:
     ) -> Self:
         """Returns an NDArray of ``array``, which is on the context's device, without a copy.
 
-        ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
+        ``shared=False`` states that the buffer is not held elsewhere, so that it may be donated.
         """
         self = cls.__new__(cls)
         self._shape = shape = array.shape
@@ -159,8 +159,8 @@ class Handle:
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents, without checks and copies; cancels what was deferred.
 
-        ``value`` has this array's shape, dtype and device. ``shared`` says that someone else
-        holds its buffer.
+        ``value`` has this array's shape, dtype and device. ``shared`` says that its
+        buffer is held elsewhere.
         """
         if self.covers_storage:
             self.storage.assign(value, shared)
@@ -174,7 +174,7 @@ class Handle:
 
         Any read or partial write through any view calls it; whole assignment cancels it. A
         producer that serves several arrays uses :meth:`set_result`, so that an array assigned in
-        the meantime keeps what it was assigned.
+        the meantime keeps its new contents.
         """
         if self.covers_storage:
             self.storage.defer(producer)

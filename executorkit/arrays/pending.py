@@ -1,7 +1,7 @@
 """Deferred work and ``waitall``: a weak register of the owners of pending arrays.
 
 An executor registers itself when it defers something, until ``waitall`` has forced it: executors
-that rest cost nothing. Work whose results nobody can read any more is dropped, not done.
+that rest cost nothing. Work whose results cannot be read any more is dropped, not done.
 """
 
 import threading
@@ -70,7 +70,7 @@ _reported: list[weakref.ref[Any]] = []
 def _wait_for_arrays() -> None:
     """Waits until all arrays are computed, and raises the first error that is new."""
     _reported[:] = [reference for reference in _reported if reference() is not None]
-    arrays = jax.live_arrays()  # without those that are deleted
+    arrays = jax.live_arrays()  # without deleted ones
     if _reported:
         known = {id(reference()) for reference in _reported}
         arrays = [a for a in arrays if id(a) not in known]

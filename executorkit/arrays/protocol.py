@@ -1,7 +1,7 @@
 """The pending-value protocol: arrays whose contents may still have to be computed.
 
 An executor does not run when it is called: it defers its outputs, gradients and states to a
-*producer*, the step that will compute them when somebody reads one of them. This file says what
+*producer*, the step that will compute them when one of them is read. This file says what
 the two sides ask of each other, and nothing else.
 
 A :class:`PendingValue` holds contents or waits for a producer: a storage, and what has one,
@@ -71,7 +71,7 @@ class PendingValue(Protocol):
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents without checks or copies, and cancels what was deferred.
 
-        ``value`` has the array's shape, dtype and device; ``shared`` says that somebody else holds
-        its buffer, so that it must not be donated.
+        ``value`` has the array's shape, dtype and device; ``shared`` says that its buffer is
+        held elsewhere, so that it must not be donated.
         """
         ...

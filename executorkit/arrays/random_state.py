@@ -81,7 +81,7 @@ class StreamPositions:
             self.rewind()
 
     def rewind(self) -> None:
-        """Lets the streams go on from these positions, but for those that were seeded since."""
+        """Lets the streams go on from these positions, but for streams seeded since."""
         with _streams.lock:
             for context, stream in list(_streams.running.items()):
                 known, position = self._positions.get(context, (None, 0))
@@ -105,7 +105,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seeds the random operators of every context, or of one.
 
     After ``seed(7)`` contexts with different device numbers give different numbers; after
-    ``seed(7, ctx)`` every context gives those that device 0 gives after ``seed(7)``.
+    ``seed(7, ctx)`` every context gives the numbers of device 0 after ``seed(7)``.
     """
     try:
         state = operator.index(seed_state)

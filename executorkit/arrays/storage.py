@@ -2,14 +2,14 @@
 
 MXNet's arrays are views of mutable memory. Here a :class:`Storage` owns the current value. A write
 of the whole replaces it (a rebinding, no copy); a write to a contiguous part is stored as an
-overlay, and overlays are merged into the value only when somebody reads across them. Feeding the
+overlay, and overlays are merged into the value only when a read crosses them. Feeding the
 smaller view of a larger array, as a reshaped executor does at every step, therefore never copies
 the larger one. Contents may also be deferred: their producer computes them on first read.
 
 Positions are flat element offsets. Incoming values have the right dtype and device.
 
 An exception, a KeyboardInterrupt say, may come between any two assignments of these methods. Their
-order sees to it that the storage then holds what it held before, or what it was to hold.
+order sees to it that the storage then holds either its former or its new contents.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Overlay:
 
 
 class MadeContents:
-    """A storage's contents that are made, and not computed, when someone reads them on the device.
+    """A storage's contents that are made, not computed, when they are read on the device.
 
     host
         the contents in the host's memory; None where there are none.
@@ -151,7 +151,7 @@ class Storage:
 
     @classmethod
     def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
-        """Returns a storage whose first contents are made when someone reads them."""
+        """Returns a storage whose first contents are made when they are read."""
         return cls(shape, dtype, producer=LazyContents(make))
 
     @property

@@ -23,7 +23,7 @@ HOST_TYPES = frozenset(Context.devstr2type[name] for name in ("cpu", "cpu_pinned
 
 
 class FittedValue(NamedTuple):
-    """A value ready to be assigned; ``shared`` says that someone else may hold its buffer."""
+    """A value ready to be assigned; ``shared`` says that its buffer may be held elsewhere."""
 
     value: jax.Array
     shared: bool
@@ -32,7 +32,7 @@ class FittedValue(NamedTuple):
 def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) -> FittedValue:
     """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
 
-    Surplus leading axes of length 1 are dropped. TypeError if it is no array; ShapeError (a
+    Surplus leading axes of length 1 are dropped. TypeError if it is not an array; ShapeError (a
     ValueError) if it does not broadcast; ``where`` names the assignment in the message.
     """
     if isinstance(source, bool | int | float | np.number | np.bool_):
@@ -88,14 +88,14 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
 
 @in_x64
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
-    """Returns a device array of a NumPy array that nobody will write to any more."""
+    """Returns a device array of a NumPy array that is not written to any more."""
     aval = ShapedArray(host.shape, host.dtype)
     return batched_device_put(aval, _sharding(device), [host], [device], True)
 
 
 class HostContents(MadeContents):
-    """Contents that are in the host's memory until a program reads them; nobody writes to ``host``
-    any more."""
+    """Contents that are in the host's memory until a program reads them; ``host`` is not
+    written to any more."""
 
     __slots__ = ("_context",)
 

@@ -1,4 +1,4 @@
-"""``mx.autograd``: gradients of what array calls compute under ``record()``.
+"""``mx.autograd``: gradients of the array calls under ``record()``.
 
 x = mx.nd.array([1.0, 2.0])
 x.attach_grad()

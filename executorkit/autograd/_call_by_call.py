@@ -102,8 +102,8 @@ class CallRun:
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """Returns the gradients of leaves, by their position, for head gradients by number; there
-        are no states."""
+        """Returns the gradients of leaves, by their position, for head gradients by number; without
+        states."""
         grads = dict(heads)
         for call in reversed(self._calls):
             if any(n in grads for n in call.outputs):

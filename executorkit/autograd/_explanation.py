@@ -1,4 +1,4 @@
-"""An account of what recorded calls became: programs, why a trace was cut, why one is new."""
+"""An account of recorded calls: their programs, why a trace was cut, why one is new."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Function:
         raise NotImplementedError
 
     def backward(self, *output_grads: Any) -> Any:
-        """Returns a gradient for each input, for those of the outputs; a subclass computes them."""
+        """Returns the inputs' gradients for the outputs' gradients; a subclass computes them."""
         raise NotImplementedError
 
 

@@ -16,7 +16,7 @@ from ..errors import MXNetError
 from ..ndarray import NDArray
 from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 
-#: The gradients of the inputs, in their order and None for zero, for those of the outputs.
+#: From the outputs' gradients to the inputs' gradients, in their order and None for zero.
 Backward = Callable[[Sequence[Any]], Sequence[Any]]
 
 

@@ -1,4 +1,4 @@
-"""Pieces: parts of what was recorded through which gradients flow together.
+"""Pieces: recorded calls through which gradients flow together.
 
 A piece has leaves, values that it starts from, and values that its calls compute. An array that
 belongs to a recorded graph has a :class:`RecordedValue` as its entry. Gradients go from piece to
@@ -80,7 +80,7 @@ _numbers = itertools.count()
 
 
 class Piece(ABC):
-    """A part of what was recorded.
+    """Recorded calls, computed together.
 
     number
         later pieces have larger ones.
@@ -113,7 +113,7 @@ class Piece(ABC):
         return self.status is not _USED_UP and number not in self.used
 
     def leads_to_variables(self, entry: RecordedValue) -> bool:
-        """Returns whether gradients of what is computed from a value now go on to a variable."""
+        """Returns whether gradients of later calls on a value go on to a variable."""
         number = entry.number
         return self.can_differentiate(number) and bool(self.reached((number,)).leaves)
 
@@ -136,14 +136,14 @@ class Piece(ABC):
 
     @abstractmethod
     def use_up(self, heads: Sequence[int]) -> None:
-        """Lets go of what gradients of these values need."""
+        """Frees the data that gradients of these values need."""
 
 
 class Reached(NamedTuple):
     """Values and leaves that the gradients of some values flow through.
 
     values
-        the numbers of computed values, those of the heads included.
+        the numbers of computed values, the heads included.
     leaves
         the positions of leaves whose gradients are computed.
     states

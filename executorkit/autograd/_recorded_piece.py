@@ -45,7 +45,7 @@ _ENTRY = attrgetter("graph_entry")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Any] = {}
 _NO_SUMS: Mapping[Variable, Any] = {}
-#: Stands for the number, the version and the entry of an array that was not read.
+#: Placeholder (number, version, entry) of an array not read yet.
 _UNREAD = 0, -1, None
 
 
@@ -98,9 +98,9 @@ class RecordedPiece(Piece):
     It is what its values wait for: called when one of them is read, it closes, and one program
     computes all that have arrays. ``backward`` closes it too.
 
-    An exception, a KeyboardInterrupt say, may come anywhere. Programs are chosen, and those that
-    have to be are run, before anything is changed; what then changes can be done twice, and is done
-    to its end (:func:`complete`).
+    An exception, a KeyboardInterrupt say, may come anywhere. Programs are chosen, and
+    run where that is necessary, before anything is changed; the changes can be made twice, and are
+    made to their end (:func:`complete`).
     """
 
     __slots__ = (

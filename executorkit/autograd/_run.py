@@ -31,8 +31,8 @@ from ._trace_plan import TracePlan
 
 
 class _Output:
-    """Storages that wait for a program's output, as long as anybody else holds them: a pending step
-    and its outputs are no circle, so that those that are never read are freed.
+    """Storages that wait for a program's output, held weakly: a pending step and its outputs are
+    not a circle, so that outputs that are never read are freed.
 
     references
         each returns a storage; None once it is freed.
@@ -54,7 +54,7 @@ class _Output:
             storage.defer(producer)
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores contents in those that wait for them."""
+        """Stores contents in the storages that wait for them."""
         waiting = [storage.set_result(producer, value) for storage in self.storages]
         return any(waiting)
 
@@ -81,8 +81,8 @@ class BoundTrace(Runnable[Any]):
         training: Training,
         accumulates: bool = True,
     ) -> None:
-        """Binds a plan to ``arrays``, arguments and auxiliary states, and to those that outputs and
-        gradients are written to.
+        """Binds a plan to ``arrays``, arguments and auxiliary states, and to the arrays of outputs
+        and gradients.
 
         ``accumulates`` says whether gradients are added where variables ask for that.
 

@@ -28,7 +28,7 @@ def set_recording(is_recording: bool) -> bool:
 
 
 def set_training(train_mode: bool) -> bool:
-    """Has calls of this thread compute as in training, or as in inference; returns what it was."""
+    """Has calls of this thread compute as in training, or not; returns the former mode."""
     before = modes.training
     modes.set(modes.recording, bool(train_mode))
     return before

@@ -59,8 +59,8 @@ class _Tape(threading.local):
         return piece
 
     def begin(self) -> None:
-        """Begins to record: anew where no array waits for what was recorded, and where the same
-        piece was open in several scopes before, as in a loop that only looks at results."""
+        """Begins to record: with a new piece where no array waits for the old one, and where that
+        was open in several scopes before, as in a loop that only looks at results."""
         self._latest = None
         for context, piece in list(self.pieces.items()):
             if piece.status is not _RECORDING or not piece.has_living_values:
@@ -346,7 +346,7 @@ class TapeRecorder:
 
     @staticmethod
     def record_write(array: Handle, value: Handle, covers: bool) -> None:
-        """Records that an array's contents become those of a value: MXNetError for a part."""
+        """Records the assignment of a value to a whole array; MXNetError for a part."""
         if not covers:
             raise _in_place()
         if value.ndim < array.ndim:

@@ -2,7 +2,7 @@
 
 A loop records the same calls at every step. So recording does not build a graph: each call moves
 from one state of the tree to the next by one look-up, and shapes, graphs and programs are looked up
-at the states. The key of a call holds what it computes and where its inputs come from: values of
+at the states. The key of a call holds the resolved call and where its inputs come from: values of
 the same trace by their numbers, or new leaves by shape, dtype and role.
 """
 
@@ -28,7 +28,7 @@ MAX_CALLS = 4096
 MAX_CONSTANTS = 2
 #: Maximum number of facts and plans of a trace.
 _MAX_PLANS = 64
-#: Maximum number of states; one more and the tree begins anew.
+#: Maximum number of states; one more clears the tree.
 _MAX_STATES = 65_536
 
 
@@ -100,7 +100,7 @@ class Skeleton:
         return skeleton
 
     def numbers_of(self, resolved: ResolvedCall) -> NumberUses:
-        """Returns the numbers that such a call was recorded with after these traces."""
+        """Returns the scalars this call was recorded with at this point of the trace."""
         if self._uses is None:
             self._uses = {}
         uses = self._uses.get(resolved)
@@ -151,7 +151,7 @@ class CallTrace:
     draws
         whether it draws random numbers.
     n_values, n_leaves, n_calls, n_draws
-        numbers of values, of leaves, of calls, and of those that draw.
+        numbers of values, of leaves, of calls, and of calls that draw.
     skeleton
         the traces that differ from it by numbers alone.
     """
@@ -401,7 +401,7 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
         if "use_global_stats" in keywords:
             keywords["use_global_stats"] = True
         others = op.fn(*arrays, **keywords, **{name: False})
-        # The values of one, and the derivative of the other: what is added is zero.
+        # The values of one, and the derivative of the other: zero is added.
         fixed = jax.lax.stop_gradient((values, others))
         return tuple([v + (x - y) for v, x, y in zip(fixed[0], others, fixed[1], strict=True)])
 

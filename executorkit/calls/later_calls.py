@@ -1,9 +1,9 @@
 """Calls on values that were recorded and are not computed yet: such a call waits, too.
 
 ``loss.mean()`` behind the block of ``record()`` would have forward run by itself, so that backward
-and update could not be one program with it. So it is not computed before somebody reads it, and
+and update could not be one program with it. So it is computed when it is read, and
 then from the loss that this program returns. It keeps copies of its inputs, as they are at the
-call: what is written to them later does not matter. Few calls wait at a time, of small inputs, and
+call: later writes do not matter. Few calls wait at a time, of small inputs, and
 those behind whose inputs nothing waits any more are computed before another one depends on them.
 """
 
@@ -68,7 +68,7 @@ def _view(array: Handle, storage: Storage) -> Handle:
 
 
 def _copy(array: Handle) -> Handle | None:
-    """Returns an array of the same contents, which nobody writes to; None if it has to be read."""
+    """Returns an array of the same contents, which stay; None if it has to be read."""
     copy = waiting_copy(array)
     if copy is not None:
         return copy
@@ -80,7 +80,7 @@ def _copy(array: Handle) -> Handle | None:
 
 
 class LaterCall:
-    """A call that is computed when somebody reads a result: the producer of these.
+    """A call that is computed when a result is read: the producer of its results.
 
     n_bytes
         the size of its inputs.

@@ -51,7 +51,7 @@ class Modes(threading.local):
         self.active = recording or training
 
     def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
-        """Calls a function in modes, and returns what it does; those before are entered again."""
+        """Calls a function in modes and returns its result; enters the former modes again."""
         before = self.recording, self.training
         try:
             self.set(recording, training)
@@ -71,7 +71,7 @@ class Variable:
     request
         'write', 'add' or 'null'.
     is_fresh
-        whether a backward has reached it since somebody has set that to False.
+        whether a backward has reached it since the flag was set to False.
     training
         the training that it belongs to, by which first steps are interpreted.
     history, kind
@@ -147,7 +147,7 @@ class Recorder(Protocol):
         ...
 
     def record_write(self, array: Handle, value: Handle, covers: bool) -> None:
-        """Records that the contents of an array, or of a part of it, become those of a value."""
+        """Records the assignment of a value to an array, or to a part of it."""
         ...
 
     def backward(

@@ -104,12 +104,12 @@ class ResolvedCall:
 
 
 class GraphCall:
-    """Calls that are recorded together: those of a graph, which values have numbers.
+    """The calls of a graph, whose values have numbers; they are recorded together.
 
     inputs
         the numbers of the arrays that it is called with.
     calls
-        for each call what it computes, the numbers of its inputs and of its visible outputs.
+        for each call its resolved form, the numbers of its inputs and of its visible outputs.
     outputs
         the numbers of its results.
     is_simple

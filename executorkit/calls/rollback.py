@@ -39,7 +39,7 @@ class Rollback:
         self._thread = ThreadState()
 
     def add(self, undo: Callable[[], object]) -> None:
-        """Has ``undo`` called, before those that were added earlier. It may find nothing to do."""
+        """Has ``undo`` called, before the earlier ones. It may find nothing to do."""
         self._undos.append(undo)
 
     def __enter__(self) -> Self:

@@ -71,7 +71,7 @@ def bind(
         precision and rematerialization, as for :meth:`simple_bind`.
 
     Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
-    node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
+    node), TypeError for something that is not an NDArray. Nothing is compiled until it runs.
 
     >>> import executorkit as mx
     >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))

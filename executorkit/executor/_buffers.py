@@ -25,7 +25,7 @@ class Buffers(NamedTuple):
 
 
 def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
-    """Returns the contents of buffers; those that are pending are computed first."""
+    """Returns the contents of buffers; pending ones are computed first."""
     return tuple([b.value if (value := b.current) is None else value for b in buffers])
 
 

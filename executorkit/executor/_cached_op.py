@@ -59,7 +59,7 @@ class CachedOp:
     NDArray, or a list if there are several outputs; with ``out``, an array or a list, results are
     written to it. It computes as in training where ``autograd`` says so. Under
     ``autograd.record()`` the graph's operators are recorded: gradients are differentiable again,
-    auxiliary states change in ``backward``, and the program is that of the step.
+    auxiliary states change in ``backward``, within the program of the step.
 
     MXNetError for another number of arrays, and for shapes and dtypes that do not fit.
 

@@ -13,7 +13,7 @@ transition from one to the next::
     Storing  -- everything is stored -->   Computed
 
 A step is atomic: after an exception at any point it is in one of these states, and the next read
-does what is missing. Each store changes only an array that still waits for the step, so that a step
+does the rest. Each store changes only an array that still waits for the step, so that a step
 that is interrupted while it stores can store again. The results of a program that donates are in
 ``PendingUpdate.results`` from the moment when it ends; an update whose program did not end is
 withdrawn, and parameters and states hold what they held before.
@@ -73,7 +73,7 @@ class Computed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Backward:
-    """Gradients wait, and so do outputs if nobody had looked before.
+    """Gradients wait, and so do outputs that were not read before.
 
     before
         the state in which backward was called.
@@ -430,7 +430,7 @@ class PendingStep(UpdatableStep):
     ) -> bool:
         """Makes an update a part of this step; see :func:`executorkit.optimizer.attach_update`.
 
-        It runs when someone looks, or at once when all gradients are consumed.
+        It runs at a read, or at once when all gradients are consumed.
         """
         with self.runnable.lock:
             targets = self._update_targets(weights, grads)

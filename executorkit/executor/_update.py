@@ -108,7 +108,7 @@ class PendingUpdate:
         return [k for update in self._updates for k in update.spec.targets]
 
     def add(self, step: Snapshot, targets: tuple[int, ...], call: UpdateCall) -> None:
-        """Adds an update of weights whose contents are those of the step's snapshot."""
+        """Adds an update of weights with the contents of the step's snapshot."""
         self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
@@ -142,8 +142,8 @@ class PendingUpdate:
         states that backward changes, the outputs, the states that forward changes, and the
         gradients.
 
-        Weights, optimizer states and auxiliary states are donated. Arrays that someone else still
-        holds (the user's ``.jax``, another executor's snapshot) are copied first.
+        Weights, optimizer states and auxiliary states are donated. Arrays that are still held
+        elsewhere (the user's ``.jax``, another executor's snapshot) are copied first.
         """
         if not self.results:
             self._restore_donated(step)
@@ -168,8 +168,8 @@ class PendingUpdate:
     ) -> Sequence[Any]:
         """Runs backward and the updates, unless that was done; returns the gradients.
 
-        Optimizer states are donated. Weights are, unless somebody differentiates again, or holds
-        one: then they are no part of ``residuals``.
+        Optimizer states are donated. Weights are, unless there is another backward, or
+        one is held elsewhere: then they are not a part of ``residuals``.
         """
         if not self.results:
             self._restore_donated(step)

@@ -50,11 +50,11 @@ class Runnable(ABC, Generic[Value]):
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
     training
-        the training that the arrays belong to; a new one unless they go on with that of others.
+        the training that the arrays belong to; a new one unless it is shared.
     updates_by_residuals
         whether an update can become a part of backward where forward has run by itself.
     is_used_up
-        whether nobody differentiates again, so that weights may be donated with the residuals.
+        whether this backward is the last, so that weights may be donated with the residuals.
     is_registered
         whether ``waitall`` will force it: since something was deferred, until then.
     lock
@@ -153,7 +153,7 @@ class Runnable(ABC, Generic[Value]):
         return [final[id(target)] for target in targets]
 
     def register(self) -> None:
-        """Lets ``waitall`` force what is deferred from now on; callers hold the lock."""
+        """Lets ``waitall`` force deferred work from now on; callers hold the lock."""
         register_pending_owner(self)
         self.is_registered = True
 

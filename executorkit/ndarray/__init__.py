@@ -64,7 +64,7 @@ from ._creation import (
 from ._ndarray import NDArray as NDArray, split_v2 as split_v2
 from .params_file import load as load, load_frombuffer as load_frombuffer, save as save
 
-#: All names from above, and of the modules those that MXNet has.
+#: All names from above, and MXNet's modules.
 __all__ = [  # pyright: ignore
     *(n for n, v in list(globals().items()) if n[0] != "_" and not isinstance(v, _ModuleType)),
     *("contrib", "image", "linalg", "ndarray", "op", "random", "sparse", "utils"),

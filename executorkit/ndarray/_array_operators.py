@@ -27,7 +27,7 @@ def call_operator(
 ) -> Any:
     """Sorts the arguments of a call and runs the operator.
 
-    Results are of class ``cls``, that of the first argument if it is None.
+    Results are of class ``cls``, by default the first argument's.
     """
     if call_rules.rule is not None:
         args, kwargs = changed_call(call_rules.rule, op, args, kwargs)
@@ -120,7 +120,7 @@ def _not_an_array(op: OpDef, name: str, value: Any) -> InputTypeError:
 
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
     """Arrays by name in the operator's order; MXNetError for a missing or unknown name, and for
-    what is no array."""
+    an argument that is not an array."""
     for name, value in named.items():
         if not isinstance(value, Handle):
             raise _not_an_array(op, repr(name), value)

@@ -26,7 +26,7 @@ from ._ndarray import NDArray, element_type
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
-    """Returns an NDArray of a NumPy array that nobody else will write to."""
+    """Returns an NDArray of a NumPy array that is not written to elsewhere."""
     context = _context(ctx)
     return NDArray.from_jax(to_device(values, context.device), context, shared=False)
 
@@ -61,7 +61,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     source_array
         the source of the elements.
     ctx
-        the device; by default that of the current context.
+        the device; by default the current context's.
     dtype
         by default that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's
         is: so in MXNet.
@@ -237,7 +237,7 @@ def arange(
     """start, start + step, ... before stop, each ``repeat`` times; to ``start`` without a stop.
 
     In the memory of ``ctx``, of ``dtype``. ``infer_range`` has no effect: MXNet uses it in symbols
-    only. MXNetError if there is no number in the range.
+    only. MXNetError for a range without numbers.
 
     >>> arange(1, 6, 2).asnumpy().tolist(), arange(2, repeat=2).asnumpy().tolist()
     ([1.0, 3.0, 5.0], [0.0, 0.0, 1.0, 1.0])

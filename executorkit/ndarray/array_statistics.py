@@ -145,7 +145,7 @@ def _histograms(samples: jax.Array, low: jax.Array, high: jax.Array) -> jax.Arra
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Statistics of one array; mean, spread and range are those of its finite elements.
+    """Statistics of one array; mean, spread and range are of its finite elements.
 
     finite
         the number of finite elements.

@@ -189,7 +189,7 @@ def load_contents(
     content: bytes | bytearray | memoryview, source: str
 ) -> list[NDArray] | dict[str, NDArray]:
     """:func:`load_frombuffer`, with errors that name ``source``."""
-    data = bytes(content)  # the same object if it is bytes, which nobody writes to
+    data = bytes(content)  # the same object if it is bytes, which do not change
     return _ParamsReader(io.BytesIO(data), len(data), source, data).read_all()
 
 
