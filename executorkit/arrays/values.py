@@ -81,7 +81,7 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
     except (OverflowError, TypeError, ValueError):
         text = " ".join(repr(source).split())
         text = text if len(text) <= 80 else text[:77] + "..."
-        problem = f"{text} ({type(source).__name__}) is no array of {dtype.name}"
+        problem = f"{text} ({type(source).__name__}) is not an array of {dtype.name}"
         hint = "a number, a regular nested list, a NumPy array or an NDArray"
         raise InputTypeError(where, problem, hint=hint) from None
 

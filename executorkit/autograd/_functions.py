@@ -121,7 +121,7 @@ def get_symbol(x: NDArray) -> Symbol:
     MXNetError for an array that belongs to no graph, InputTypeError for anything else.
     """
     if not isinstance(x, NDArray):
-        raise InputTypeError("autograd.get_symbol", f"{type(x).__name__} is no NDArray")
+        raise InputTypeError("autograd.get_symbol", f"{type(x).__name__} is not an NDArray")
     entry: Any = x.graph_entry
     names = Names()
     if isinstance(entry, Variable):

@@ -214,7 +214,7 @@ def checked_heads(
     requires = False
     for head, grad in zip(heads, head_grads, strict=True):
         if not isinstance(head, Handle):
-            problem = f"{type(head).__name__} is no NDArray"
+            problem = f"{type(head).__name__} is not an NDArray"
             raise InputTypeError("autograd.backward: heads", problem)
         entry: Any = head.graph_entry
         if entry.__class__ is Variable:
@@ -253,7 +253,7 @@ def _head_gradient(head: Handle, grad: Any) -> Any:
     if grad is None:
         return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
-        problem = f"{type(grad).__name__} is no NDArray"
+        problem = f"{type(grad).__name__} is not an NDArray"
         raise InputTypeError("autograd.backward: head gradient", problem, hint="mx.nd.array(...)")
     if grad.shape != head.shape:
         problem = f"it is {grad.shape}, expected {head.shape}"

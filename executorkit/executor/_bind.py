@@ -202,7 +202,7 @@ def simple_bind(
         extra = next((n for n in shapes if n not in names), None)
         because = f"{extra!r} is not an argument of the symbol" if extra else None
         problem = f"these shapes cannot be inferred: {', '.join(unknown)}"
-        because = because or (f"{ignored} is no shape" if ignored else None)
+        because = because or (f"{ignored} is not a shape" if ignored else None)
         given_by = ", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes"
         hint = did_you_mean(extra, names) if extra else "give their shapes as keyword arguments"
         raise MXNetError("simple_bind", problem, because=because, given_by=given_by, hint=hint)
@@ -308,7 +308,7 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
     groups = {f"group2ctx[{name!r}]": context for name, context in (group2ctx or {}).items()}
     for where, context in {"ctx": ctx, **groups}.items():
         if not isinstance(context, Context):
-            problem = f"{context!r} is no Context"
+            problem = f"{context!r} is not a Context"
             raise InputTypeError(f"bind: {where}", problem, hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)")
         _ = context.device
     if groups:

@@ -81,7 +81,7 @@ class CachedOp:
 
     def __init__(self, sym: Symbol, flags: Iterable[tuple[str, Any]] = ()) -> None:
         if not isinstance(sym, Symbol):
-            raise InputTypeError("CachedOp", f"{type(sym).__name__} is no Symbol")
+            raise InputTypeError("CachedOp", f"{type(sym).__name__} is not a Symbol")
         flags = list(flags)
         unknown = [name for name, _ in flags if name not in _FLAGS]
         if unknown:
@@ -143,7 +143,7 @@ class CachedOp:
             if isinstance(x, NDArray):
                 contexts.add(id(x.context))
             else:
-                problem = f"{type(x).__name__} is no NDArray"
+                problem = f"{type(x).__name__} is not an NDArray"
                 raise InputTypeError(f"CachedOp: {node.name!r}", problem)
         if len(arrays) != len(variables) or not variables:
             names = ", ".join([node.name for node in variables])

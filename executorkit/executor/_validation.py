@@ -29,7 +29,7 @@ def parse_shape(value: Any, where: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(d) for d in value)
     except TypeError:
-        raise BindError(where, f"{value!r} is no shape, expected a tuple of integers") from None
+        raise BindError(where, f"{value!r} is not a shape, expected a tuple of integers") from None
 
 
 def ordered_arrays(

@@ -35,7 +35,7 @@ def _context(ctx: Context | None) -> Context:
     if ctx is None:
         return current_context()
     if not isinstance(ctx, Context):
-        raise MXNetError("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), mx.gpu(0)")
+        raise MXNetError("ctx", f"{ctx!r} is not a context", hint="mx.cpu(0), mx.gpu(0)")
     return ctx
 
 
@@ -49,7 +49,7 @@ def _dims(shape: Any) -> Shape:
     except TypeError:
         dims = (-1,)
     if any(d < 0 for d in dims):
-        problem = f"{shape!r} is no shape"
+        problem = f"{shape!r} is not a shape"
         raise ShapeError("shape", problem, hint="a tuple of numbers, none negative")
     return dims
 
@@ -124,7 +124,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
         (device,) = copied.devices()
         return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
     if type(dlpack).__name__ != "PyCapsule" or '"dltensor' not in repr(dlpack):
-        problem = f"{dlpack!r} is no unused DLPack capsule"
+        problem = f"{dlpack!r} is not an unused DLPack capsule"
         raise InputTypeError("from_dlpack", problem, because="a capsule can be read once")
     return from_numpy(np.from_dlpack(_Capsule(dlpack)), zero_copy=False)
 

@@ -86,7 +86,7 @@ def _integer(k: Any) -> int:
 
 def _no_index(k: Any) -> str:
     hint = "integers, slices, ..., None, lists or arrays of integers"
-    return explain("NDArray", f"{k!r} ({type(k).__name__}) is no index", hint=hint)
+    return explain("NDArray", f"{k!r} ({type(k).__name__}) is not an index", hint=hint)
 
 
 def _expand(entries: list[Any], shape: Shape) -> list[Any]:

@@ -145,7 +145,7 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     hosts = {}
     for name, values in arrays.items():
         if not isinstance(name, str):
-            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
+            raise InputTypeError("arrays to write", f"the name {name!r} is not a text")
         host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
         if host.dtype.byteorder == ">":
             host = host.astype(host.dtype.newbyteorder("<"))

@@ -292,7 +292,7 @@ class _ParamsReader:
             try:
                 names.append(self._take(length, "text").tobytes().decode())
             except UnicodeDecodeError:
-                raise self._error("it is no UTF-8 text") from None
+                raise self._error("it is not UTF-8 text") from None
         if self._at != self._size:
             self.graph_entry = "end"
             raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")

@@ -92,7 +92,7 @@ class TestErrors:
             ([nd.ones((2,))] * 3, "it is given 3 arrays, expected 2"),
             ([nd.ones((2,)), nd.ones((3,))], "expected"),
             ([nd.ones((2,)), nd.ones((2,), dtype="float64")], "float64"),
-            ([nd.ones((2,)), 3], "'b': int is no NDArray"),
+            ([nd.ones((2,)), 3], "'b': int is not an NDArray"),
             (
                 [nd.ones((2,)), nd.ones((2,), ctx=mx.cpu(1))],
                 r"its inputs are in cpu\(0\), cpu\(1\)",
@@ -115,7 +115,7 @@ class TestErrors:
             nd.CachedOp(A)(a=nd.ones((2,)))
         with pytest.raises(MXNetError, match="unknown flags: nonsense"):
             nd.CachedOp(A, [("nonsense", "1")])
-        with pytest.raises(MXNetError, match="int is no Symbol"):
+        with pytest.raises(MXNetError, match="int is not a Symbol"):
             nd.CachedOp(3)
         with pytest.raises(MXNetError, match="expected one or more"):
             nd.CachedOp(mx.sym.zeros((2,)))()

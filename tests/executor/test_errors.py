@@ -158,7 +158,7 @@ gradients beside their arguments
         lambda: _net().bind("cpu", _args()),  # type: ignore[arg-type]
         (TypeError,),
         """\
-bind: ctx: 'cpu' is no Context
+bind: ctx: 'cpu' is not a Context
   try: mx.cpu(), mx.gpu(0) or mx.tpu(0)""",
     ),
     "grad_req": (
@@ -245,7 +245,7 @@ node 'x': its ctx_group 'far' has no context
         lambda: _grouped().simple_bind(CPU, group2ctx={"far": 3}, x=(2,)),
         (TypeError,),
         """\
-bind: group2ctx['far']: 3 is no Context
+bind: group2ctx['far']: 3 is not a Context
   try: mx.cpu(), mx.gpu(0) or mx.tpu(0)""",
     ),
     "outside the group's context": (
@@ -307,14 +307,14 @@ node 'fc' (FullyConnected): 'weight' is (3, 6), expected (3, 5)
         """\
 simple_bind: these shapes cannot be inferred: data: unknown, fc_weight: (3, ?), label: unknown, \
 out_output: unknown
-  because data=4 is no shape
+  because data=4 is not a shape
   given by: no shapes
   try: give their shapes as keyword arguments""",
     ),
     "simple_bind of texts": (
         lambda: _simple(data=("a", 5)),
         (RuntimeError, ValueError),
-        "simple_bind: 'data': ('a', 5) is no shape, expected a tuple of integers",
+        "simple_bind: 'data': ('a', 5) is not a shape, expected a tuple of integers",
     ),
     "unknown dtype": (
         lambda: _simple(type_dict={"data": "foo"}, data=(4, 5)),
@@ -453,7 +453,7 @@ forward: 'data': shape (7, 5), expected (4, 5)
         lambda e: e.forward(label=np.array(["a", "b", "c", "d"])),
         (TypeError,),
         """\
-forward: 'label': array(['a', 'b', 'c', 'd'], dtype='<U1') (ndarray) is no array of float32
+forward: 'label': array(['a', 'b', 'c', 'd'], dtype='<U1') (ndarray) is not an array of float32
   try: a number, a regular nested list, a NumPy array or an NDArray""",
     ),
     "unknown parameter": (
@@ -532,7 +532,7 @@ node 'out' (SoftmaxOutput): 'label' is (3,), expected (2,)
     "reshape to no shape": (
         lambda e: e.reshape(data=3),
         (mx.base.MXNetError, ValueError),
-        "reshape: 'data': 3 is no shape, expected a tuple of integers",
+        "reshape: 'data': 3 is not a shape, expected a tuple of integers",
     ),
     "reshape to an open shape": (
         lambda e: e.reshape(data=(0, 5)),

@@ -113,7 +113,7 @@ def test_what_is_refused(form, tmp_path):
     path = tmp_path / f"x{ending}"
     with pytest.raises(InputTypeError, match="expected a dict of arrays by name"):
         save(path, [np.ones(3)])
-    with pytest.raises(InputTypeError, match="the name 3 is no text"):
+    with pytest.raises(InputTypeError, match="the name 3 is not a text"):
         save(path, {3: np.ones(3)})
     assert not path.exists()
     with pytest.raises(FileAccessError, match="cannot be read: No such file"):

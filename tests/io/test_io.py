@@ -141,7 +141,7 @@ def test_shuffled_batches_hold_every_example_with_its_label():
         ),
         (
             {"label": {"y": "abc"}},
-            "NDArrayIter: 'y': array: 'abc' (str) is no array of float32\n"
+            "NDArrayIter: 'y': array: 'abc' (str) is not an array of float32\n"
             "  try: a number, a regular nested list, a NumPy array or an NDArray",
         ),
         (

@@ -113,7 +113,7 @@ def test_errors_name_the_inputs():
     with pytest.raises(ValueError, match="no index") as caught:
         _ = x["a"]
     assert str(caught.value) == (
-        "NDArray: 'a' (str) is no index\n"
+        "NDArray: 'a' (str) is not an index\n"
         "  try: integers, slices, ..., None, lists or arrays of integers"
     )
     with pytest.raises(ValueError, match="does not broadcast") as caught:
@@ -125,6 +125,6 @@ def test_errors_name_the_inputs():
     with pytest.raises(TypeError) as caught:
         x[0] = "word"
     assert str(caught.value) == (
-        "assignment to NDArray: 'word' (str) is no array of float32\n"
+        "assignment to NDArray: 'word' (str) is not an array of float32\n"
         "  try: a number, a regular nested list, a NumPy array or an NDArray"
     )

@@ -229,7 +229,7 @@ def test_numbers_out_of_range_wrap(number, wrapped):
 
 
 def test_numbers_that_no_type_holds_are_refused():
-    with pytest.raises(TypeError, match="is no array of uint8"):
+    with pytest.raises(TypeError, match="is not an array of uint8"):
         nd.array([2**70], dtype="uint8")
 
 

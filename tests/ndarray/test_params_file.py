@@ -207,4 +207,4 @@ def test_no_params_file_and_wrong_number_of_names():
     content = _one_array()[:-8] + struct.pack("<Q", 2)
     assert _text(content) == "buffer: names: 2 names for 1 arrays"
     content = _one_array()[:-8] + struct.pack("<QQ", 1, 1) + b"\xff"
-    assert _text(content) == "buffer: name 0 of 1: it is no UTF-8 text"
+    assert _text(content) == "buffer: name 0 of 1: it is not UTF-8 text"
