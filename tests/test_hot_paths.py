@@ -13,9 +13,9 @@ from tests import _hot_paths
 BOUNDS = {
     "inference forward": 27,
     "eager 2 * a + b": 50,
-    "Module step": 253,
-    "Gluon step, hybridized": 381,
-    "Gluon step, plain": 475,
+    "Module step": 228,
+    "Gluon step, hybridized": 357,
+    "Gluon step, plain": 451,
 }
 
 

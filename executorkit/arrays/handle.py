@@ -208,12 +208,18 @@ class Handle:
         def context(self) -> Context: ...
         @property
         def ctx(self) -> Context: ...
+        @property
+        def dtype(self) -> Any: ...
     else:  # without a Python function: executors read them at every step
         shape = property(attrgetter("_shape"), doc="The lengths of the axes.")
         context = property(
             attrgetter("_context"), doc="The context whose device holds the elements."
         )
         ctx = context
+        dtype = property(
+            attrgetter("storage.dtype.type"),
+            doc="The element type, as NumPy's scalar class (``numpy.float32``).",
+        )
 
     @property
     def size(self) -> int:
@@ -224,11 +230,6 @@ class Handle:
     def ndim(self) -> int:
         """The number of axes."""
         return len(self._shape)
-
-    @property
-    def dtype(self) -> Any:
-        """The element type, as NumPy's scalar class (``numpy.float32``)."""
-        return self.storage.dtype.type
 
     @property
     def dtype_name(self) -> str:

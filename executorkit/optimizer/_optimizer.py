@@ -11,6 +11,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     import optax
 
 Class = TypeVar("Class", bound=type)
+
+
+#: The methods of a class that compute rates.
+_rate_methods = attrgetter(
+    "learning_rate", "_get_lr", "_get_lrs", "_get_wd", "_get_wds", "_begin_step"
+)
 
 
 class Optimizer(CheckedKeywords):
@@ -322,8 +329,10 @@ class Optimizer(CheckedKeywords):
     @property
     def _is_pure(self) -> bool:
         names = ("update_multi_precision", "update")[: 1 if self._skips_update else 2]
-        methods = ((getattr(self, n), getattr(Optimizer, n)) for n in names)
-        return all(getattr(f, "__func__", None) is inherited for f, inherited in methods)
+        for name in names:
+            if getattr(getattr(self, name), "__func__", None) is not getattr(Optimizer, name):
+                return False
+        return True
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         """Returns the hyperparameters of update ``t`` (1 is the first), and the new
@@ -377,11 +386,13 @@ class Optimizer(CheckedKeywords):
             self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
             counts = [self._index_update_count[i] for i in group]
-            columns: Any = (self._counted_lrs(group), self._counted_wds(group), counts)
-            if self.shared_state is None and all(c.count(c[0]) == len(c) for c in columns):
-                lr, wd, count = next(zip(*columns, strict=True))
-                numbers, _ = self._hyperparams(lr, wd, count, None)
-                hyperparams += [numbers] * len(group)
+            lrs, wds = self._counted_lrs(group), self._counted_wds(group)
+            columns = lrs, wds, counts
+            n = len(group)
+            equal = lrs.count(lrs[0]) == wds.count(wds[0]) == counts.count(counts[0]) == n
+            if equal and self.shared_state is None:
+                numbers, _ = self._hyperparams(lrs[0], wds[0], counts[0], None)
+                hyperparams += [numbers] * n
                 continue
             for lr, wd, count in zip(*columns, strict=True):
                 numbers, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
@@ -392,9 +403,7 @@ class Optimizer(CheckedKeywords):
     def _counts_matter_alone(self) -> bool:
         if self.lr_scheduler is not None:
             return False
-        names = "learning_rate", "_get_lr", "_get_lrs", "_get_wd", "_get_wds", "_begin_step"
-        own = type(self)
-        return all(getattr(own, name) is getattr(Optimizer, name) for name in names)
+        return _rate_methods(type(self)) == _rate_methods(Optimizer)
 
     # Updates
 
