@@ -33,7 +33,7 @@ MAX_OVERLAYS = 16
 
 
 def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
-    """``value`` in another shape of the same size, without work when it has it already."""
+    """Returns ``value`` in another shape of the same size."""
     if value.shape == shape:
         return value
     return _reshape(value, shape)

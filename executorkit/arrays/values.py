@@ -30,7 +30,7 @@ class FittedValue(NamedTuple):
 
 
 def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) -> FittedValue:
-    """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
+    """Broadcasts ``source`` (number, NumPy or JAX array, NDArray, nested list) to ``shape``.
 
     Surplus leading axes of length 1 are dropped. TypeError if it is not an array; ShapeError (a
     ValueError) if it does not broadcast; ``where`` names the assignment in the message.
@@ -54,7 +54,7 @@ def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) 
 
 
 def check_known_shape(where: str, shape: Shape) -> None:
-    """ShapeError for a shape that leaves lengths open, by the meaning that shapes have now."""
+    """Raises ShapeError for a shape with unknown lengths (see ``np_shape``)."""
     if not is_known(shape):
         raise ShapeError(
             where,

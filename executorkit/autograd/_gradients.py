@@ -322,7 +322,7 @@ def gradients(
 def recorded_gradients(
     values: Sequence[Head], own: Mapping[Variable, Any], train_mode: bool
 ) -> dict[Variable, NDArray]:
-    """:func:`gradients` as recorded values, which can be differentiated again."""
+    """Returns :func:`gradients` as recorded values, which can be differentiated again."""
 
     def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
         return piece.recorded_gradients(heads, train_mode)
@@ -385,7 +385,7 @@ def grad(
     create_graph: bool,
     train_mode: bool,
 ) -> list[Any]:
-    """See the package's function."""
+    """Computes gradients by variables; see the package's function."""
     requested = [_variable(i, x) for i, x in enumerate(variables, 1)]
     values, own = checked_heads(heads, head_grads)
     if create_graph:

@@ -132,7 +132,7 @@ class Piece(ABC):
     def recorded_gradients(
         self, heads: Mapping[int, NDArray], train_mode: bool
     ) -> Sequence[tuple[int, NDArray]]:
-        """:meth:`gradients` of head gradients that are recorded, recorded themselves."""
+        """Returns :meth:`gradients` of recorded head gradients, recorded themselves."""
 
     @abstractmethod
     def use_up(self, heads: Sequence[int]) -> None:

@@ -164,7 +164,7 @@ class RecordedPiece(Piece):
         return leaf
 
     def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
-        """:meth:`reference` of arrays, all different; ``states`` are the positions of states."""
+        """Returns the references of distinct arrays; ``states`` are the positions of states."""
         numbers, values, versions, links = References([], [], [], [])
         known, context = self._known, self.context
         for k, array in enumerate(arrays):
@@ -368,7 +368,6 @@ class RecordedPiece(Piece):
                 self.step.force()
 
     def copied(self, storage: Storage) -> Storage | None:
-        """See :class:`CopyingProducer`."""
         with self.lock:
             if self.status is not Status.RECORDING or storage.producer is not self:
                 return None

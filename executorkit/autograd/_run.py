@@ -167,7 +167,6 @@ class RecordedStep(PendingStep):
         return self.plan.outputs
 
     def copied(self, storage: Storage) -> Storage | None:
-        """See :class:`CopyingProducer`."""
         with self.runnable.lock:
             state = self.state
             waits = isinstance(state, Waiting | Backward) and not state.failed
@@ -274,7 +273,6 @@ class PartedStep(RecordedStep):
         return super()._run(state)
 
     def _check_devices(self) -> None:
-        """MXNetError for a program that needs the other devices."""
         for node in self.plan.program.graph.steps:
             if spans_devices(node.op, node.params):
                 raise MXNetError(

@@ -363,5 +363,4 @@ class TapeRecorder:
     def backward(
         heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
     ) -> None:
-        """See :func:`executorkit.autograd.backward`."""
         backward(heads, head_grads, retain_graph, train_mode)

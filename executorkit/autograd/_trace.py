@@ -264,7 +264,7 @@ class CallTrace:
         return calls[::-1]
 
     def type_of(self, number: int) -> ArrayType:
-        """Shape and dtype of a value."""
+        """Returns shape and dtype of a value."""
         return self._types[number]
 
     def after(

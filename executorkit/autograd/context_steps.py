@@ -287,7 +287,7 @@ class _Rows:
         ]
 
     def heads(self) -> list[Any] | None:
-        """Head gradients; None if the steps have them for different outputs."""
+        """Returns head gradients; None if the steps have them for different outputs."""
         columns = [dict(zip(s.plan.outputs, s.heads or (), strict=True)) for s in self._steps]
         heads: list[Any] = []
         for n in self._plan.outputs:

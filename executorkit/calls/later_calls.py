@@ -153,7 +153,6 @@ class LaterCall:
             self()
 
     def copied(self, storage: Storage) -> Storage | None:
-        """See :class:`CopyingProducer`."""
         if self._failed or self.depth >= _MAX_DEPTH:
             return None
         if self.is_ready:

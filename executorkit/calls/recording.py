@@ -168,7 +168,7 @@ def is_recorded(array: Handle) -> bool:
 
 
 def check_unrecorded(array: Handle) -> None:
-    """MXNetError if an array belongs to a graph, so that nothing may be written to it now."""
+    """Raises MXNetError if an array belongs to a graph, since it must not be written to then."""
     if is_recorded(array):
         raise MXNetError(
             "autograd",

@@ -195,8 +195,8 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
 def output_types(
     resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
 ) -> tuple[ArrayType, ...]:
-    """Shapes and dtypes of a call's visible outputs, ``op`` being the operator in its mode;
-    MXNetError for inputs that do not fit."""
+    """Returns shapes and dtypes of a call's visible outputs, ``op`` being the operator in its
+    mode; MXNetError for inputs that do not fit."""
     avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
     check_inputs(op, resolved.params, avals)
     with call_errors(op, resolved.params, avals):
@@ -207,7 +207,7 @@ def output_types(
 def check_targets(
     where: str, targets: Sequence[Handle], results: Sequence[tuple[tuple[int, ...], Any]]
 ) -> None:
-    """MXNetError unless results of these shapes and dtypes fit the arrays that are to hold them."""
+    """Raises MXNetError unless results of these shapes and dtypes fit the target arrays."""
     if len(targets) != len(results):
         problem = f"out holds {len(targets)} arrays, expected {len(results)}"
         raise MXNetError(where, problem)
@@ -242,7 +242,7 @@ def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
 
 
 def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
-    """Names, dtypes and shapes of the inputs, for messages."""
+    """Returns names, dtypes and shapes of the inputs, for messages."""
     names = op.inputs(p)
     names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
     return ", ".join(

@@ -111,7 +111,7 @@ class CachedOp:
         self._hook_has_inputs = False
 
     def __call__(self, *args: NDArray, out: Any = None) -> Any:
-        """The outputs for these arrays; see the class."""
+        """Computes the outputs for these arrays; see the class."""
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results(args, targets)
@@ -136,7 +136,6 @@ class CachedOp:
     _register_op_hook = register_op_hook  # MXNet's name
 
     def _check(self, arrays: Sequence[Any]) -> None:
-        """MXNetError for another number of arrays, or arrays of several contexts."""
         variables = self._variables
         contexts = set()
         for node, x in zip(variables, arrays, strict=False):
@@ -174,7 +173,6 @@ class CachedOp:
         return splits
 
     def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Arrays in the order of the graph's arguments, and in that of its auxiliary states."""
         by_node = dict(zip(self._variables, arrays, strict=True))
         return [by_node[n] for n in self._graph.args], [by_node[n] for n in self._graph.aux]
 

@@ -492,7 +492,7 @@ class Executor(BoundGraph[NDArray], Viewed):
             )
 
     def internals(self, names: str | Sequence[str]) -> Any:
-        """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
+        """Returns internal outputs (``"relu1_output"``) for the last forward's inputs.
 
         One name gives an NDArray, a list of names a list; names are those of
         ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.

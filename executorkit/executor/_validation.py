@@ -210,7 +210,7 @@ def is_input_name(name: str) -> bool:
 
 
 def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
-    """Arrays as a dict; BindError if names repeat."""
+    """Returns arrays as a dict; BindError if names repeat."""
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
         problem = f"{what} share a name: {', '.join(map(repr, _repeated(names)))}"
@@ -220,7 +220,7 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
 
 
 def check_distinct_names(graph: Graph, binding: str) -> None:
-    """BindError by ``binding`` if two arguments, or two auxiliary states, are called alike.
+    """Raises BindError by ``binding`` if two arguments, or two states, have one name.
 
     One variable that several operators read is one argument; two of one name would be two arrays
     that nobody can tell apart.

@@ -107,7 +107,7 @@ class Runnable(ABC, Generic[Value]):
 
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
-        """New contents for an array: one number everywhere."""
+        """Returns new contents for an array: one number everywhere."""
 
     def update_for(
         self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]

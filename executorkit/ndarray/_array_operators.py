@@ -141,11 +141,11 @@ def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[
 def array_module(
     namespace: dict[str, Any], module: str, cls: type[Handle]
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a module of operators on arrays of class ``cls``."""
+    """Makes ``__getattr__`` and ``__dir__`` of a module of operators on arrays of class ``cls``."""
     return operator_module(namespace, module, "ndarray", partial(call_operator, cls))
 
 
 def operator_methods() -> dict[str, Callable[..., Any]]:
-    """NDArray's methods that are operators: ``x.sum(axis=1)`` is ``mx.nd.sum(x, axis=1)``."""
+    """Makes NDArray's methods of operators: ``x.sum(axis=1)`` is ``mx.nd.sum(x, axis=1)``."""
     call = partial(call_operator, None)
     return {name: operator_method(name, "ndarray", "NDArray", call) for name in _METHODS}

@@ -234,7 +234,8 @@ def arange(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """start, start + step, ... before stop, each ``repeat`` times; to ``start`` without a stop.
+    """Makes start, start + step, ... before stop, each ``repeat`` times; without a stop, up to
+    ``start``.
 
     In the memory of ``ctx``, of ``dtype``. ``infer_range`` has no effect: MXNet uses it in symbols
     only. MXNetError for a range without numbers.
@@ -265,7 +266,7 @@ def linspace(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """``num`` equally spaced numbers from start to stop, which is left out without ``endpoint``."""
+    """Makes ``num`` equally spaced numbers from start to stop, excluded without ``endpoint``."""
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return _from_operator("_linspace", ctx, dtype, **attrs)
 
@@ -278,7 +279,7 @@ def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: An
 
 
 def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
-    """``tensor`` with axes moved from ``source`` to ``destination`` (numbers or sequences)."""
+    """Moves axes of ``tensor`` from ``source`` to ``destination`` (numbers or sequences)."""
     both = (x if isinstance(x, Sequence) else (x,) for x in (source, destination))
     sources, targets = ([int(axis) for axis in axes] for axes in both)
     ndim = tensor.ndim
@@ -297,7 +298,7 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Arrays joined along an axis; they agree in dtype and in all other axes.
+    """Joins arrays along an axis; they agree in dtype and in all other axes.
 
     A lone array is returned itself unless ``always_copy``.
     """

@@ -216,7 +216,7 @@ def _covers(key: Any, shape: Shape) -> bool:
 
 
 def write_part(array: Handle, key: Any, value: Any) -> None:
-    """``array[key] = value``."""
+    """Computes ``array[key] = value``."""
     if modes.recording:
         if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
             check_unrecorded(array)

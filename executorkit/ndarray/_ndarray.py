@@ -198,7 +198,7 @@ class NDArray(Viewed, Handle):
         return self.from_jax(new.value, self._context, shared=new.shared)
 
     def detach(self) -> Self:
-        """Another handle on the same elements, which belongs to no graph."""
+        """Returns another handle on the same elements, outside of graphs."""
         return self.flat_view(self._shape)
 
     def wait_to_read(self) -> None:
@@ -302,7 +302,7 @@ class NDArray(Viewed, Handle):
     def split_v2(
         self, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
     ) -> list[Self]:
-        """``mx.nd.split_v2`` of this array."""
+        """Splits this array; see ``mx.nd.split_v2``."""
         return split_v2(self, indices_or_sections, axis, squeeze_axis)
 
     # Gradients

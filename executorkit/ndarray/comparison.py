@@ -122,7 +122,7 @@ def random_inputs(
     *,
     indices: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
-    """Random arrays by name: normally distributed, float32 where no dtype is given.
+    """Makes random arrays by name: normally distributed, by default float32.
 
     Integers, and the inputs named in ``indices``, are uniform from 0 to 2, because they may be
     those of entries in a table.
@@ -138,7 +138,7 @@ def random_inputs(
 
 
 def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Arrays of any library as NumPy's, contiguous and little-endian."""
+    """Converts arrays of any library to NumPy's, contiguous and little-endian."""
     if not isinstance(arrays, Mapping):
         problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
         raise InputTypeError("arrays to write", problem)

@@ -39,7 +39,7 @@ def _stacked(steps: Sequence[Any]) -> Any:
 
 
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> Any:
-    """``body(slice, states) -> (outputs, states)`` for every slice along the first axis of data.
+    """Calls ``body(slice, states) -> (outputs, states)`` for every slice along data's first axis.
 
     data is an NDArray or a (nested) list of them, sliced together. Returns the outputs of all
     steps, stacked along a new first axis, and the last states.
@@ -63,7 +63,7 @@ def while_loop(
     loop_vars: Any,
     max_iterations: int | None = None,
 ) -> Any:
-    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, at most
+    """Calls ``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, at most
     ``max_iterations`` times.
 
     Returns the outputs of all iterations, stacked along a first axis of ``max_iterations`` (rows of
@@ -105,7 +105,7 @@ def _padded(stacked: Any, length: int) -> Any:
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
-    """``then_func()`` if ``pred``, of one element, is not 0, else ``else_func()``."""
+    """Calls ``then_func()`` if ``pred``, of one element, is not 0, else ``else_func()``."""
     condition = pred.asscalar() if isinstance(pred, NDArray) else pred
     return then_func() if condition else else_func()
 
@@ -115,17 +115,17 @@ def _floating(data: NDArray) -> bool:
 
 
 def isnan(data: NDArray) -> NDArray:
-    """1 where an element is NaN, else 0, in the dtype of data."""
+    """Returns 1 where an element is NaN, else 0, in the dtype of data."""
     return data != data  # noqa: PLR0124 - only a NaN differs from itself
 
 
 def isinf(data: NDArray) -> NDArray:
-    """1 where an element is infinite, else 0, in the dtype of data."""
+    """Returns 1 where an element is infinite, else 0, in the dtype of data."""
     return abs(data) == math.inf if _floating(data) else data != data  # noqa: PLR0124
 
 
 def isfinite(data: NDArray) -> NDArray:
-    """1 where an element is neither infinite nor NaN, else 0, in the dtype of data."""
+    """Returns 1 where an element is neither infinite nor NaN, else 0, in the dtype of data."""
     return abs(data) < math.inf if _floating(data) else data == data  # noqa: PLR0124
 
 

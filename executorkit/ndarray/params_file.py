@@ -179,7 +179,7 @@ class ParamsHeaders(Sequence[ArrayHeader]):
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
-    """:func:`load` of ``buf``, the contents of a file."""
+    """Loads ``buf``, the contents of a file, as :func:`load` does."""
     if isinstance(buf, str) or not isinstance(buf, bytes | bytearray | memoryview):
         raise FileFormatError("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
     return load_contents(buf, "buffer")
@@ -213,7 +213,7 @@ def _path(fname: Any) -> str:
 
 
 def uint64_bytes(*numbers: int) -> bytes:
-    """Unsigned 64-bit numbers as little-endian bytes."""
+    """Returns unsigned 64-bit numbers as little-endian bytes."""
     return np.array(numbers, "<u8").tobytes()
 
 

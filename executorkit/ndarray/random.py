@@ -107,7 +107,7 @@ def multinomial(
 
 
 def shuffle(data: NDArray, **kwargs: Any) -> NDArray:
-    """``data`` with its rows in random order: a copy, or ``out=``."""
+    """Shuffles the rows of ``data``: returns a copy, or writes to ``out=``."""
     out = kwargs.pop("out", None)
     shuffled = call("_shuffle", data, **kwargs)
     if out is None:

@@ -214,7 +214,8 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def bind(self, ctx: Context, args: Any, args_grad: Any=None, grad_req: Any='write', aux_states: Any=None, group2ctx: Any=None, shared_exec: Any=None, compute_dtype: str | None=None, remat: Any=None) -> Executor:
-        """An executor of this graph over arrays of the caller's; see :class:`executorkit.Executor`.
+        """Returns an executor of this graph over arrays of the caller's; see
+    :class:`executorkit.Executor`.
 
     ctx
         the device that it runs on.
@@ -235,7 +236,7 @@ class Symbol(PythonOperators, Viewed):
         precision and rematerialization, as for :meth:`simple_bind`.
 
     Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
-    node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
+    node), TypeError for something that is not an NDArray. Nothing is compiled until it runs.
 
     >>> import executorkit as mx
     >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))
@@ -249,7 +250,7 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def simple_bind(self, ctx: Context, grad_req: Any='write', type_dict: Any=None, stype_dict: Any=None, group2ctx: Any=None, shared_arg_names: Any=None, shared_exec: Any=None, shared_buffer: Any=None, compute_dtype: Any=None, remat: Any=None, **kwargs: Any) -> Executor:
-        """An executor of this graph over arrays that it makes, from the shapes of some inputs.
+        """Returns an executor of this graph over arrays that it makes, from the shapes of some inputs.
 
     ctx
         the device that it runs on.
@@ -295,7 +296,7 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def eval(self, ctx: Context | None=None, **kwargs: NDArray) -> list[NDArray]:
-        """The outputs for the given arrays, which are bound to it and run once.
+        """Returns the outputs for the given arrays, which are bound to it and run once.
 
     >>> import executorkit as mx
     >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()

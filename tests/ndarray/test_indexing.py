@@ -110,7 +110,7 @@ def test_an_ndarray_of_shape_nothing_is_an_integer():
 
 def test_errors_name_the_inputs():
     x = nd.zeros((2, 3))
-    with pytest.raises(ValueError, match="no index") as caught:
+    with pytest.raises(ValueError, match="not an index") as caught:
         _ = x["a"]
     assert str(caught.value) == (
         "NDArray: 'a' (str) is not an index\n"
