@@ -516,8 +516,6 @@ class RecordedPiece(Piece):
         return next(trainings, None) or Training()
 
     def _let_go(self, status: Status) -> None:
-        """Ends recording: lets go of what only that needs, and of the leaves' contents, which the
-        step has."""
         self.status = status
         unregister_pending_owner(self)
         self._known = {}
@@ -613,8 +611,6 @@ class RecordedPiece(Piece):
         return defer
 
     def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
-        """Returns the variables that gradients of values reach; none if they go on to earlier
-        pieces, or reach one twice."""
         entries: list[Any] = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
         only_variables = {*map(type, entries)} == {Variable}
         return entries if only_variables and len({*entries}) == len(entries) else []
@@ -678,8 +674,6 @@ class RecordedPiece(Piece):
     def _divided(
         self, plan: TracePlan | Split
     ) -> tuple[RecordedStep | None, Mapping[int, Any], TracePlan]:
-        """Returns the step of what stays differentiable after a backward, which is computed here,
-        if there is such a part; the values that it computes; and the plan of the rest."""
         first: RecordedStep | None = None
         computed: Mapping[int, Any] = _NOTHING
         if isinstance(plan, Split):

@@ -1,4 +1,4 @@
-"""How a call is computed.
+"""The ways in which a call is computed, and the choice among them.
 
 :func:`invoke` resolves an operator with its attributes (``resolved_calls``), and :func:`run` takes
 the first of these ways that fits:
