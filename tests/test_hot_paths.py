@@ -13,7 +13,7 @@ from tests import _hot_paths
 BOUNDS = {
     "inference forward": 27,
     "eager 2 * a + b": 50,
-    "Module step": 228,
+    "Module step": 230,
     "Gluon step, hybridized": 357,
     "Gluon step, plain": 451,
 }

@@ -19,7 +19,7 @@ from ..arrays.protocol import Producer
 from ..arrays.random_state import wrap_key
 from ..arrays.storage import Storage
 from ..calls.rollback import complete
-from ..executor import Backward, Buffers, PendingStep, Runnable, Waiting
+from ..executor import Backward, BoundGraph, Buffers, PendingStep, Waiting
 from ..ndarray import NDArray
 from ..parallel import PmapProgram, Replicas, StackedPart, can_replicate, replicated
 from ..program import Training
@@ -66,7 +66,7 @@ class _Spread:
         return True
 
 
-class _ContextsRun(Runnable[Any]):
+class _ContextsRun(BoundGraph[Any]):
     """The arrays of equal runs on several devices."""
 
     def __init__(

@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays.protocol import PendingValue
 from ..arrays.random_state import next_key_data, rewound_on_error, wrap_key
 from ..context import Context
-from ..executor import Executor, PendingStep, PrecompileSpec, Runnable, check_head_gradients
+from ..executor import BoundGraph, Executor, PendingStep, PrecompileSpec, check_head_gradients
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
@@ -28,7 +28,7 @@ from ._replicated_array import PerDevice, ReplicatedArray
 from ._state_sharding import update_in_program
 
 
-class PmapExecutor(Runnable[ReplicatedArray]):
+class PmapExecutor(BoundGraph[ReplicatedArray]):
     """A symbol on all devices as one pmapped program, deferred as an Executor is.
 
     arg_arrays, grad_arrays, aux_arrays, outputs
