@@ -368,6 +368,7 @@ class RecordedPiece(Piece):
                 self.step.force()
 
     def copied(self, storage: Storage) -> Storage | None:
+        """Returns a copy of a storage that waits; see :class:`CopyingProducer`."""
         with self.lock:
             if self.status is not Status.RECORDING or storage.producer is not self:
                 return None

@@ -167,6 +167,7 @@ class RecordedStep(PendingStep):
         return self.plan.outputs
 
     def copied(self, storage: Storage) -> Storage | None:
+        """Returns a copy of a storage that waits; see :class:`CopyingProducer`."""
         with self.runnable.lock:
             state = self.state
             waits = isinstance(state, Waiting | Backward) and not state.failed

@@ -153,6 +153,7 @@ class LaterCall:
             self()
 
     def copied(self, storage: Storage) -> Storage | None:
+        """Returns a copy of a storage that waits; see :class:`CopyingProducer`."""
         if self._failed or self.depth >= _MAX_DEPTH:
             return None
         if self.is_ready:
