@@ -17,7 +17,7 @@ from ..ndarray import NDArray
 from ..ops.vision.image_color import LUMA
 from . import _image_functions as images
 from ._image_operators import imresize
-from .host_images import check_colours, host_view, to_ndarray, update_in_place
+from .host_images import Image, check_colours, host_view, to_ndarray, update_in_place
 
 
 class Described:
@@ -40,7 +40,7 @@ class Augmenter(Described, CheckedKeywords):
     The keywords are the augmenter's arguments, which :meth:`dumps` shows.
     """
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
@@ -54,7 +54,7 @@ class _Several(Augmenter):
     def dumps(self) -> list[Any]:
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         for augmenter in self.ts:
             src = augmenter(src)
         return src
@@ -67,7 +67,7 @@ class SequentialAug(_Several):
 class RandomOrderAug(_Several):
     """Augmenters in random order; ``ts`` is shuffled at every call."""
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         random.shuffle(self.ts)
         return super().__call__(src)
 
@@ -100,7 +100,7 @@ class ForceResizeAug(_Sized):
 class RandomCropAug(_Sized):
     """A part of ``size``, (width, height), at a random place, by :func:`random_crop`."""
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         return images.random_crop(src, self.size, self.interp)[0]
 
 
@@ -124,14 +124,14 @@ class RandomSizedCropAug(Augmenter):
         self.ratio = ratio
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         return images.random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
 class CenterCropAug(_Sized):
     """The part of ``size``, (width, height), in the middle, by :func:`center_crop`."""
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         return images.center_crop(src, self.size, self.interp)[0]
 
 
@@ -159,7 +159,7 @@ class CastAug(Augmenter):
         super().__init__(type=typ)
         self.typ = typ
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         if isinstance(src, NDArray) and src.dtype is np.uint8 and self.typ == "float32":
             return to_ndarray(host_view(src).astype(np.float32), src.context)
         return src.astype(self.typ)
@@ -172,7 +172,7 @@ class BrightnessJitterAug(Augmenter):
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
         return update_in_place(src, np.multiply, alpha)
 
@@ -273,7 +273,7 @@ class ColorNormalizeAug(Augmenter):
         self.mean = mean if mean is None or isinstance(mean, NDArray) else nd.array(mean)
         self.std = std if std is None or isinstance(std, NDArray) else nd.array(std)
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: Image) -> Image:
         return images.color_normalize(src, self.mean, self.std)
 
 

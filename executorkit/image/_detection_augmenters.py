@@ -18,6 +18,7 @@ from ._augmenter_list import colour_augmenters, normalization
 from ._augmenters import Augmenter, CastAug, Described, ForceResizeAug, ResizeAug, flip_columns
 from ._image_functions import fixed_crop
 from ._image_operators import copy_make_border
+from .host_images import Image
 
 #: A part of an image, and the labels in it: (x, y, width, height, labels).
 Proposal = tuple[int, int, int, int, np.ndarray]
@@ -31,7 +32,7 @@ class DetAugmenter(Described):
     The keywords are the augmenter's arguments, which :meth:`dumps` shows.
     """
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
@@ -48,7 +49,7 @@ class DetBorrowAug(DetAugmenter):
     def dumps(self) -> list[Any]:
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         return self.augmenter(src), label
 
 
@@ -70,7 +71,7 @@ class DetRandomSelectAug(DetAugmenter):
     def dumps(self) -> list[Any]:
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         if random.random() < self.skip_prob:
             return src, label
         random.shuffle(self.aug_list)
@@ -84,7 +85,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         if random.random() < self.p:
             src = flip_columns(src)
             label[:, 1], label[:, 3] = 1.0 - label[:, 3], 1.0 - label[:, 1]
@@ -177,7 +178,7 @@ class DetRandomCropAug(_RandomFrame):
         self.min_object_covered = min_object_covered
         self.min_eject_coverage = min_eject_coverage
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         proposal = self._propose(label, src.shape[0], src.shape[1])
         if proposal is None:
             return src, label

@@ -11,7 +11,7 @@ from ..errors import ArgumentValueError, ShapeError
 from ..ndarray import NDArray
 from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
 from ._image_operators import imresize
-from .host_images import host_view, to_ndarray, update_in_place
+from .host_images import Image, host_view, to_ndarray, update_in_place
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]
@@ -55,8 +55,8 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
 
 
 def fixed_crop(
-    src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
-) -> Any:
+    src: Image, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
+) -> Image:
     """Returns the part of ``w`` by ``h`` pixels from column x0 and row y0 on, cut at the image's
     edges, and resized to ``size`` (width, height) unless that is None. MXNetError if nothing is
     left."""
@@ -71,11 +71,11 @@ def fixed_crop(
     return imresize(out, *size, interp=get_interp_method(interp, (h, w, size[1], size[0])))
 
 
-def _crop_to(src: Any, box: Rectangle, size: Any, interp: int) -> tuple[Any, Rectangle]:
+def _crop_to(src: Image, box: Rectangle, size: Any, interp: int) -> tuple[Image, Rectangle]:
     return fixed_crop(src, *box, size=size, interp=interp), box
 
 
-def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
+def random_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Image, Rectangle]:
     """Returns a part of ``size`` (width, height) at a random place, and its (x, y, width, height).
     Of a smaller image the largest part of the same proportions is resized."""
     height, width, _ = src.shape
@@ -85,7 +85,7 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     return _crop_to(src, (x0, y0, new_width, new_height), size, interp)
 
 
-def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
+def center_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Image, Rectangle]:
     """Returns the middle part of ``size`` (width, height), and its (x, y, width, height). Of a
     smaller image the largest part of the same proportions is resized."""
     height, width, _ = src.shape
@@ -104,13 +104,13 @@ def area_option(where: str, area: Any, options: dict[str, Any]) -> Any:
 
 
 def random_size_crop(
-    src: Any,
+    src: Image,
     size: tuple[int, int],
     area: float | tuple[float, float],
     ratio: tuple[float, float],
     interp: int = 2,
     **kwargs: Any,
-) -> tuple[Any, Rectangle]:
+) -> tuple[Image, Rectangle]:
     """Returns a part of random area and proportions resized to ``size``, and its (x, y, width,
     height).
 
@@ -137,7 +137,7 @@ def random_size_crop(
     return center_crop(src, size, interp)
 
 
-def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+def color_normalize(src: Image, mean: Any, std: Any = None) -> Any:
     """Returns ``src``, changed in place to (src - mean) / std. ``mean`` and ``std`` are numbers,
     NDArrays that broadcast, or None."""
     if mean is not None:

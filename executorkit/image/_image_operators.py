@@ -21,6 +21,9 @@ from ..opencv import decode_image, resize_image
 from ..ops.schema.attrs import Floats, make_attr, to_text
 from .host_images import host_view, to_ndarray
 
+#: A whole number, or its text.
+Whole = int | str
+
 #: Attributes of all functions here, with MXNet's types.
 _ATTRS = {
     name: make_attr(name, annotation, None)
@@ -34,13 +37,13 @@ _ATTRS = {
 }
 
 
-def _read(operator: str, name: str, value: Any) -> Any:
+def _read(operator: str, name: str, value: object) -> Any:
     if value is None:
         raise AttributeValueError(f"operator {operator}", f"{name} is not given")
     return _ATTRS[name].read(operator, to_text(value))
 
 
-def _host(operator: str, name: str, source: Any) -> np.ndarray:
+def _host(operator: str, name: str, source: object) -> np.ndarray:
     if not isinstance(source, NDArray):
         problem = f"{name!r} is a {type(source).__name__}, expected an NDArray"
         raise InputTypeError(f"operator {operator}", problem, hint="mx.nd.array(...)")
@@ -53,7 +56,7 @@ def _check_image(operator: str, image: np.ndarray) -> None:
         raise ShapeError(f"operator {operator}", problem)
 
 
-def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
+def _refuse_unknown(operator: str, surplus: dict[str, object]) -> None:
     if surplus:
         raise UnknownArgumentError(f"operator {operator}", f"it takes no {list(surplus)}")
 
@@ -71,11 +74,16 @@ def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: 
 
 
 def decode(
-    operator: str, data: Any, flag: Any, to_rgb: Any, out: NDArray | None, surplus: dict[str, Any]
+    operator: str,
+    data: Any,
+    flag: Whole,
+    to_rgb: bool | Whole,
+    out: NDArray | None,
+    surplus: dict[str, object],
 ) -> NDArray:
     _refuse_unknown(operator, surplus)
-    flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
-    image = to_ndarray(decode_image(data, flag, to_rgb), cpu())
+    options = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
+    image = to_ndarray(decode_image(data, *options), cpu())
     if out is None:
         return image
     out.show(image)  # whatever its shape and dtype were, as in MXNet
@@ -84,11 +92,11 @@ def decode(
 
 def imdecode(
     buf: Any,
-    flag: Any = 1,
-    to_rgb: Any = True,
+    flag: Whole = 1,
+    to_rgb: bool | Whole = True,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns the image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of
     uint8.
@@ -113,11 +121,11 @@ def imdecode(
 
 def cvimdecode(
     buf: NDArray,
-    flag: Any = 1,
-    to_rgb: Any = True,
+    flag: Whole = 1,
+    to_rgb: bool | Whole = True,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     data = _host("_cvimdecode", "buf", buf)
     if data.dtype != np.uint8:
@@ -127,11 +135,11 @@ def cvimdecode(
 
 def imread(
     filename: Any,
-    flag: Any = 1,
-    to_rgb: Any = True,
+    flag: Whole = 1,
+    to_rgb: bool | Whole = True,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns the image of a file; arguments and result as of :func:`imdecode`.
 
@@ -146,7 +154,7 @@ def imread(
     return decode("_cvimread", data, flag, to_rgb, out, kwargs)
 
 
-def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
+def imresize(src: Any, w: Whole, h: Whole, *args: Any, **kwargs: Any) -> NDArray:
     """Returns an image resized to (h, w, channels): ``interp`` 0 nearest, 1 bilinear (default), 2
     bicubic, 3 areas, 4 Lanczos, 5 bilinear in fixed point."""
     return cvimresize(src, w, h, *args, **kwargs)
@@ -154,12 +162,12 @@ def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
 
 def cvimresize(
     src: NDArray,
-    w: Any = None,
-    h: Any = None,
-    interp: Any = 1,
+    w: Whole | None = None,
+    h: Whole | None = None,
+    interp: Whole = 1,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns an image resized to (h, w, channels), of the same dtype: uint8, int8, float32,
     float64, or int32 (``interp`` 0 and 5 only). ``interp`` as of ``mx.image.imresize``; MXNetError
@@ -196,16 +204,16 @@ def _border_colour(values: tuple[float, ...], value: float, image: np.ndarray) -
 
 def copy_make_border(
     src: NDArray,
-    top: Any = None,
-    bot: Any = None,
-    left: Any = None,
-    right: Any = None,
-    type: Any = 0,
-    value: Any = 0.0,
+    top: Whole | None = None,
+    bot: Whole | None = None,
+    left: Whole | None = None,
+    right: Whole | None = None,
+    type: Whole = 0,
+    value: float | str = 0.0,
     values: Any = (),
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns an image (height, width, channels) with a border of the given widths in pixels.
 

@@ -15,6 +15,9 @@ from ..context import Context
 from ..errors import DTypeError, ShapeError
 from ..ndarray import NDArray
 
+#: An image (height, width, channels).
+Image = NDArray | np.ndarray
+
 #: In-place operators by the NumPy function that computes them.
 _IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
     np.add: operator.iadd,

@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 from ..errors import MetricShapeError
-from ._device_metric import DeviceMetric, Measure
+from ._device_metric import DeviceMetric, Measure, Raw
 from ._eval_metric import alias, check_label_shapes, register
 
 
@@ -41,7 +41,7 @@ class Accuracy(DeviceMetric):
     def _measure(self) -> Measure:
         return Measure(_accuracy, (("axis", self.axis),), exact=True)
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         count = pred.size
         if pred.shape != label.shape:
             if not -pred.ndim <= self.axis < pred.ndim:
@@ -53,7 +53,7 @@ class Accuracy(DeviceMetric):
             raise self._misfit(problem)
 
 
-def _accuracy(xp: Any, label: Any, pred: Any, *, axis: int) -> Any:
+def _accuracy(xp: Any, label: Raw, pred: Raw, *, axis: int) -> Raw:
     if pred.shape != label.shape:
         pred = pred.argmax(axis)
     right = pred.astype(xp.int32).ravel() == label.astype(xp.int32).ravel()
@@ -85,7 +85,7 @@ class TopKAccuracy(DeviceMetric):
     def _measure(self) -> Measure:
         return Measure(_top_k, (("top_k", self.top_k),), exact=True)
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
             expected = f"scores of at least {self.top_k} classes for each example, (N, C)"
             raise self._misfit(f"predictions {pred.shape}, expected {expected}")
@@ -94,7 +94,7 @@ class TopKAccuracy(DeviceMetric):
             raise self._misfit(f"labels {label.shape}, expected {label.shape[:1]}")
 
 
-def _top_k(xp: Any, label: Any, pred: Any, *, top_k: int) -> Any:
+def _top_k(xp: Any, label: Raw, pred: Raw, *, top_k: int) -> Raw:
     scores = pred.astype(xp.float32)
     if xp is np:
         # NaN counts as the highest score, as for lax.top_k.

@@ -14,6 +14,7 @@ from ..context import Device
 from ._device_metric import (
     DeviceMetric,
     Measure,
+    Raw,
     move_to_device,
     tally_step,
     value_and_device,
@@ -51,7 +52,7 @@ class _Binary(DeviceMetric):
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         if pred.ndim < 2:
             raise self._misfit(f"predictions {pred.shape}, expected scores of two classes, (N, 2)")
         check_label_shapes(label, pred)
@@ -114,7 +115,7 @@ def _with_row(table: Any, numbered_row: Any) -> Any:
     return table.at[row].set(counts)
 
 
-def _counts(xp: Any, label: Any, pred: Any) -> Any:
+def _counts(xp: Any, label: Raw, pred: Raw) -> Raw:
     label = label.astype(xp.int32)
     lowest, highest = label.min(initial=2**31 - 1), label.max(initial=-(2**31))
     predicted, actual = xp.argmax(pred, axis=1) == 1, label == 1

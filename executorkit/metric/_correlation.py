@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, Measure, value_and_device
+from ._device_metric import DeviceMetric, Measure, Raw, value_and_device
 from ._eval_metric import alias, check_label_shapes, register
 
 
@@ -42,7 +42,7 @@ class PearsonCorrelation(DeviceMetric):
     def _measure(self) -> Measure:
         return _PEARSON if self.average == "macro" else _JOINING
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         check_label_shapes(label, pred, shape=True)
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ class PearsonCorrelation(DeviceMetric):
 _MOMENTS = 8
 
 
-def _moments(xp: Any, label: Any, pred: Any) -> Any:
+def _moments(xp: Any, label: Raw, pred: Raw) -> Raw:
     y, p = (x.ravel().astype(xp.float64) for x in (label, pred))
     means = [xp.sum(x) / np.float64(x.size) for x in (y, p)]
     y, p = y - means[0], p - means[1]
@@ -81,7 +81,7 @@ def _merge_moments(a: Any, b: Any) -> Any:
     return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
 
 
-def _pearson(xp: Any, label: Any, pred: Any) -> Any:
+def _pearson(xp: Any, label: Raw, pred: Raw) -> Raw:
     *_, labels, preds, together, _ = _moments(xp, label, pred)
     return make_tally(xp, xp.clip(together / (xp.sqrt(labels) * xp.sqrt(preds)), -1, 1), 1)
 
@@ -122,7 +122,7 @@ class PCC(DeviceMetric):
         super().reset_local()
         self._updates = 0
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         if pred.shape == label.shape:
             return
         if pred.ndim < 2 or label.size * pred.shape[1] != pred.size:
@@ -139,7 +139,7 @@ class PCC(DeviceMetric):
         self._updates += 1
         self._global_updates += 1
 
-    def _count(self, label: Any, pred: Any) -> None:
+    def _count(self, label: Raw, pred: Raw) -> None:
         y, p = (np.asarray(value_and_device(x)[0]).astype(np.int32).ravel() for x in (label, pred))
         classes = int(max(y.max(initial=1), p.max(initial=1))) + 1
         tally = np.zeros(classes**2 + 1)
@@ -171,7 +171,7 @@ def _matrix(tally: np.ndarray) -> np.ndarray:
     return tally[:-1].reshape(classes, classes)
 
 
-def _confusion(xp: Any, label: Any, pred: Any) -> Any:
+def _confusion(xp: Any, label: Raw, pred: Raw) -> Raw:
     classes = max(pred.shape[1], 2)
     predicted = xp.argmax(pred, axis=1).ravel()
     actual = label.astype(xp.int32).ravel()

@@ -26,6 +26,9 @@ from ..ndarray import NDArray
 from ..program import CompiledFunction, cached_code, deferred_errors
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 
+#: Labels or predictions on a device or the host.
+Raw = jax.Array | np.ndarray
+
 #: Maximum number of shapes that a metric compiles for, as long as NumPy can measure others.
 MAX_COMPILED_SHAPES = 8
 #: Maximum size of a prediction on a CPU that NumPy measures in any case, and of one that it may
@@ -45,7 +48,7 @@ class Measure(NamedTuple):
     merge: Callable[[Any, Any], Any] | None = None
     exact: bool = False
 
-    def on_host(self, label: Any, pred: Any) -> np.ndarray:
+    def on_host(self, label: Raw, pred: Raw) -> np.ndarray:
         arrays = [None if x is None else np.asarray(x) for x in (label, pred)]
         with np.errstate(all="ignore"):
             return np.asarray(self.function(np, *arrays, **dict(self.options)), np.float64)
@@ -101,7 +104,7 @@ class DeviceMetric(EvalMetric):
     def _measure(self) -> Measure:
         raise NotImplementedError
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         """Raises MetricShapeError for shapes that the metric cannot take."""
 
     def _misfit(self, problem: str, **more: str) -> MetricShapeError:
@@ -127,7 +130,7 @@ class DeviceMetric(EvalMetric):
             self._check(label, pred)
         return pairs
 
-    def _add(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
+    def _add(self, measure: Measure, label: Raw, pred: Raw, width: int) -> None:
         # Reading pending predictions would cut a recorded step into several programs.
         self._measure_later()
         if not self._later and not (isinstance(pred, NDArray) and waits(pred)):
@@ -142,7 +145,7 @@ class DeviceMetric(EvalMetric):
             measure, label, pred, width = later.popleft()
             self._add_now(measure, label, pred, width)
 
-    def _add_now(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
+    def _add_now(self, measure: Measure, label: Raw, pred: Raw, width: int) -> None:
         value, device = value_and_device(pred)
         if self._is_for_host(label, pred, value, device):
             self._measure_waiting()
@@ -158,7 +161,7 @@ class DeviceMetric(EvalMetric):
             tally = zero_tally(device, width)
         self._device_tallies[key] = tally_step(measure)(tally, move_to_device(label, device), value)
 
-    def _is_for_host(self, label: Any, pred: Any, value: Any, device: Device) -> bool:
+    def _is_for_host(self, label: Raw, pred: Raw, value: Any, device: Device) -> bool:
         if device.platform == "cpu" and value.size <= _SMALL_SIZE:
             return True
         shapes = None if label is None else label.shape, pred.shape
@@ -259,7 +262,7 @@ def zero_tally(device: Device, width: int) -> Array:
 def tally_step(measure: Measure) -> CompiledFunction:
     function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge
 
-    def step(tally: Array, label: Any, pred: Any) -> Array:
+    def step(tally: Array, label: Raw, pred: Raw) -> Array:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..ops.tensor.indexing import pick
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, Measure
+from ._device_metric import DeviceMetric, Measure, Raw
 from ._eval_metric import alias, register
 
 
@@ -23,7 +23,7 @@ class _Likelihood(DeviceMetric):
     def _measure(self) -> Measure:
         return Measure(_likelihood, (("eps", self.eps),))
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         if pred.ndim < 2:
             problem = f"predictions {pred.shape}, expected a probability for each class, (N, C)"
             raise self._misfit(problem)
@@ -33,7 +33,7 @@ class _Likelihood(DeviceMetric):
             raise self._misfit(problem, because=because)
 
 
-def _likelihood(xp: Any, label: Any, pred: Any, *, eps: float) -> Any:
+def _likelihood(xp: Any, label: Raw, pred: Raw, *, eps: float) -> Raw:
     classes = pred.shape[1]
     chosen = label.ravel().astype(xp.int64)
     invalid = xp.sum((chosen < -classes) | (chosen >= classes))
@@ -101,7 +101,7 @@ class Perplexity(DeviceMetric):
     def _measure(self) -> Measure:
         return Measure(_perplexity, (("ignore_label", self.ignore_label), ("axis", self.axis)))
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         if pred.ndim != 2 or not -2 <= self.axis < 2 or label.size != pred.shape[1 - self.axis % 2]:
             raise self._misfit(
                 f"labels {label.shape} for predictions {pred.shape}, expected N labels for "
@@ -116,14 +116,14 @@ class Perplexity(DeviceMetric):
             return math.inf
 
 
-def _perplexity(xp: Any, label: Any, pred: Any, *, ignore_label: int | None, axis: int) -> Any:
+def _perplexity(xp: Any, label: Raw, pred: Raw, *, ignore_label: int | None, axis: int) -> Raw:
     label = label.ravel()
     classes = label.astype(xp.int32)
     if xp is np:
         rows = pred if axis % 2 else pred.T
         chosen = rows[np.arange(len(rows)), np.clip(classes, 0, rows.shape[1] - 1)]
     else:
-        chosen = pick(pred, classes, axis=axis)
+        chosen = pick(xp.asarray(pred), xp.asarray(classes), axis=axis)
     count = label.size
     if ignore_label is not None:
         ignored = label == ignore_label

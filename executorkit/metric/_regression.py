@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, Measure
+from ._device_metric import DeviceMetric, Measure, Raw
 from ._eval_metric import register
 
 
@@ -19,7 +19,7 @@ class _Distance(DeviceMetric):
     def _measure(self) -> Measure:
         return Measure(_distance_of, (("distance", type(self)._distance),))
 
-    def _check(self, label: Any, pred: Any) -> None:
+    def _check(self, label: Raw, pred: Raw) -> None:
         try:
             np.broadcast_shapes(_columns(label), _columns(pred))
         except ValueError:
@@ -27,11 +27,11 @@ class _Distance(DeviceMetric):
             raise self._misfit(problem) from None
 
 
-def _columns(x: Any) -> tuple[int, ...]:
+def _columns(x: Raw) -> tuple[int, ...]:
     return (*x.shape, 1) if x.ndim == 1 else tuple(x.shape)
 
 
-def _distance_of(xp: Any, label: Any, pred: Any, *, distance: Callable[[Any, Any], Any]) -> Any:
+def _distance_of(xp: Any, label: Raw, pred: Raw, *, distance: Callable[[Any, Any], Any]) -> Raw:
     # NumPy's promotion, not JAX's: integers and float32 are computed in float64.
     dtype = np.promote_types(label.dtype, pred.dtype)
     label, pred = (x.reshape(_columns(x)).astype(dtype) for x in (label, pred))
