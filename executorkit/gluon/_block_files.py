@@ -98,7 +98,7 @@ def load_model(block: Any, prefix: str) -> None:
         try:
             facts = json.load(file)
         except ValueError as error:
-            problem = "it is no JSON, expected what Block.save wrote"
+            problem = "it is not JSON, expected a file of Block.save"
             raise FileFormatError(f"Block.load: {path}", problem, because=str(error)) from None
     pairs = list(_matched(block, facts, itertools.count(), path))
     block.load_parameters(f"{prefix}-model.params")

@@ -67,7 +67,7 @@ class HybridBlock(Block):
 
     def register_child(self, block: Any, name: str | None = None) -> None:
         if not isinstance(block, HybridBlock):
-            problem = f"{block!r} is a {type(block).__name__}, and no HybridBlock"
+            problem = f"{block!r} is a {type(block).__name__}, not a HybridBlock"
             hint = "nn.Sequential in place of nn.HybridSequential, Block in place of HybridBlock"
             raise ArgumentValueError("HybridBlock: child", problem, hint=hint)
         super().register_child(block, name)

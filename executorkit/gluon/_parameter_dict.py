@@ -124,7 +124,7 @@ class ParameterDict:
             return constant
         if value is not None:
             if not isinstance(constant, Constant):
-                raise ArgumentValueError(f"constant {name!r}", "it is a parameter, and no constant")
+                raise ArgumentValueError(f"constant {name!r}", "it is a parameter, not a constant")
             new = (value if isinstance(value, NDArray) else array(value)).asnumpy()
             if not np.array_equal(new, constant.value.asnumpy()):
                 raise ArgumentValueError(f"constant {name!r}", "it exists with another value")
@@ -288,7 +288,7 @@ class ParameterDict:
             raise MissingParameterError(source, problem, hint=hint)
         extra = [name for name in arrays if name not in self._params]
         if extra and not ignore_extra:
-            problem = f"it has {listed(map(repr, extra), 8)}, which is no parameter here"
+            problem = f"it has {listed(map(repr, extra), 8)}, which is not a parameter here"
             hint = f"ignore_extra=True; parameters are {listed(self._params, 8) or 'none'}"
             raise UnknownNameError(source, problem, hint=hint)
         plans = [

@@ -163,7 +163,7 @@ class CompiledGraph:
                 f"its arguments have the structure {structure}, expected that of the first call, "
                 f"{self.graph.in_structure}"
             )
-            raise ArgumentValueError("HybridBlock", problem, hint="hybridize() traces it anew")
+            raise ArgumentValueError("HybridBlock", problem, hint="hybridize() traces it again")
         arrays = [x for x in flat if x is not None]
         if any(x.context != arrays[0].context for x in arrays):
             problem = f"its inputs are on {', '.join(str(x.context) for x in arrays)}"

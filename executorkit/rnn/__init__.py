@@ -3,8 +3,8 @@
     cell = mx.rnn.LSTMCell(200)
     outputs, states = cell.unroll(10, mx.sym.var("data"), merge_outputs=True)
 
-Graphs are MXNet's, node for node and name for name. The program of an unrolled sequence grows with
-its length; :class:`FusedRNNCell` is one operator for all steps.
+Graphs have MXNet's nodes and names. The program of an unrolled sequence grows with its length;
+:class:`FusedRNNCell` is one operator for all steps.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""BaseRNNCell, the base class of cells: parameters, states, one step, and unrolled sequences."""
+"""BaseRNNCell, the base class of cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FusedRNNCell: recurrent layers as one operator, or as a stack of cells."""
+"""FusedRNNCell: recurrent layers as one operator."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Cells that modify another cell: ZoneoutCell and ResidualCell."""
+"""Cells that modify another cell."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Conversions of sequences: one symbol with a time axis, or a list of one symbol per step."""
+"""Sequences: one symbol with a time axis, or a list of one symbol per step."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

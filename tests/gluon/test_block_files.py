@@ -44,7 +44,7 @@ def _lose_parameters(path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "error", "words"),
     [
-        (_damage, mx.errors.FileFormatError, "it is no JSON"),
+        (_damage, mx.errors.FileFormatError, "it is not JSON"),
         (_drop_a_layer, mx.errors.MissingParameterError, "'dense2'"),
         (_lose_parameters, mx.errors.MissingParameterError, "0.bias"),
     ],

@@ -53,7 +53,7 @@ def test_a_published_file_is_checked(root, tmp_path, monkeypatch):
     assert str(caught.value) == (
         f"model_zoo: {path} is not the published file, whose SHA-1 is "
         "9f83e440996887baf91a6aff1cccc1c903a64274\n"
-        "  try: fetch it anew, or call it mobilenet0.25.params if it is one of your own"
+        "  try: fetch it again, or call it mobilenet0.25.params if it is one of your own"
     )
     sha1 = hashlib.sha1(contents).hexdigest()
     monkeypatch.setitem(model_store._SHA1, "mobilenet0.25", sha1)

@@ -103,7 +103,7 @@ def _wide():
         ),
         (
             _too_many,
-            "x.params: it has 'net_z', which is no parameter here\n"
+            "x.params: it has 'net_z', which is not a parameter here\n"
             "  try: ignore_extra=True; parameters are net_a",
         ),
         (
@@ -398,5 +398,5 @@ def test_get_constant_without_a_value_finds_parameters_too():
     params = mx.gluon.ParameterDict("net_")
     weight = params.get("w", shape=(2,))
     assert params.get_constant("w") is weight
-    with pytest.raises(AssertionError, match="is a parameter, and no constant"):
+    with pytest.raises(AssertionError, match="is a parameter, not a constant"):
         params.get_constant("w", [1, 2])

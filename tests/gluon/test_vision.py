@@ -182,7 +182,7 @@ class TestNewer:
             apply.hybridize()
         changed = [bool((apply(photo()).asnumpy() != PIXELS).any()) for _ in range(30)]
         assert 5 < sum(changed) < 25
-        with pytest.raises(ValueError, match="is no HybridBlock"):
+        with pytest.raises(ValueError, match="is not a HybridBlock"):
             transforms.HybridRandomApply(transforms.CenterCrop(2))  # type: ignore[arg-type]
 
     def test_hybrid_compose(self):
@@ -237,7 +237,7 @@ class TestFiles:
         with pytest.raises(FileFormatError, match=r"test\.bin is not in it"):
             vision.CIFAR100(tmp_path, train=False)
         path.write_bytes(b"no archive")
-        with pytest.raises(FileFormatError, match="no archive that can be read"):
+        with pytest.raises(FileFormatError, match="not a readable archive"):
             vision.CIFAR100(tmp_path)
 
     def test_a_broken_picture_is_named(self, tmp_path):

@@ -1,4 +1,4 @@
-"""Functions that make a batch of samples."""
+"""Functions that combine samples into a batch."""
 
 from collections.abc import Sequence
 from typing import Any

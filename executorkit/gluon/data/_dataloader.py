@@ -1,4 +1,4 @@
-"""The loader: batches of a dataset, made beside the training."""
+"""The loader of batches."""
 
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Datasets: samples by number, and what makes a dataset of another one."""
+"""Datasets: samples by index, and datasets derived from them."""
 
 import os
 from collections.abc import Callable

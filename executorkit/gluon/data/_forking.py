@@ -41,7 +41,7 @@ _held: list[Any] = []
 
 
 def can_fork() -> bool:
-    """True where a forked process can be told apart, watched and given memory: on Linux."""
+    """Checks whether forked processes can be watched and given shared memory: on Linux."""
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and hasattr(os, "memfd_create")
 
 
@@ -101,7 +101,6 @@ class ForkedArrays:
 
 
 def _functions() -> Iterator[type]:
-    """The classes of compiled functions."""
     classes = [CompiledFunction]
     while classes:
         kind = classes.pop()
@@ -111,7 +110,7 @@ def _functions() -> Iterator[type]:
 
 @contextlib.contextmanager
 def ready_to_fork() -> Iterator[ForkedArrays]:
-    """A context in which this process is forked: nothing is compiled in the background."""
+    """Returns a context in which this process may fork: nothing is compiled in the background."""
     with paused_tasks():
         yield ForkedArrays()
 

@@ -1,4 +1,4 @@
-"""Samplers: the numbers of samples in the order in which they are read, alone or in batches."""
+"""Samplers: orders of indices, single or in batches."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,8 +1,8 @@
-"""Batches that cross from a worker process in shared memory.
+"""Batches that workers send in shared memory.
 
-A batch is pickled; the contents of its arrays stay beside the pickle, in segments of memory that
-both processes have mapped. Segments have no names: what the last process unmaps is free, however
-processes end. A segment is used again once nobody holds an array in it, here or there.
+A batch is pickled without the contents of its arrays, which stay in segments of memory that both
+processes have mapped. Segments have no names: the system frees them with the last process, however
+processes end. A segment is used again when neither process holds an array in it.
 """
 
 import io

@@ -1,8 +1,7 @@
-"""Workers that make batches beside the training: forked processes, or threads.
+"""Workers that load batches in the background: forked processes, or threads.
 
-A process is forked when its loader is made, so that datasets, lambdas and closures are there as
-they are. It takes the requests that its parent sends in turn, and sends batches back in shared
-memory. It ends with its parent, however that ends.
+A process is forked with its loader, so that it has datasets, lambdas and closures as they are. It
+answers the requests of its parent in turn, with batches in shared memory, and ends with its parent.
 """
 
 import contextlib

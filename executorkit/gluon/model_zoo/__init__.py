@@ -1,4 +1,4 @@
-"""``mx.gluon.model_zoo``: networks for pictures, and files of their trained parameters."""
+"""``mx.gluon.model_zoo``: networks for images, and files of their trained parameters."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""``mx.gluon.model_zoo.model_store``: files of trained parameters, which are on this machine."""
+"""``mx.gluon.model_zoo.model_store``: local files of trained parameters."""
 
 from pathlib import Path
 
@@ -79,7 +79,7 @@ def get_model_file(name: str, root: str = ROOT) -> str:
         if check_sha1(path, _SHA1[name]):
             return str(path)
         problem = f"{path} is not the published file, whose SHA-1 is {_SHA1[name]}"
-        hint = f"fetch it anew, or call it {other.name} if it is one of your own"
+        hint = f"fetch it again, or call it {other.name} if it is one of your own"
         raise FileAccessError("model_zoo", problem, hint=hint)
     if other.is_file():
         return str(other)

@@ -1,4 +1,4 @@
-"""Activations: elementwise functions of an array, some with a parameter.
+"""Activations: elementwise functions, some with a parameter. The output has the shape of the input.
 
 >>> import executorkit as mx
 >>> mx.gluon.nn.LeakyReLU(0.5)(mx.nd.array([-2, 0, 2])).asnumpy().tolist()

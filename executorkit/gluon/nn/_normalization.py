@@ -1,4 +1,4 @@
-"""Normalizations: by the statistics of a batch, of an instance, of groups of channels, of a layer.
+"""Normalizations by the statistics of a batch, of an instance, of groups of channels, of a layer.
 
 >>> import executorkit as mx
 >>> layer = mx.gluon.nn.LayerNorm()

@@ -9,7 +9,7 @@ from ... import symbol as sym
 from ...errors import ArgumentValueError
 from .._types import Shape
 
-#: Layouts of arrays with one, two and three axes beside those of the batch and the channels.
+#: Layouts of arrays with one, two and three axes beside batch and channels.
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
 

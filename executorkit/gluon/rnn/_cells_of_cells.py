@@ -130,7 +130,7 @@ class BidirectionalCell(_Group, HybridRecurrentCell):
     output_prefix
         The beginning of the names of the outputs.
 
-    The states are those of ``l_cell``, then of ``r_cell``. It cannot be stepped, because the
+    The states of ``l_cell`` come before the states of ``r_cell``. It cannot be stepped, because the
     backward cell begins at the end, with a ``valid_length`` at the end of each row.
     """
 

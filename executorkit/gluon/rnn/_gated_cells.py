@@ -1,4 +1,4 @@
-"""Recurrent cells of dense layers: RNNCell, LSTMCell, GRUCell; their nodes have MXNet's names.
+"""Recurrent cells of dense layers; their nodes have MXNet's names.
 
 >>> import executorkit as mx
 >>> cell = mx.gluon.rnn.LSTMCell(3)
@@ -69,7 +69,6 @@ class DenseCell(HybridRecurrentCell):
         return self._hidden_size
 
     def _further_weights(self) -> Sequence[tuple[str, tuple[int, ...], Any]]:
-        """Returns names, shapes and initializers of other weights."""
         return ()
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:

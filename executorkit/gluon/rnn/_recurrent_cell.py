@@ -1,4 +1,4 @@
-"""``RecurrentCell``, the base class of cells: states, one step, and unrolled sequences."""
+"""``RecurrentCell``, the base class of cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers, each of them one operator for all steps: RNN, LSTM, GRU.
+"""Recurrent layers, each one operator for all steps.
 
 >>> import executorkit as mx
 >>> layer = mx.gluon.rnn.LSTM(3, num_layers=2)

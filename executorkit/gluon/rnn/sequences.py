@@ -47,7 +47,7 @@ def check_inputs(length: int, inputs: Tensor, axis: int) -> None:
         return
     if isinstance(inputs, NDArray):
         if axis >= inputs.ndim:
-            problem = f"{inputs.shape} has no axis {axis}, which is that of the steps"
+            problem = f"{inputs.shape} has no time axis {axis}"
             raise ArgumentValueError(where, problem)
         steps = inputs.shape[axis]
     else:

@@ -228,7 +228,9 @@ class Estimator:
                 break
         if not n_batches:
             problem = "an epoch has no batch"
-            because = "what is iterated once only, such as a generator, has none for a second one"
+            because = (
+                "an iterable without a second iteration, such as a generator, has no second epoch"
+            )
             hint = "a list of batches, or gluon.data.DataLoader"
             raise ArgumentValueError(
                 "Estimator.fit: train_data", problem, because=because, hint=hint
@@ -239,8 +241,8 @@ class Estimator:
     ) -> None:
         """Computes ``val_metrics`` over all batches.
 
-        Handlers receive the epoch and its batches; the default ones update and log the metrics.
-        Arguments and errors are those of :meth:`fit`.
+        Handlers receive the epoch and its batches; the default ones update and log the metrics. For
+        arguments and errors see :meth:`fit`.
         """
         _check_batches("val_data", val_data)
         handlers = self._prepare_default_validation_handlers(event_handlers)
@@ -302,7 +304,7 @@ def _checked_handlers(handlers: Any) -> list[Any]:
     listed = list(handlers) if isinstance(handlers, list | tuple) else [handlers]
     for handler in listed:
         if not isinstance(handler, EventHandler):
-            problem = f"{handler!r} is no EventHandler"
+            problem = f"{handler!r} is not an EventHandler"
             hint = "an instance of a class that derives from BatchEnd, EpochEnd, ..."
             raise ArgumentValueError("Estimator: event_handlers", problem, hint=hint)
     return listed
@@ -333,7 +335,7 @@ def _checked_contexts(context: Any) -> list[Context]:
         raise ArgumentValueError("Estimator: context", problem, hint="mx.cpu(), [mx.gpu(0)]")
     for ctx in contexts:
         if ctx.device_type == "gpu" and ctx.device_id >= num_gpus():
-            problem = f"there is no {ctx}"
+            problem = f"{ctx} does not exist"
             raise ArgumentValueError("Estimator: context", problem, hint="mx.cpu()")
     return contexts
 

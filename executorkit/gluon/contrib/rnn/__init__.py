@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib.rnn``: further cells, and convolutional ones."""
+"""``mx.gluon.contrib.rnn``: more cells."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,4 @@
-"""``mx.gluon.contrib.rnn.conv_rnn_cell``: cells whose gates are convolutions, for sequences of
-images and other arrays with one, two or three axes.
+"""``mx.gluon.contrib.rnn.conv_rnn_cell``: cells with convolutions over one, two and three axes.
 
 >>> import executorkit as mx
 >>> cell = mx.gluon.contrib.rnn.Conv2DLSTMCell((3, 6, 6), 2, 3, 3, i2h_pad=1)
@@ -162,7 +161,6 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         return partial(self._get_activation, F, activation=self._activation)
 
     def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
-        """Returns output and new states from the gates of input and state."""
         raise NotImplementedError
 
 

@@ -1,5 +1,4 @@
-"""``mx.gluon.contrib.rnn.rnn_cell``: variational dropout, an LSTM with projection, and unrolling by
-an operator.
+"""``mx.gluon.contrib.rnn.rnn_cell``: variational dropout, projected LSTM, unrolling by an operator.
 
 >>> import executorkit as mx
 >>> cell = mx.gluon.contrib.rnn.VariationalDropoutCell(mx.gluon.rnn.GRUCell(3), drop_states=0.5)

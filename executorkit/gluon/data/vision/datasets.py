@@ -1,6 +1,6 @@
-"""``mx.gluon.data.vision.datasets``: pictures with their labels, from files that are there.
+"""``mx.gluon.data.vision.datasets``: labelled images from local files.
 
-Nothing is downloaded: an error says which file goes where.
+Nothing is downloaded: an error names the file and its place.
 """
 
 import os
@@ -152,7 +152,7 @@ class CIFAR10(dataset._DownloadedDataset):
                     if file is not None:
                         contents[name] = file.read()
         except (tarfile.TarError, EOFError) as error:
-            raise FileFormatError(path, f"it is no archive that can be read: {error}") from error
+            raise FileFormatError(path, f"it is not a readable archive: {error}") from error
         missing = [name for name in names if name not in contents]
         if missing:
             raise FileFormatError(path, f"{', '.join(missing)} is not in it")

@@ -1,4 +1,4 @@
-"""``mx.gluon.data.vision.transforms``: changes of images (height, width, channels), as blocks.
+"""``mx.gluon.data.vision.transforms``: transforms of images (height, width, channels), as blocks.
 
     augment = transforms.Compose([
         transforms.RandomResizedCrop(224), transforms.RandomFlipLeftRight(),
@@ -6,11 +6,10 @@
     ])
     dataset.transform_first(augment)
 
-Images in the host's memory are computed there, whatever their size, and nothing is compiled.
+NumPy computes transforms of images in the host's memory, so that new sizes compile nothing.
 
-Crops and rotations draw from ``random`` and ``numpy.random`` as MXNet does, so that equal seeds
-give its images; flips and colours draw from the stream that ``mx.random.seed`` seeds, whose numbers
-are not MXNet's.
+Crops and rotations draw from ``random`` and ``numpy.random`` as in MXNet: equal seeds give equal
+images. Flips and colours draw from the stream of ``mx.random.seed``, whose numbers are not MXNet's.
 """
 
 import random
@@ -453,7 +452,7 @@ class HybridRandomApply(HybridSequential):
     def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
         super().__init__()
         if not isinstance(transforms, HybridBlock):
-            problem = f"{type(transforms).__name__} is no HybridBlock"
+            problem = f"{type(transforms).__name__} is not a HybridBlock"
             raise ArgumentValueError("HybridRandomApply", problem, hint="RandomApply")
         self.transforms = transforms
         self.p = p

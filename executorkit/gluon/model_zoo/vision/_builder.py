@@ -1,8 +1,5 @@
-"""Parts that the networks share: layers by tables, features with an output, trained parameters.
-
-A table is a list of layers in the order of the network. :func:`sequence` takes generators, whose
-layers are created within the name scope of their container.
-"""
+"""Parts that the networks share. Their layers are generators, so that layers are created within the
+name scope of their container."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _LAYERS = (
 
 
 def hidden_layers(**initializers: Any) -> Iterable[HybridBlock]:
-    """Two dense layers of 4,096 units with ReLU and dropout, as in AlexNet and VGG."""
+    """Yields two dense layers of 4,096 units with ReLU and dropout, as in AlexNet and VGG."""
     for _ in range(2):
         yield Dense(4096, activation="relu", **initializers)
         yield Dropout(0.5)

@@ -1,8 +1,7 @@
-"""Inception v3 (Szegedy, Vanhoucke, Ioffe et al.: Rethinking the Inception Architecture for
-Computer Vision, 2015).
+"""Inception v3 (Szegedy et al.: Rethinking the Inception Architecture for Computer Vision, 2015).
 
-A table names a convolution by channels, kernel, stride and padding, a list of layers that run one
-after another, a tuple of such lists whose outputs are concatenated, and pools.
+A table names a convolution by channels, kernel, stride and padding, a list of successive layers,
+a tuple of such lists whose outputs are concatenated, and pools.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""MobileNet (Howard, Zhu, Chen et al.: MobileNets: Efficient Convolutional Neural Networks for
-Mobile Vision Applications, 2017) and MobileNetV2 (Sandler, Howard, Zhu et al.: MobileNetV2:
-Inverted Residuals and Linear Bottlenecks, 2018)."""
+"""MobileNet (Howard et al.: MobileNets: Efficient Convolutional Neural Networks for Mobile Vision
+Applications, 2017) and MobileNetV2 (Sandler et al.: MobileNetV2: Inverted Residuals and Linear
+Bottlenecks, 2018)."""
 
 from collections.abc import Iterable
 from typing import Any, Unpack

@@ -1,5 +1,5 @@
-"""Residual networks, version 1 (He, Zhang, Ren, Sun: Deep Residual Learning for Image Recognition,
-2015) and 2 (the same: Identity Mappings in Deep Residual Networks, 2016)."""
+"""Residual networks, version 1 (He et al.: Deep Residual Learning for Image Recognition, 2015) and
+version 2 (He et al.: Identity Mappings in Deep Residual Networks, 2016)."""
 
 from __future__ import annotations
 

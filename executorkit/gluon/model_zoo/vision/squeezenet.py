@@ -1,5 +1,5 @@
-"""SqueezeNet (Iandola, Han, Moskewicz et al.: SqueezeNet: AlexNet-level accuracy with 50x fewer
-parameters and <0.5MB model size, 2016)."""
+"""SqueezeNet (Iandola et al.: SqueezeNet: AlexNet-level accuracy with 50x fewer parameters and
+<0.5MB model size, 2016)."""
 
 from collections.abc import Iterable
 from typing import Any, Unpack
