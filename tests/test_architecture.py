@@ -60,7 +60,7 @@ NO_MIRROR = frozenset({"golden", "readme"})
 LINE_BUDGETS = {
     "_cli": 1340, "_files": 450, "_support": 714, "arrays": 1077, "autograd": 3954, "callback": 186,
     "calls": 1350, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015, "executor": 3342,
-    "executorkit": 3752, "export": 753, "gluon": 12879, "image": 2156, "initializer": 704,
+    "executorkit": 3752, "export": 753, "gluon": 12870, "image": 2156, "initializer": 704,
     "inspection": 681, "io": 3007, "jaxpr_interpreter": 2833, "jaxprs": 512, "kvstore": 850,
     "lowering": 4628, "metric": 1362, "model": 1090, "module": 3151, "ndarray": 3039,
     "notebook": 313, "onnx": 4526, "ops": 16783, "optimizer": 3446, "parallel": 4288,
@@ -68,7 +68,7 @@ LINE_BUDGETS = {
     "test_utils": 1447, "training": 1016, "visualization": 471,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 104_265
+TOTAL_LINES = 104_256
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

@@ -104,8 +104,8 @@ class BidirectionalCell(_Container):
     output_prefix
         The beginning of the names of the outputs.
 
-    The states of ``l_cell`` come before the states of ``r_cell``; ``unroll`` returns two lists. It cannot
-    be stepped, because the backward cell begins at the end.
+    The states of ``l_cell`` come before the states of ``r_cell``; ``unroll`` returns two lists. It
+    cannot be stepped, because the backward cell begins at the end.
     """
 
     def __init__(
