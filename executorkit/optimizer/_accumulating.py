@@ -7,7 +7,7 @@ from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
 from ._optimizer import Optimizer, register, zero_states, zeros_like
-from ._rule import Rule, State, StepRule, clipped
+from ._rule import Index, Rule, State, StepRule, clipped
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class AdaGrad(Optimizer):
 
     create_state = zero_states(1)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _AdaGradRule(self.float_stable_eps, self.clip_gradient)
 
 
@@ -82,10 +82,10 @@ class RMSProp(Optimizer):
         self.epsilon = epsilon
         self.clip_weights = clip_weights
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         update = adaptive.RMSPROP_ALEX if self.centered else adaptive.RMSPROP
         names = ("gamma1", "gamma2", "epsilon") if self.centered else ("gamma1", "epsilon")
         return attribute_rule(self, update, *names, clip_weights=or_negative(self.clip_weights))
@@ -125,7 +125,7 @@ class AdaDelta(Optimizer):
 
     create_state = zero_states(2)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _AdaDeltaRule(self.rho, self.epsilon, self.clip_gradient)
 
 
@@ -153,5 +153,5 @@ class Ftrl(Optimizer):
 
     create_state = zero_states(2)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return attribute_rule(self, adaptive.FTRL, "lamda1", "beta")

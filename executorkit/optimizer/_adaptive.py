@@ -9,7 +9,7 @@ from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import attribute_rule, or_negative
 from ._optimizer import Optimizer, register, zero_states
-from ._rule import Hyperparams, Rule, StepRule, clipped
+from ._rule import Index, Number, NumbersAndState, Rule, StepRule, clipped
 
 
 @register
@@ -53,11 +53,11 @@ class Adam(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         rate = lr * (1.0 - self.beta2**t) ** 0.5 / (1.0 - self.beta1**t)
         return (rate, wd, self.rescale_grad), shared_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return attribute_rule(self, adaptive.ADAM, "beta1", "beta2", "epsilon")
 
 
@@ -81,10 +81,10 @@ class FTML(Optimizer):
 
     create_state = zero_states(3)
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         return (lr, wd, self.rescale_grad, t), shared_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         limit = or_negative(self.clip_gradient)
         betas = ("beta1", "beta2", "epsilon")
         return attribute_rule(self, adaptive.FTML, *betas, more=("t",), clip_grad=limit)
@@ -122,10 +122,10 @@ class Adamax(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), shared_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _AdamaxRule(self.beta1, self.beta2, self.clip_gradient)
 
 
@@ -183,7 +183,7 @@ class Nadam(Optimizer):
     def shared_state(self, shared_state: Any) -> None:
         self.m_schedule = shared_state
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         momentum, next_momentum = (
             self.beta1 * (1.0 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1)
         )
@@ -193,5 +193,5 @@ class Nadam(Optimizer):
         unbias = 1.0 / (1.0 - self.beta2**t)
         return (lr, wd, self.rescale_grad, grad_factor, mean_factor, unbias), new_schedule
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _NadamRule(self.beta1, self.beta2, self.epsilon, self.clip_gradient)

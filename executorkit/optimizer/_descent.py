@@ -13,7 +13,7 @@ from ..ops.optimizer_updates import sgd_updates as sgd
 from ..ops.optimizer_updates.update_common import UpdateRule
 from ..ops.random.sampling_functions import sampling_dtype
 from ._optimizer import Optimizer, momentum_state, register, zero_states, zeros_like
-from ._rule import Rule, State, StepRule, clipped, operator_rule
+from ._rule import Index, Rule, State, StepRule, clipped, operator_rule
 
 RATE_NAMES = ("lr", "wd", "rescale_grad")
 
@@ -83,7 +83,7 @@ class SGD(Optimizer):
 
     create_state = momentum_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return sgd_rule(self.momentum, self.clip_gradient)
 
 
@@ -113,7 +113,7 @@ class NAG(Optimizer):
 
     create_state = momentum_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
             return sgd_rule(0.0, self.clip_gradient)
         # MXNet's operator overwrites the weight before it computes the new momentum.
@@ -142,7 +142,7 @@ class Signum(Optimizer):
 
     create_state = momentum_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
             return operator_rule(sgd.SIGN_SGD, RATE_NAMES)
         momentum, wd_lh = max(float(self.momentum), 0.0), float(self.wd_lh or 0.0)
@@ -181,10 +181,10 @@ class DCASGD(Optimizer):
         self.weight_previous: dict[Any, Any] = {}
         self.lamda = lamda
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         return (zeros_like(weight) if self.momentum != 0.0 else None), weight.copy()
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _DelayCompensatedRule(self.momentum, self.lamda, self.clip_gradient)
 
 
@@ -215,7 +215,7 @@ class SGLD(Optimizer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _LangevinRule(self.clip_gradient)
 
 
@@ -237,5 +237,5 @@ class Test(Optimizer):
 
     create_state = zero_states(1)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _AdditionRule()

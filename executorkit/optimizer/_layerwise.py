@@ -14,8 +14,18 @@ from ..ndarray import NDArray
 from ..ops.optimizer_updates import layerwise_updates as lamb
 from ..ops.optimizer_updates.sgd_updates import SGD_MOMENTUM
 from ._descent import aggregation_size, attribute_rule, or_negative, sgd_rule
-from ._optimizer import Hyperparams, Optimizer, momentum_state, register, zero_states, zeros_like
-from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half
+from ._optimizer import Optimizer, momentum_state, register, zero_states, zeros_like
+from ._rule import (
+    Float32Rule,
+    Index,
+    MasterWeightRule,
+    Number,
+    NumbersAndState,
+    Rule,
+    State,
+    as_float32,
+    is_half,
+)
 
 
 def _sum_of_squares(x: Array) -> Array:
@@ -93,11 +103,11 @@ class LARS(Optimizer):
     def shared_state(self, shared_state: Any) -> None:
         self.cur_lr, self.last_lr = shared_state
 
-    def _begin_step(self, rate: Any, shared_state: Any) -> Any:
+    def _begin_step(self, rate: Number, shared_state: Any) -> Any:
         current, _ = shared_state
         return rate, rate if current is None else current
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         hyperparams = lr, wd, self.rescale_grad
         if self.momentum <= 0:
             return hyperparams, shared_state
@@ -114,15 +124,15 @@ class LARS(Optimizer):
             return sgd_rule(0.0, self.clip_gradient)
         return attribute_rule(self, SGD_MOMENTUM, more=("momentum",))
 
-    def _at_layer_rate(self, index: Any, rule: Rule) -> Rule:
+    def _at_layer_rate(self, index: Index, rule: Rule) -> Rule:
         if self.idx2name.get(index, str(index)).endswith(("gamma", "beta", "bias")):
             return rule
         return _LayerRateRule(rule, as_float32(self.eta), as_float32(self.eps))
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return self._at_layer_rate(index, self._descent())
 
-    def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _master_weight_rule(self, index: Index, weight: NDArray) -> Rule:
         # The norms are those of the half precision arrays.
         return self._at_layer_rate(index, MasterWeightRule(self._descent(), master_last=True))
 
@@ -164,10 +174,10 @@ class LAMB(Optimizer):
 
     create_state = zero_states(2)
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         return (lr, wd, self.rescale_grad, t), shared_state
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         bounds = {n: or_negative(getattr(self, n)) for n in ("lower_bound", "upper_bound")}
         bounds["bias_correction"] = bool(self.bias_correction)
         return attribute_rule(self, lamb.LAMB, "beta1", "beta2", "epsilon", more=("t",), **bounds)
@@ -248,9 +258,9 @@ class LBSGD(Optimizer):
         self.cumgrads: dict[Any, Any] = {}
         self.adaptive = False
         self.admult = 1
-        self._rates: dict[Any, float] = {}
+        self._rates: dict[Index, float] = {}
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         mixed = self.multi_precision and is_half(weight.dtype)
         master = weight.astype(np.float32) if mixed else weight
         state: State = zeros_like(master) if self.momentum != 0.0 else None
@@ -258,18 +268,18 @@ class LBSGD(Optimizer):
             state = (state, master)
         return state if self.batch_scale == 1 else (state, zeros_like(weight))
 
-    def _update_count(self, index: Any) -> None:
+    def _update_count(self, index: Index) -> None:
         for i in index if isinstance(index, list | tuple) else (index,):
             self.__dict__.setdefault("_rates", {})[i] = self._get_lr(i)
             super()._update_count(i)
 
-    def _counted_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _counted_lrs(self, indices: Sequence[Index]) -> list[float]:
         return [self._rates[i] for i in indices]
 
-    def _schedule_count(self, position: int, count: Any) -> Any:
+    def _schedule_count(self, position: int, count: Number) -> Number:
         return count - 1 if position == 0 else count
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         done = t - self.begin_num_update + self.init_updates
         rate = lr if self.warmup_strategy == "lars" else lr * self._warmup(done)
         return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state
@@ -284,10 +294,10 @@ class LBSGD(Optimizer):
             return 1.0 + (final - 1.0) * finished
         return 1.0 + (final - 1.0) * (finished + (1 - finished) * done / warmup_updates) ** power
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return self._accumulated(sgd_rule(self.momentum, self.clip_gradient))
 
-    def _update_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _update_rule(self, index: Index, weight: NDArray) -> Rule:
         plain = sgd_rule(self.momentum, self.clip_gradient)
         if not is_half(weight.dtype):
             return self._accumulated(plain)

@@ -19,7 +19,7 @@ from ..arrays.random_state import next_key_data, wrap_key
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError
 from ..ndarray import NDArray
-from ._rule import Rule, RuleProvider, State, is_half
+from ._rule import Index, Rule, RuleProvider, State, is_half
 
 if TYPE_CHECKING:  # it is imported where it is called, since that takes long
     import optax
@@ -173,7 +173,7 @@ def _index(optimizer: RuleProvider, name: str) -> Any:
     return next((i for i, n in optimizer.idx2name.items() if n == name), name)
 
 
-def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
+def _rule(optimizer: RuleProvider, index: Index, weight: Any) -> Rule:
     rule = optimizer._pure_rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
         problem = "it defines no update(index, weight, grad, state)"
@@ -181,7 +181,7 @@ def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
     return rule
 
 
-def _first_state(optimizer: RuleProvider, index: Any, weight: Array) -> State:
+def _first_state(optimizer: RuleProvider, index: Index, weight: Array) -> State:
     if optimizer.multi_precision and is_half(weight.dtype):
         master = weight.astype(jnp.float32)
         inner = _first_state(optimizer, index, master)

@@ -18,6 +18,7 @@ from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
 from ..program import Training
 from ._apply_rules import apply_update, attach_update
+from ._rule import Index
 
 if TYPE_CHECKING:  # it is imported where it is called, since that takes long
     import optax
@@ -150,7 +151,7 @@ class OptaxUpdater:
 
     def attach(
         self,
-        indices: Sequence[Any],
+        indices: Sequence[Index],
         first_weights: Sequence[NDArray],
         weights: Sequence[PendingValue],
         grads: Sequence[PendingValue],
@@ -161,14 +162,14 @@ class OptaxUpdater:
         trainings = [self.training, *[updater.training for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, trainings))
 
-    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+    def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
         """Returns the number of the parameter whose name is in the path of a leaf of the state;
         else None."""
         keys = [entry.key for entry in path if isinstance(entry, DictKey)]
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+    def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
         """Does nothing: the state is there."""
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:

@@ -23,7 +23,17 @@ from ..errors import InputTypeError, NotSupportedError, RefusedCallError, Regist
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
 from ._optax import transformation
-from ._rule import Float32Rule, Hyperparams, MasterWeightRule, Rule, State, is_half
+from ._rule import (
+    Float32Rule,
+    Hyperparams,
+    Index,
+    MasterWeightRule,
+    Number,
+    NumbersAndState,
+    Rule,
+    State,
+    is_half,
+)
 
 if TYPE_CHECKING:
     import optax
@@ -102,16 +112,16 @@ class Optimizer(CheckedKeywords):
             lr_scheduler.base_lr = learning_rate  # MXNet prints that it does so
         self.lr = learning_rate
         self.wd = wd
-        self.lr_mult: dict[Any, float] = {}
-        self.wd_mult: dict[Any, float] = {}
+        self.lr_mult: dict[Index, float] = {}
+        self.wd_mult: dict[Index, float] = {}
         self.begin_num_update = begin_num_update
         self.num_update = begin_num_update
-        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
+        self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
         self._index_update_count = self._all_index_update_counts[0]
         self.clip_gradient = clip_gradient
         self.multi_precision = multi_precision
         self.aggregate_num = 0
-        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
+        self.idx2name: dict[Index, str] = dict(param_idx2name or {})
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.param_dict = param_dict if param_dict else {}
         self.allow_np_array = False
@@ -193,16 +203,16 @@ class Optimizer(CheckedKeywords):
     def _decays(self, name: str) -> bool:
         return name.endswith(("_weight", "_gamma"))
 
-    def _symbol_multipliers(self, attribute: str) -> dict[Any, float]:
+    def _symbol_multipliers(self, attribute: str) -> dict[Index, float]:
         if not self.sym_info:
             return {}
         attrs, arguments = self.sym_info
         return {n: float(attrs[n][attribute]) for n in arguments if attribute in attrs.get(n, ())}
 
-    def _multiplier(self, index: Any, kind: str) -> float:
+    def _multiplier(self, index: Index, kind: str) -> float:
         return self._multipliers([index], kind)[0]
 
-    def _multipliers(self, indices: Sequence[Any], kind: str) -> list[float]:
+    def _multipliers(self, indices: Sequence[Index], kind: str) -> list[float]:
         params, multipliers, names = self.param_dict, getattr(self, kind), self.idx2name
         if not (params or multipliers):
             return [1.0] * len(indices)
@@ -215,18 +225,18 @@ class Optimizer(CheckedKeywords):
             for i in indices
         ]
 
-    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _get_lrs(self, indices: Sequence[Index]) -> list[float]:
         lr = self.learning_rate
         return [lr * multiplier for multiplier in self._multipliers(indices, "lr_mult")]
 
-    def _get_lr(self, index: Any) -> float:
+    def _get_lr(self, index: Index) -> float:
         return self._get_lrs([index])[0]
 
-    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
+    def _get_wds(self, indices: Sequence[Index]) -> list[float]:
         wd = self.wd
         return [wd * multiplier for multiplier in self._multipliers(indices, "wd_mult")]
 
-    def _get_wd(self, index: Any) -> float:
+    def _get_wd(self, index: Index) -> float:
         return self._get_wds([index])[0]
 
     # Counting
@@ -234,18 +244,18 @@ class Optimizer(CheckedKeywords):
     def _set_current_context(self, device_id: int) -> None:
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
-    def _restore_counts(self, counts: dict[int, dict[Any, int]], device_id: int) -> None:
+    def _restore_counts(self, counts: dict[int, dict[Index, int]], device_id: int) -> None:
         self._all_index_update_counts = counts
         self._set_current_context(device_id)
 
-    def _update_count(self, index: Any) -> None:
+    def _update_count(self, index: Index) -> None:
         counts, begin, largest = self._index_update_count, self.begin_num_update, self.num_update
         for i in index if isinstance(index, list | tuple) else (index,):
             counts[i] = count = counts.get(i, begin) + 1
             if count > largest:
                 self.num_update = largest = count
 
-    def age_of(self, indices: Sequence[Any]) -> int:
+    def age_of(self, indices: Sequence[Index]) -> int:
         """The number of updates that have been counted of those of these parameters that had most.
 
         First steps of a training may be computed in another way than later ones, and this number
@@ -254,7 +264,7 @@ class Optimizer(CheckedKeywords):
         counts, begin = self._index_update_count, self.begin_num_update
         return max([counts.get(i, begin) for i in indices], default=begin)
 
-    def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
+    def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
         """Returns a function that takes back later updates of these parameters."""
         counts = self._index_update_count
         before = [(i, counts.get(i)) for i in indices]
@@ -275,11 +285,11 @@ class Optimizer(CheckedKeywords):
 
     # States
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         """Returns the state of a parameter: None, an NDArray, or a tuple of states."""
         return None
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
         """Returns the state of a parameter; for a half precision weight with its float32 master."""
         if is_half(weight.dtype):
             if self.multi_precision:
@@ -296,21 +306,23 @@ class Optimizer(CheckedKeywords):
 
     # Rules and their hyperparameters: defined by the classes of this package
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule | None:
         return None
 
-    def _update_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _update_rule(self, index: Index, weight: NDArray) -> Rule | None:
         rule = self._base_rule(index, weight)
         return Float32Rule(rule) if rule is not None and is_half(weight.dtype) else rule
 
-    def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _master_weight_rule(self, index: Index, weight: NDArray) -> Rule | None:
         rule = self._base_rule(index, weight)
         return None if rule is None else MasterWeightRule(rule, self._master_last)
 
-    def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _pure_rule(self, index: Index, weight: NDArray) -> Rule | None:
         return self._select_rule(index, weight) if self._is_pure else None
 
-    def _pure_rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
+    def _pure_rules(
+        self, indices: Sequence[Index], weights: Sequence[NDArray]
+    ) -> list[Rule] | None:
         if not self._is_pure:
             return None
         dtypes = [w.dtype for w in weights]
@@ -321,7 +333,7 @@ class Optimizer(CheckedKeywords):
         defined = [rule for rule in rules if rule is not None]
         return defined if len(defined) == len(rules) else None
 
-    def _select_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _select_rule(self, index: Index, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
             return self._master_weight_rule(index, weight)
         return self._update_rule(index, weight)
@@ -334,7 +346,7 @@ class Optimizer(CheckedKeywords):
                 return False
         return True
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         """Returns the hyperparameters of update ``t`` (1 is the first), and the new
         ``shared_state``.
 
@@ -342,7 +354,7 @@ class Optimizer(CheckedKeywords):
         """
         return (lr, wd, self.rescale_grad), shared_state
 
-    def _begin_step(self, rate: Any, shared_state: Any) -> Any:
+    def _begin_step(self, rate: Number, shared_state: Any) -> Any:
         """Returns ``shared_state`` at the start of a call that updates parameters at ``rate``."""
         return shared_state
 
@@ -355,24 +367,24 @@ class Optimizer(CheckedKeywords):
     def shared_state(self, shared_state: Any) -> None:
         pass
 
-    def _counted_lrs(self, indices: Sequence[Any]) -> list[float]:
+    def _counted_lrs(self, indices: Sequence[Index]) -> list[float]:
         if type(self)._get_lr is not Optimizer._get_lr:
             return [self._get_lr(i) for i in indices]
         return self._get_lrs(indices)
 
-    def _counted_wds(self, indices: Sequence[Any]) -> list[float]:
+    def _counted_wds(self, indices: Sequence[Index]) -> list[float]:
         if type(self)._get_wd is not Optimizer._get_wd:
             return [self._get_wd(i) for i in indices]
         return self._get_wds(indices)
 
-    def _schedule_count(self, position: int, count: Any) -> Any:
+    def _schedule_count(self, position: int, count: Number) -> Number:
         """Returns the number of updates passed to the scheduler for update ``count``.
 
         ``position`` numbers the parameters updated at each step.
         """
         return count
 
-    def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
+    def _count_step(self, indices: Sequence[Index], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
 
         ``together`` parameters at a time are counted before their rates are computed; all of them,
@@ -482,14 +494,14 @@ def zeros_like(weight: NDArray) -> NDArray:
 def zero_states(count: int) -> Any:
     """Returns a method ``create_state`` for states of ``count`` arrays of zeros."""
 
-    def create_state(self: Any, index: Any, weight: NDArray) -> State:
+    def create_state(self: Any, index: Index, weight: NDArray) -> State:
         return zeros_like(weight) if count == 1 else tuple(zeros_like(weight) for _ in range(count))
 
     create_state.__doc__ = Optimizer.create_state.__doc__
     return create_state
 
 
-def momentum_state(self: Any, index: Any, weight: NDArray) -> State:
+def momentum_state(self: Any, index: Index, weight: NDArray) -> State:
     """Returns the momentum of a parameter as zeros, or None if ``momentum`` is 0."""
     return zeros_like(weight) if self.momentum != 0.0 else None
 

@@ -6,7 +6,7 @@ weight decay, coefficients that depend on the step) are the argument ``hyperpara
 change compiles nothing. Rules are traced with 64-bit types enabled.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
@@ -20,10 +20,16 @@ from ..ndarray import NDArray
 from ..ops import Params
 from ..ops.optimizer_updates.update_common import UpdateRule
 
+#: An optimizer's key of a parameter, mostly a number or a name.
+Index = Hashable
+#: A number, or an array of one while an update is traced.
+Number = float | Array
 #: A state: None, an array, or a tuple of states.
 State = Any
 #: The hyperparameters of one parameter at one step: rate, weight decay, and others of its rule.
 Hyperparams = tuple[Any, ...]
+#: The hyperparameters of one parameter, and the shared state after them.
+NumbersAndState = tuple[Hyperparams, Any]
 
 _HALF = frozenset({"float16", "bfloat16"})
 
@@ -161,14 +167,14 @@ class RuleProvider(Protocol):
 
     aggregate_num: int
     begin_num_update: int
-    idx2name: dict[Any, str]
+    idx2name: dict[Index, str]
     lr: float | None
-    lr_mult: dict[Any, float]
+    lr_mult: dict[Index, float]
     lr_scheduler: Any
     multi_precision: bool
     param_dict: Mapping[Any, Any]
     wd: float
-    wd_mult: dict[Any, float]
+    wd_mult: dict[Index, float]
 
     @property
     def shared_state(self) -> Any: ...
@@ -176,18 +182,18 @@ class RuleProvider(Protocol):
     @property
     def _is_pure(self) -> bool: ...
 
-    def _begin_step(self, rate: Any, shared_state: Any) -> Any: ...
+    def _begin_step(self, rate: Number, shared_state: Any) -> Any: ...
 
     def _decays(self, name: str) -> bool: ...
 
     def _hyperparams(
-        self, lr: Any, wd: Any, t: Any, shared_state: Any
-    ) -> tuple[Hyperparams, Any]: ...
+        self, lr: Number, wd: Number, t: Number, shared_state: Any
+    ) -> NumbersAndState: ...
 
-    def _multiplier(self, index: Any, kind: str) -> float: ...
+    def _multiplier(self, index: Index, kind: str) -> float: ...
 
-    def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None: ...
+    def _pure_rule(self, index: Index, weight: NDArray) -> Rule | None: ...
 
-    def _schedule_count(self, position: int, count: Any) -> Any: ...
+    def _schedule_count(self, position: int, count: Number) -> Number: ...
 
-    def create_state(self, index: Any, weight: NDArray) -> State: ...
+    def create_state(self, index: Index, weight: NDArray) -> State: ...

@@ -12,7 +12,7 @@ from ..ndarray import NDArray
 from ..program import Training
 from ._apply_rules import Sharing, apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
-from ._rule import State
+from ._rule import Index, State
 from ._state_pickle import dump_states, load_states
 
 
@@ -33,8 +33,8 @@ class Updater:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
-        self.states: dict[Any, State] = {}
-        self.states_synced: dict[Any, bool] = {}
+        self.states: dict[Index, State] = {}
+        self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
         self.training = Training()
@@ -49,13 +49,13 @@ class Updater:
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if isinstance(index, list | tuple):
-            indices, grads, weights = list(index), grad, weight
+            keys, grads, weights = list(index), grad, weight
         else:
-            indices, grads, weights = [index], [grad], [weight]
-        if not indices:
+            keys, grads, weights = [index], [grad], [weight]
+        if not keys:
             return
         self.optimizer._set_current_context(weights[0].context.device_id)
-        indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
+        indices: list[Index] = [i.decode() if isinstance(i, bytes) else i for i in keys]
         self.prepare(indices, weights)
         self._update(self._batches(indices, grads, weights))
 
@@ -86,14 +86,14 @@ class Updater:
         """True if updates can be a part of a program: no subclass overrides ``update``."""
         return self.optimizer._is_pure
 
-    def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+    def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
         """Makes missing states of parameters, and moves loaded ones to their weights' contexts."""
         ready = self.states_synced.get
         for i, w in zip(indices, weights, strict=True):
             if ready(i) is not True:
                 self._prepare(i, w)
 
-    def _prepare(self, index: Any, weight: NDArray) -> None:
+    def _prepare(self, index: Index, weight: NDArray) -> None:
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced.get(index, True):
@@ -101,7 +101,7 @@ class Updater:
         self.states_synced[index] = True
 
     def _batches(
-        self, indices: list[Any], grads: Sequence[Any], weights: Sequence[Any]
+        self, indices: list[Index], grads: Sequence[Any], weights: Sequence[Any]
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
@@ -158,12 +158,12 @@ class Updater:
         ]
         return [(*map(tuple, arrays), states) for *arrays, states in parts]
 
-    def _age(self, indices: Sequence[Any]) -> int | None:
+    def _age(self, indices: Sequence[Index]) -> int | None:
         """The number of updates of these parameters so far; None if that does not matter."""
         self.training.set_updates(self.optimizer.age_of(indices))
         return self.training.age
 
-    def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
+    def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
         n_updates, undo = self.n_updates, self.optimizer._count_undo(indices)
 
         def undo_all() -> None:
@@ -172,14 +172,14 @@ class Updater:
 
         return undo_all
 
-    def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
+    def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
         """Returns the position, among ``indices``, of the parameter of a leaf of the state of
         ``index``."""
         return indices.index(index)
 
     def attach(
         self,
-        indices: Sequence[Any],
+        indices: Sequence[Index],
         first_weights: Sequence[NDArray],
         weights: Sequence[PendingValue],
         grads: Sequence[PendingValue],
@@ -227,7 +227,7 @@ class Updater:
         return attach_update(weights, grads, prepare)
 
     def _counted(
-        self, indices: Sequence[Any], weights: Sequence[NDArray], undos: list[Callable[[], None]]
+        self, indices: Sequence[Index], weights: Sequence[NDArray], undos: list[Callable[[], None]]
     ) -> tuple[Any, int | None]:
         self.optimizer._set_current_context(weights[0].context.device_id)
         self.prepare(indices, weights)
@@ -259,7 +259,7 @@ class Updater:
             loaded, optimizer = loaded
         complete(lambda: self._take_over(loaded, optimizer))
 
-    def _take_over(self, states: dict[Any, State], optimizer: Optimizer) -> None:
+    def _take_over(self, states: dict[Index, State], optimizer: Optimizer) -> None:
         self.states = states
         self.states_synced = dict.fromkeys(states, False)
         self.optimizer = optimizer

@@ -8,7 +8,7 @@ from ..ndarray import NDArray, zeros
 from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
 from ._descent import or_negative
 from ._optimizer import Optimizer, register
-from ._rule import Hyperparams, Rule, State, StepRule, as_float32
+from ._rule import Index, Number, NumbersAndState, Rule, State, StepRule, as_float32
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,17 @@ class GroupAdaGrad(Optimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Any, weight: NDArray) -> State:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         if weight.ndim != 2:
             problem = f"weight {index!r} is {weight.shape}, expected a matrix"
             raise ParameterShapeError("GroupAdaGrad", problem)
         return zeros((weight.shape[0], 1), weight.context, dtype=weight.dtype)
 
-    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+    def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
         if wd != 0:
             problem = f"wd is {wd}, but it has no weight decay"
             raise ArgumentValueError("GroupAdaGrad", problem, hint="wd=0")
         return super()._hyperparams(lr, wd, t, shared_state)
 
-    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Index, weight: NDArray) -> Rule:
         return _GroupAdaGradRule(as_float32(self.float_stable_eps), or_negative(self.clip_gradient))
