@@ -228,7 +228,7 @@ def test_a_state_of_another_optimizer_is_refused_and_changes_nothing(tmp_path):
     with pytest.raises(FileFormatError, match="paths of the optimizer's state"):
         other.restore(tmp_path / "run", 1)
     (tmp_path / "run-0001.step").write_bytes(b"no archive")
-    with pytest.raises(FileFormatError, match="no state of an optax step"):
+    with pytest.raises(FileFormatError, match="not the state of an optax step"):
         step.restore(tmp_path / "run", 1)
     for n in NAMES:
         np.testing.assert_array_equal(other.params[n], before[n])
