@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,9 @@ jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[1] / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+#: The number of parameters met of each test marked sampled.
+_SAMPLED: Counter[str] = Counter()
 
 #: Forms of programs that the environment asks for.
 FORCED = {name: os.environ.get(name) for name in ("EXECUTORKIT_INTERPRET", "EXECUTORKIT_WINOGRAD")}
@@ -127,6 +131,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rounds", type=int, default=None, help="rounds of each soak test; a seed per round"
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of a test marked sampled(n), every n-th of those that are not slow anyway stays so."""
+    sampled = item.get_closest_marker("sampled")
+    if sampled is not None and item.get_closest_marker("slow") is None:
+        test = item.nodeid.partition("[")[0]
+        if _SAMPLED[test] % sampled.args[0]:
+            item.add_marker("slow")
+        _SAMPLED[test] += 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,6 +21,7 @@ from executorkit.program import CompiledFunction, Donated, ThreadState
 from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_an_interrupt_at_a_bytecode_leaves_the_state_before_the_step_or_after_it(way):
     """At a few places of a step here; the soak test takes all of them."""

@@ -90,6 +90,7 @@ def second_order(case: Case) -> tuple[list[np.ndarray], list[np.ndarray]]:
     return [x.grad.asnumpy() for x in variables], [np.asarray(x) for x in theirs]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("family", CASES)
 def test_second_order(family):
     problems = []

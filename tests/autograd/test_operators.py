@@ -90,6 +90,7 @@ def executed(case: Case, dtype: str) -> dict[str, np.ndarray]:
     return results_of(outs, {n: executor.grad_dict[n] for n in names}, states)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtypes", ["main", pytest.param("others", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_recorded_operator_gives_what_mxnet_and_an_executor_give(family, dtypes):
@@ -109,6 +110,7 @@ def test_a_recorded_operator_gives_what_mxnet_and_an_executor_give(family, dtype
     assert problems == []
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_are_added(family):
     pairs = (pair for dtypes in ("main", "others") for pair in differentiated(family, dtypes))

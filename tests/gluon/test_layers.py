@@ -108,6 +108,7 @@ def _step(layer: Any, x: nd.NDArray) -> list[np.ndarray]:
     return [a.asnumpy() for a in [y, x.grad, *grads, *[p.data() for p in parameters]]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", LAYERS)
 def test_plain_is_hybridized_in_all_dtypes(name, dtype):

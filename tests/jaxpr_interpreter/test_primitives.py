@@ -45,6 +45,7 @@ def difference(ours: Any, theirs: Any, rtol: float, by_element: bool) -> str | N
     return f"{ours[~near][:6]}, XLA {theirs[~near][:6]} at {np.flatnonzero(~near)[:6]}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("theme", THEMES)
 def test_results_are_those_of_xla(theme):
     questions = questions_of(theme)

@@ -38,6 +38,7 @@ def staged(closed_jaxpr: Any, arrays: Sequence[Any]) -> list[Any]:
     return _interpreted(stages.run, [*others, *prepared])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.golden
 @pytest.mark.parametrize("family", FAMILIES)
 def test_both_stages_together_give_what_mxnet_gives(family: str) -> None:

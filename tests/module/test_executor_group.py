@@ -20,6 +20,7 @@ INPUTS = ("data", "softmax_label")
 NOT_ARRAYS: Any = [[1, 2]]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [n for n in ANSWERS if n.startswith(("module", "executors"))])
 def test_script_gives_mxnets_answers(name):
     assert list(differences(group_scripts.run(name, mx), ANSWERS[name], name)) == []

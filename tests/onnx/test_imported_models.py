@@ -47,6 +47,7 @@ def _tensors(folder: Path, kind: str) -> list[np.ndarray]:
     return tensors
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", _NAMES)
 def test_models_of_pytorch_give_its_results(name: str, tmp_path: Path) -> None:
     folder = _PYTORCH / f"pytorch-{name}"

@@ -96,6 +96,7 @@ def _symbol(case: Case, prefix: str) -> Any:
     return mx.sym.load_json(json.dumps(document))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", sorted(_CASES))
 def test_results_are_those_of_mxnet(family: str) -> None:
     symbols, arrays, parameters = [], {}, {}

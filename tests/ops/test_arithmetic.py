@@ -34,6 +34,7 @@ def function(name: str, **attrs):
     return lambda *arrays: op.apply(p, arrays)[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", OWN_DERIVATIVES)
 def test_forward_mode_agrees_with_reverse_mode(name):
     f = function(name, **({"scalar": 1.25} if name.endswith("_scalar") else {}))

@@ -17,6 +17,7 @@ from executorkit.ops.schema.inference import ShapeFacts
 LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("fn", "data", "kernel", "attrs"),
     [

@@ -143,6 +143,7 @@ def test_depth_wise_convolutions_channels_last(case):
         np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("case", cases("depthwise"))
 def test_depth_wise_convolutions_interpreted_and_mapped(case, channels_last):
@@ -190,6 +191,7 @@ WEIGHT_GRADIENTS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", WEIGHT_GRADIENTS)
 def test_weight_gradients_channels_last(case):
     data, weight, strides, pads, dilation, algorithm = WEIGHT_GRADIENTS[case]

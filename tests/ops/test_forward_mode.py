@@ -72,6 +72,7 @@ def test_every_operator_can_be_traced_in_forward_mode():
     assert refused == {}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", OWN_RULES)
 def test_forward_and_reverse_mode_agree(name):
     with jax.enable_x64(True):
@@ -121,6 +122,7 @@ def _recurrent_network():
     return mx.sym.sum(mx.sym.square(outputs))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("net", "shape", "parameter", "dtype", "rtol"),
     [

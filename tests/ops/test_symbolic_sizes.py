@@ -118,6 +118,7 @@ def _together(questions: list[_Question]) -> Callable[..., Any]:
     return run
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("family", _golden.families())
 def test_operators_run_with_any_batch_size_of_one_program(family):
     with jax.enable_x64(True):

@@ -31,6 +31,7 @@ def _xla(x: Any, maximum: bool, axes: Any, kernel: Any, stride: Any, pads: Any) 
     return lax.reduce_window(x, 0.0, lax.add, sizes, steps, padding)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_windows_are_those_of_xla(name: str, dtype: str) -> None:
@@ -46,6 +47,7 @@ def test_windows_are_those_of_xla(name: str, dtype: str) -> None:
             np.testing.assert_allclose(gradient, vjp(head)[0], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_first_maximum_of_a_window_gets_its_gradient(name: str) -> None:
     shape, axes, kernel, stride, _ = CASES[name]

@@ -61,6 +61,7 @@ def close(a, b, dtype):
     np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * float(jnp.abs(b).max()))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_convolution_and_its_gradients(case, free, monkeypatch):
     if case in ("odd", "blocks_of_two"):  # as with weights of many channels

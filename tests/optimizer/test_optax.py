@@ -51,6 +51,7 @@ def assert_same(case: Run, names: list[str] | None, tolerance: float = 2e-6) -> 
         np.testing.assert_allclose(ours[name], x, rtol=tolerance, atol=tolerance * np.abs(x).max())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", _KEYS)
 def test_same_trajectory(key: str) -> None:
     base = RUNS[f"{key}|"]

@@ -182,6 +182,7 @@ def _states(updater: Any) -> list[ReplicatedArray]:
 # -- training --------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize(("replicas", "width"), LAYOUTS)
 def test_training_equals_that_of_undivided_parameters(network, replicas, width):
@@ -190,6 +191,7 @@ def test_training_equals_that_of_undivided_parameters(network, replicas, width):
     _assert_close(_parameters(divided), _parameters(_train(_whole(network(), replicas, width))))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("replicas", "width"), LAYOUTS)
 @pytest.mark.parametrize(
     "optimizer",

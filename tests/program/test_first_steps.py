@@ -206,6 +206,7 @@ def _parameters(module: Any) -> list[bytes]:
     return [a.asnumpy().tobytes() for a in (*args.values(), *aux.values())]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fresh", [False, True])
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_a_resumed_module_goes_on_bit_for_bit(tmp_path, optimizer, fresh):

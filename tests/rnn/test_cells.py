@@ -32,6 +32,7 @@ def test_graph(name):
     assert ours["graph"] == theirs["graph"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", cases.RUN)
 def test_results_and_gradients(name):
     symbol, shapes = call(cases.GRAPHS[name], mx)

@@ -79,6 +79,7 @@ def _by_hand(tx: Any, steps: int) -> dict[str, np.ndarray]:
     return {n: np.array(v) for n, v in executor.params().items()}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("devices", [0, 1, 2])
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
