@@ -243,9 +243,9 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
         5 bilinear in fixed point.
 
     uint8, float32 and float64; int8 as the uint8 numbers of the same bits, and int32 with 0 and 5
-    only, both as MXNet has it. Elements of uint8 are equal to MXNet's; those of float32 are equal
-    for 0, 1, 3 and 5, and for 2 and 4 within 3e-7 of the largest element, where today's OpenCV
-    multiplies and adds in one instruction.
+    only, both as MXNet has it. Elements of uint8 are equal to MXNet's; elements of float32 for 0,
+    1, 3 and 5, and for 2 and 4 within 3e-7 of the largest element, where today's OpenCV multiplies
+    and adds in one instruction.
     """
     if image.ndim != 3 or not image.size:
         problem = f"the image is {image.shape}, expected (height, width, channels)"

@@ -35,7 +35,7 @@ class MXRecordIO:
         'r' to read, 'w' to write a new file.
 
     Writing appends every record to the file at once, without a buffer. The object can be pickled,
-    which closes it; the copy opens the file anew (one for writing empties it). In a forked process
+    which closes it; the copy opens the file again (one for writing empties it). In a forked process
     it cannot be used before ``reset``. A file that is truncated in the middle of a record that was
     split is an error (None in MXNet).
 

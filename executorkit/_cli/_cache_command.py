@@ -1,4 +1,4 @@
-"""``cache``: what is in the disk cache of compiled programs."""
+"""``cache``: the contents of the disk cache of compiled programs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _REMOTE = (
     '{{ while read s <&3; do kill -s "$s" $p; done; kill -s KILL $p; }} 2>/dev/null & w=$!; '
     "wait $p; c=$?; kill $w 2>/dev/null; exit $c"
 )
-#: Launchers of MXNet's ``launch.py`` that are not served, and what is used instead.
+#: Launchers of MXNet's ``launch.py`` that are not served, and their substitutes.
 _OTHER_LAUNCHERS = {
     "mpi": "mpirun -n N python train.py ..., without a launcher",
     "sge": "a job of the batch system that runs executorkit launch, or EXECUTORKIT_* variables",

@@ -23,7 +23,7 @@ _POLL = 0.01
 #: Number of the last lines of stderr that are kept of each process.
 _KEPT_LINES = 200
 #: Lines of JAX's C++ before it aborts a process because process 0, which had the coordination
-#: service, is gone: the first ones, and those that follow.
+#: service, is gone: the first lines, and the lines that follow.
 _ABORT = re.compile(
     rb"F\d{4} \S+ +\d+ client\.h:\d+\] Terminating process because the JAX distributed service"
     rb"|E\d{4} \S+ +\d+ (coordination_service_agent|preemption_sync_manager)\.cc:\d+\] "
@@ -44,7 +44,7 @@ _END_WITH_PARENT = (
 
 @dataclass(frozen=True)
 class Command:
-    """The command line of one process, and what is added to its environment."""
+    """The command line of one process, and variables for its environment."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -101,8 +101,8 @@ class _Worker:
 class Job:
     """Runs commands, one per rank, until all have ended; ``run`` returns the status of the job.
 
-    The status is 0, or that of the process that failed first. SIGINT and SIGTERM of this process
-    are handed on; ``interrupted`` is True after them.
+    The status is 0, or the status of the first process that failed. SIGINT and SIGTERM of this
+    process are handed on; ``interrupted`` is True after them.
     """
 
     def __init__(self) -> None:

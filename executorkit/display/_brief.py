@@ -1,4 +1,4 @@
-"""Reprs of one line: the class of an object and what is essential about it."""
+"""Reprs of one line: the class of an object and its essentials."""
 
 import inspect
 from collections.abc import Collection, Iterable, Sequence

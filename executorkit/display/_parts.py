@@ -29,7 +29,7 @@ def escape(text: object) -> str:
 def tag(name: str, *content: str, **attributes: object) -> str:
     """Returns an HTML element.
 
-    Content is HTML already. Values of attributes are escaped, and those that are None left out; a
+    Content is HTML already. Attributes are escaped, or left out if None; a
     trailing underscore of a name is dropped, others become hyphens.
 
     >>> tag("p", escape("a < b"), class_="note")

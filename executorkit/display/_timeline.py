@@ -17,7 +17,7 @@ _MAX_LANES, _MAX_DEPTH, _MAX_NAMES = 24, 3, 16
 _POINTED, _LABELLED = 6, 40
 _CHARACTER = 6.5
 _TICKS = 8
-#: Colours of the names with the most time, and that of all others.
+#: Colours of the names with the most time, and the colour of all others.
 _COLOURS = [kind for kind in KINDS if kind != "block"]
 _OTHER = "soft"
 
@@ -187,7 +187,7 @@ def _time(microseconds: float) -> str:
 
 
 def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
-    # A longer span stands above those that begin with it; the last row takes all that are stacked
+    # A longer span stands above others that begin with it; the last row takes all that are stacked
     # too high.
     rows: list[list[Span]] = [[]]
     ends = [float("-inf")]

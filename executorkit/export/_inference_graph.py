@@ -59,7 +59,7 @@ class InferenceNetwork:
         shapes: Mapping[str, Sequence[int]] | None = None,
         dtypes: Mapping[str, str] | None = None,
     ) -> InferenceNetwork:
-        """Checks that parameters and shapes fit; names at once what is missing.
+        """Checks that parameters and shapes fit; names everything missing at once.
 
         Without ``shapes`` of the inputs, they follow from the parameters, for one example (and
         images of 224 x 224 if any size fits). A 0 among the first two sizes marks the batch, as in

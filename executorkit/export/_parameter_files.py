@@ -196,7 +196,7 @@ def open_parameters(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 def read_parameters(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """Returns the arrays of a ``.params``, safetensors or ``.npz`` file by name, recognised by its
-    first bytes; those of a ``.params`` file are mapped, not read."""
+    first bytes; a ``.params`` file is mapped, not read."""
     with open_parameters(path) as arrays:
         return dict(arrays)
 

@@ -61,7 +61,7 @@ def to_stablehlo(
         names without ``arg:`` and ``aux:`` are accepted): NDArrays, or arrays of NumPy or JAX.
     shapes, dtypes
         of the inputs. Without ``shapes``, they follow from the parameters where these tell enough;
-        without ``dtypes``, from those of the parameters.
+        without ``dtypes``, from the types of the parameters.
     batch
         ``"free"``: any number of examples. A number: that many. Its axis is the first of every
         input in which it is as long as that of the first input; or, if there is any 0 among the
@@ -158,7 +158,7 @@ class StableHLOModel:
     parameters
         arrays by their names in ``.params`` files, on the default device.
     platforms
-        those that the program was exported for.
+        the platforms that the program was exported for.
     """
 
     def __init__(self, program: Any, parameters: Mapping[str, Any]) -> None:

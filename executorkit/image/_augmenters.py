@@ -148,7 +148,7 @@ class HorizontalFlipAug(Augmenter):
 
 def flip_columns(image: Any) -> Any:
     if not isinstance(image, NDArray):
-        return nd.flip(image, axis=1)  # which says what it expects
+        return nd.flip(image, axis=1)  # which refuses it
     return to_ndarray(host_view(image)[:, ::-1].copy(), image.context)
 
 

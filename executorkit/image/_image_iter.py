@@ -46,7 +46,7 @@ class ImageIter(DataIter):
     part_index, num_parts
         the images are divided into ``num_parts``, of which this iterator reads one.
     aug_list
-        the augmenters; by default those of ``CreateAugmenter(data_shape, **kwargs)``.
+        the augmenters; by default ``CreateAugmenter(data_shape, **kwargs)``.
     data_name, label_name
         names in ``provide_data`` and ``provide_label``, which hold (name, shape).
     dtype

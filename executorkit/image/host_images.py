@@ -33,12 +33,12 @@ def host_view(image: NDArray) -> np.ndarray:
 
 
 def to_ndarray(values: np.ndarray, context: Context) -> NDArray:
-    """Returns an NDArray of a NumPy array that nobody else will write to."""
+    """Returns an NDArray of a NumPy array that is never written to again."""
     return on_host(NDArray, np.ascontiguousarray(values), context)
 
 
 def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> NDArray:
-    """Returns the NDArray of what a function makes of an image's elements: a new array."""
+    """Returns a new NDArray: ``function`` of the image's elements."""
     return to_ndarray(function(host_view(image)), image.context)
 
 

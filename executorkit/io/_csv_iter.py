@@ -18,7 +18,7 @@ class CSVIter(RowIter):
     """Batches of rows of a CSV file; a row holds the numbers of one example.
 
     data_csv, data_shape
-        the file, without a header line, and the shape of one example, whose size is that of a row.
+        the file, without a header line, and the shape of one example, of the size of a row.
     label_csv, label_shape
         the same for labels, which are 0 without a file. Labels of shape (1,) make a batch of
         shape (batch_size,).

@@ -15,7 +15,7 @@ from ._record_options import AugmentOptions
 Image = np.ndarray
 #: Trials to fit a random crop before the centre is taken.
 _TRIALS = 10
-#: Weights of blue, green and red in grey: MXNet's, which are those of red, green and blue.
+#: Weights of blue, green and red in grey: MXNet's, for red, green and blue.
 _GREY = np.array(LUMA, np.float32)
 #: Upper limits of hue, lightness and saturation.
 _HLS_LIMITS = np.array([180, 255, 255], np.int16)
@@ -211,7 +211,7 @@ def warp_affine(
         x, y = x >> 5, y >> 5
         positions = np.dstack([x >> 5, y >> 5])
         fractions = ((y & 31) * 32 + (x & 31)).astype(np.uint16)
-        # There is no interpolation by areas between positions.
+        # Between positions, areas cannot be interpolated.
         interpolation = cv2.INTER_LINEAR if interpolation == cv2.INTER_AREA else interpolation
     places = np.clip(positions, -32768, 32767).astype(np.int16)
     border = {"borderMode": cv2.BORDER_CONSTANT, "borderValue": (fill, fill, fill)}

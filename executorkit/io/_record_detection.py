@@ -16,7 +16,7 @@ from ._record_decoder import ImageList, decode_record_image, opencv_errors, unpa
 from ._record_options import DetectionOptions, DetectionRecordOptions
 from ._record_pixels import Normalization
 
-#: Numbers of a batch's label before those of the record: channels, height, width, their count.
+#: Numbers before the record's label in a batch's: channels, height, width, their count.
 _PREFIX = 4
 #: Numbers of an object: class, left, top, right, bottom.
 _OBJECT = 5

@@ -88,7 +88,7 @@ def _pearson(xp: Any, label: Raw, pred: Raw) -> Raw:
 
 #: The correlation of a pair.
 _PEARSON = Measure(_pearson)
-#: The moments of a pair, joined with those of earlier ones.
+#: The moments of a pair, merged with earlier moments.
 _JOINING = Measure(_moments, merge=_merge_moments)
 
 

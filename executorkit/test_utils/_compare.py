@@ -39,7 +39,7 @@ def to_numpy(value: Any) -> np.ndarray:
 
 
 def effective_dtype(dat: Any) -> np.dtype:
-    """Returns the element type of ``dat``, which here is also that of its precision."""
+    """Returns the element type of ``dat``, which is also its precision here."""
     return np.dtype(dat.dtype) if hasattr(dat, "dtype") else np.asarray(dat).dtype
 
 
@@ -53,7 +53,7 @@ def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) ->
 
 
 def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
-    """(rtol, atol) for comparing x and y: those of the less precise of the two."""
+    """Returns (rtol, atol) of the less precise of x and y."""
     return (
         max(get_tolerance(x, rtol, default_rtols()), get_tolerance(y, rtol, default_rtols())),
         max(get_tolerance(x, atol, default_atols()), get_tolerance(y, atol, default_atols())),

@@ -124,7 +124,7 @@ def convert_hybrid_block(
     ctx
         the context of the new block's parameters, as in MXNet a GPU unless another one is named.
 
-    The other arguments are those of :func:`convert_symbol`.
+    Other arguments as of :func:`convert_symbol`.
     """
     where = "amp.convert_hybrid_block"
     _check(where, "block", isinstance(block, gluon.HybridBlock), "a HybridBlock")

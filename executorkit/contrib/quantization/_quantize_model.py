@@ -97,7 +97,7 @@ def quantize_model(
     quantize_mode, quantize_granularity
         see ``quantize_symbol``.
     logger
-        is told what is done.
+        logs the steps.
 
     Raises AttributeValueError for other values and ArgumentValueError for unsuitable arguments;
     both are a ValueError, as in MXNet.

@@ -56,7 +56,7 @@ def quantize_symbol(
 def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None) -> Symbol:
     """Returns a copy of a quantised symbol with ranges: ``{"conv0_output": (-1.5, 2.0)}``.
 
-    The names are those that ``quantize_symbol`` returned. Nodes that take a calibrated range
+    ``quantize_symbol`` returned the names. Nodes that take a calibrated range
     get it as ``min_calib_range`` and ``max_calib_range``; nodes without one stay.
     """
     if not th_dict:

@@ -124,7 +124,7 @@ class SVRGModule(_GradientModule):
         self._mod_aux.set_params(*self.get_params(), allow_missing=False, force_init=True)
         train_data.reset()
         batches = 0.0
-        # MXNet adds to what it had before, so that a part of it stays; scripts get its numbers.
+        # MXNet adds to the earlier ones, so that a part of it stays; scripts get its numbers.
         sums = [dict(device) for device in self._param_dict]
         for batch in train_data:
             self._mod_aux.forward(batch, is_train=True)
@@ -141,7 +141,7 @@ class SVRGModule(_GradientModule):
     def _accumulate_kvstore(self, key: str, value: list[NDArray]) -> None:
         if self._kvstore is None:
             raise ModuleUsageError("_accumulate_kvstore", "the module has no store")
-        # The module's own store may update what is pushed to it.
+        # The module's own store may update pushed arrays.
         store = create_kvstore("dist" if "dist" in self._kvstore.type else "device")
         store.init(key, value[0].zeros_like())
         store.pushpull(key, value)

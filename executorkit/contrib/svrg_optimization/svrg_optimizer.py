@@ -13,7 +13,7 @@ from ...optimizer import Optimizer, create, register
 
 @register
 class _AssignmentOptimizer(Optimizer):
-    """Replaces the stored array by what is pushed."""
+    """Replaces the stored array by the pushed one."""
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         weight[:] = grad

@@ -14,7 +14,7 @@ def count_tokens_from_str(
     """The number of times that each token occurs in a text.
 
     token_delim, seq_delim
-        regular expressions of what stands between tokens, and between sequences of them.
+        regular expressions of the delimiters of tokens, and of sequences of tokens.
     to_lower
         whether capitals become small letters.
     counter_to_update
