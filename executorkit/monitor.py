@@ -140,7 +140,7 @@ class Monitor(Viewed, CheckedKeywords):
         queue, self.queue = self.queue, []
         if self.sort:
             queue.sort(key=lambda entry: entry[1])
-        statistics = [_listed(name, statistic) for _, name, statistic in queue]
+        statistics = [_statistic_arrays(name, statistic) for _, name, statistic in queue]
         fetched = jax.device_get([[s.value for s in arrays] for arrays in statistics])
         self._record([name for _, name, _ in queue], fetched)
         return [
@@ -241,7 +241,7 @@ def _root_mean_square(x: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.mean(wide * wide)).reshape(1).astype(kind)
 
 
-def _listed(name: str, statistic: Any) -> list[NDArray]:
+def _statistic_arrays(name: str, statistic: Any) -> list[NDArray]:
     arrays = [statistic] if isinstance(statistic, NDArray) else statistic
     if not isinstance(arrays, list) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(

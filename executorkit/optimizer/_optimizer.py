@@ -421,11 +421,11 @@ class Optimizer(CheckedKeywords):
 
     def update(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Updates a weight and its state in place; or several, given as lists."""
-        self._apply(_listed(index, weight, grad, state), self._update_rule)
+        self._apply(_as_lists(index, weight, grad, state), self._update_rule)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Updates like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
-        items = _listed(index, weight, grad, state)
+        items = _as_lists(index, weight, grad, state)
         if self._is_pure:
             self._apply(items, self._pure_rule)  # type: ignore[arg-type]
             return
@@ -480,7 +480,7 @@ class Optimizer(CheckedKeywords):
         self.param_dict = {}
 
 
-def _listed(*items: Any) -> tuple[Sequence[Any], ...]:
+def _as_lists(*items: Any) -> tuple[Sequence[Any], ...]:
     if isinstance(items[0], list | tuple):
         return items
     return tuple([x] for x in items)
