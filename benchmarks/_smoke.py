@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 import executorkit as mx
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden.cases._case import Case
 
 from ._handwritten import functions

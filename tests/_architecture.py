@@ -133,7 +133,7 @@ def clocks_of_tests() -> list[Finding]:
     """Reads of a clock by tests and what they import, which pass on a machine of any speed;
     ``tests/soak`` runs for a time that it is given, and a script may say how long it took."""
     return [
-        test.finding(node, "reads a clock; tests._work.count_calls counts what is done")
+        test.finding(node, "reads a clock; tests._tools.work.count_calls counts what is done")
         for path in sorted((ROOT / "tests").rglob("*.py"))
         if not {"soak", "golden"} & {*path.parts} and path.name not in SCRIPTS
         for test in (Module(path),)

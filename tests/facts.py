@@ -25,7 +25,7 @@ def golden_facts() -> Iterator[str]:
     """Every golden case of an operator, in each of its readings."""
     import jax
 
-    from tests import _golden
+    from tests._tools import golden as _golden
     from tests.autograd import test_higher_order, test_operators
     from tests.ops import test_forward_mode, test_golden, test_symbolic_sizes
 

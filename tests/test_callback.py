@@ -16,7 +16,7 @@ import pytest
 import executorkit as mx
 from executorkit.callback import _logging_and_saving
 from executorkit.display import view_of
-from tests._tools import compare, names
+from tests._tools.training_tools import compare, names
 
 Batch = mx.model.BatchEndParam
 

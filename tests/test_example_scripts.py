@@ -7,8 +7,8 @@ import json
 import pytest
 
 import executorkit as mx
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden import example_scripts
 
 pytestmark = pytest.mark.golden

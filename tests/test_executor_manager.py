@@ -21,8 +21,8 @@ from executorkit.executor_manager import (
     _split_input_slice,
 )
 from executorkit.parallel import traffic
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden import group_scripts
 from tests.golden.group_scripts._facts import Shapes, batch, fill, lstm, mlp, parameters
 

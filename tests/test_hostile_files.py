@@ -13,7 +13,7 @@ import optax
 import pytest
 
 import executorkit as mx
-from tests.hostile_files import READERS, mutate, outcome, samples
+from tests._tools.hostile_files import READERS, mutate, outcome, samples
 
 #: Seeds whose files once ended otherwise.
 REGRESSIONS: dict[str, tuple[int, ...]] = {"params": (), "symbol": (), "states": (), "records": ()}

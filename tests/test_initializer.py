@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.initializer import InitDesc
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden.cases import _initializer as cases
 
 ANSWERS = json.loads((GOLDEN / "data" / "initializer.json").read_text())

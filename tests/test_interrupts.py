@@ -18,7 +18,7 @@ from executorkit.calls.rollback import all_or_none, complete
 from executorkit.jax_internals import differentiable, thread_mesh
 from executorkit.parallel import Replicas, ReplicatedArray
 from executorkit.program import CompiledFunction, Donated, ThreadState
-from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
+from tests._tools.interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
 
 @pytest.mark.sampled(3)

@@ -12,7 +12,7 @@ from executorkit.errors import InputTypeError
 from executorkit.kvstore import KVStoreBase, KVStoreError
 from executorkit.kvstore._sums import _sum_parts
 from executorkit.parallel import ReplicatedArray, traffic
-from tests._tools import compare, names
+from tests._tools.training_tools import compare, names
 
 
 @pytest.mark.parametrize("name", names("stores"))

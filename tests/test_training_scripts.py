@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import training_scripts
-from tests._golden import GOLDEN
+from tests._tools.golden import GOLDEN
 
 pytestmark = pytest.mark.golden
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import executorkit as mx
 from executorkit import autograd
-from tests._interrupts import Interrupter, adam, as_numpy, differences, optimizer_state
+from tests._tools.interrupts import Interrupter, adam, as_numpy, differences, optimizer_state
 
 #: Files with scopes. Python has no handler in place between a block and the call of its scope's
 #: exit, nor at the first and the last bytecode of that: modes may stay, and nothing else.

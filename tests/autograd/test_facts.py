@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._answers import differences, with_answer
-from tests._golden import GOLDEN
+from tests._tools.answers import differences, with_answer
+from tests._tools.golden import GOLDEN
 from tests.golden import autograd_scripts
 
 pytestmark = pytest.mark.golden

@@ -14,7 +14,7 @@ import pytest
 import executorkit as mx
 from executorkit import nd
 from executorkit.jaxpr_interpreter import plan
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden.cases._case import Case
 
 from .test_operators import array, arrays_of, heads_of, states_of

@@ -12,7 +12,7 @@ import executorkit as mx
 from executorkit import nd
 from executorkit.symbol import Symbol
 from executorkit.symbol.node import Node
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden.cases._case import Case
 
 FAMILIES = _golden.families()

@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.ops.schema.call_rules import call_rules
-from tests._answers import differences, with_answer
-from tests._golden import GOLDEN
+from tests._tools.answers import differences, with_answer
+from tests._tools.golden import GOLDEN
 from tests.golden import amp_scripts
 
 pytestmark = pytest.mark.golden

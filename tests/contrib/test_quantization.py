@@ -12,7 +12,7 @@ import pytest
 import executorkit as mx
 from executorkit.contrib import quantization
 from executorkit.errors import MXNetError
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden import make_quantized
 
 GRAPHS = _golden.answers("quantized_graphs").facts

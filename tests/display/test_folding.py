@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from executorkit.display import Block, GraphNodes, folded
-from tests._work import count_calls
+from tests._tools.work import count_calls
 
 
 def _nodes(kinds, reads, names=None, details=None):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden._store import condense_network
 from tests.models import MODELS
 

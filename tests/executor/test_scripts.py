@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.executor import Executor
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden import executor_scripts
 
 pytestmark = pytest.mark.golden

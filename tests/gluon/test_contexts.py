@@ -12,7 +12,7 @@ import pytest
 import executorkit as mx
 from executorkit import autograd, gluon
 from executorkit.gluon import _update_modes, nn
-from tests._interrupts import Interrupter
+from tests._tools.interrupts import Interrupter
 from tests.autograd.test_recorded_programs import programs_of
 from tests.golden.gluon_scripts._facts import fill, numbers
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import executorkit as mx
-from tests._answers import differences, with_answer
-from tests._golden import GOLDEN
+from tests._tools.answers import differences, with_answer
+from tests._tools.golden import GOLDEN
 from tests.golden import gluon_scripts
 
 pytestmark = pytest.mark.golden

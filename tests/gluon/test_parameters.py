@@ -14,8 +14,8 @@ import pytest
 
 import executorkit as mx
 from executorkit import gluon
-from tests._interrupts import Interrupter
-from tests._work import count_calls
+from tests._tools.interrupts import Interrupter
+from tests._tools.work import count_calls
 
 
 def _parameters(**shapes):

@@ -14,7 +14,7 @@ import pytest
 import executorkit as mx
 from executorkit import autograd, nd
 from executorkit.gluon import HybridBlock, Trainer, contrib, rnn
-from tests._golden import GOLDEN
+from tests._tools.golden import GOLDEN
 from tests.autograd.test_recorded_programs import programs_of
 from tests.golden.gluon_scripts._facts import fill
 from tests.golden.make_recurrent import reader

@@ -19,10 +19,10 @@ from executorkit.errors import (
     NotSupportedError,
     RefusedCallError,
 )
-from tests._golden import GOLDEN
-from tests._interrupts import as_numpy, optimizer_state
-from tests._processes import run_processes
-from tests._work import count_calls
+from tests._tools.golden import GOLDEN
+from tests._tools.interrupts import as_numpy, optimizer_state
+from tests._tools.processes import run_processes
+from tests._tools.work import count_calls
 from tests.autograd.recorded_ways import RecordedTraining, interrupt_parts
 from tests.autograd.test_recorded_programs import programs_of
 from tests.gluon.trainer_worker import train

@@ -45,6 +45,6 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests._processes import run_worker
+    from tests._tools.processes import run_worker
 
     run_worker(train, DEVICES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._answers import differences
+from tests._tools.answers import differences
 from tests.golden.cases import _records as cases
 
 pytestmark = pytest.mark.golden

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 import executorkit as mx
 from executorkit.lowering import _infer, evaluate, graph_of, infer
 from executorkit.lowering._infer import _OUTPUTS, _OUTPUTS_LIMIT, _RESULTS, _RESULTS_LIMIT
-from tests._work import count_calls
+from tests._tools.work import count_calls
 from tests.lowering._graphs import graphs
 
 QUICK = settings(max_examples=40, deadline=None)

@@ -12,7 +12,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from executorkit.jaxpr_interpreter import plan
 from executorkit.lowering import two_stages
-from tests import _golden
+from tests._tools import golden as _golden
 
 #: Families with weights, and some that move data. The others take a minute, and split as well.
 FAMILIES = (

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._tools import compare, names
+from tests._tools.training_tools import compare, names
 
 pytestmark = pytest.mark.filterwarnings("ignore:FeedForward is deprecated:DeprecationWarning")
 

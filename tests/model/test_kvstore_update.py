@@ -7,8 +7,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import explain
-from tests._processes import run_processes
-from tests._tools import compare, names
+from tests._tools.processes import run_processes
+from tests._tools.training_tools import compare, names
 
 pytestmark = pytest.mark.processes
 

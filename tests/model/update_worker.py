@@ -78,6 +78,6 @@ def _sums(mx: Any, process: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests._processes import run_worker
+    from tests._tools.processes import run_worker
 
     run_worker(train, DEVICES)

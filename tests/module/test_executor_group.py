@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.module.executor_group import DataParallelExecutorGroup
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden import group_scripts
 from tests.golden.group_scripts._facts import convnet, fill, mlp, numbers, parameters
 

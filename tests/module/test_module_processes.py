@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._processes import run_processes
+from tests._tools.processes import run_processes
 from tests.module.module_worker import ROWS, train
 
 pytestmark = pytest.mark.processes

@@ -20,7 +20,7 @@ from executorkit.ops.schema import operator_registry as _registry
 from executorkit.ops.schema.calls import call_doc, namespace_entries
 from executorkit.ops.schema.traits import NEEDS_NUMBERS, NEEDS_VALUES
 from executorkit.ops.tracing import this_process_only
-from tests import _golden
+from tests._tools import golden as _golden
 
 
 def _traces() -> int:

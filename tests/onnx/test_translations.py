@@ -16,7 +16,7 @@ import pytest
 import executorkit as mx
 from executorkit.ops import all_ops, lookup
 from executorkit.ops.schema.attrs import to_text
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden import _store
 from tests.golden.cases._case import Case
 

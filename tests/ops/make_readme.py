@@ -20,7 +20,7 @@ import numpy as np
 from executorkit import ops
 from executorkit.ops import OpDef
 from executorkit.ops.schema.operator_modules import unsupported_reason
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden.cases._case import Case
 from tests.ops.test_golden import NO_GOLDEN_CASE
 

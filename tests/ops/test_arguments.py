@@ -10,7 +10,7 @@ import pytest
 from executorkit import ops
 from executorkit.ops import OpDef
 from executorkit.ops.schema.operator_modules import unsupported_reason
-from tests import _golden
+from tests._tools import golden as _golden
 
 pytestmark = pytest.mark.golden
 

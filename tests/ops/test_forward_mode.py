@@ -17,7 +17,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 import executorkit as mx
 from executorkit.ops.tensor.reverse_rules import with_vjp
-from tests import _golden
+from tests._tools import golden as _golden
 
 #: Operators with a backward rule of their own, of which cases are computed in both modes.
 OWN_RULES = (

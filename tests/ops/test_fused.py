@@ -10,7 +10,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.symbol.node import Node, topological_order
-from tests import _golden
+from tests._tools import golden as _golden
 
 pytestmark = pytest.mark.golden
 

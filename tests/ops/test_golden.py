@@ -12,7 +12,7 @@ import pytest
 
 from executorkit import ops
 from executorkit.jaxpr_interpreter import FlatJaxpr, flattened, plan
-from tests import _golden
+from tests._tools import golden as _golden
 
 pytestmark = pytest.mark.golden
 

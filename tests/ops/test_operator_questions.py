@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._golden import GOLDEN
+from tests._tools.golden import GOLDEN
 from tests.golden import operator_questions as oq
 
 ANSWERS = json.loads((GOLDEN / "data" / "operators.json").read_text())

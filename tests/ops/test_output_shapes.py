@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from executorkit.ops import OpDef, Params, lookup
-from tests import _golden
+from tests._tools import golden as _golden
 
 FLOATING = {"float16", "bfloat16", "float32", "float64"}
 Shape = tuple[int, ...]

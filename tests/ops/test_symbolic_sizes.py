@@ -17,7 +17,7 @@ from jax import export
 
 from executorkit.jaxpr_interpreter import plan
 from executorkit.ops.tracing import at_least, is_known
-from tests import _golden
+from tests._tools import golden as _golden
 
 #: Operators whose data has the batch on another axis than the first.
 BATCH_AXIS = {

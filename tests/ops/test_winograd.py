@@ -18,7 +18,7 @@ from executorkit.ops.nn import conv
 from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, winograd
 from executorkit.ops.nn.conv_kernels.dispatch import xla_conv
 from executorkit.ops.tracing import this_process_only, without_derivatives
-from tests import _golden
+from tests._tools import golden as _golden
 
 #: No cost but multiplications.
 FREE = winograd.Costs(0, 0, 0, 0, 0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._processes import run_processes
+from tests._tools.processes import run_processes
 from tests.parallel.job_scenarios import DEVICES, SCENARIOS, run
 
 pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("processes")]

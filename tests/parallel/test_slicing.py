@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from executorkit.errors import BatchError
 from executorkit.parallel import BatchInput
 from executorkit.parallel._batch_transfer import split_input_slice
-from tests._golden import GOLDEN
+from tests._tools.golden import GOLDEN
 
 pytestmark = pytest.mark.smoke
 

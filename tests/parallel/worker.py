@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests._processes import run_worker
+from tests._tools.processes import run_worker
 from tests.parallel.job_scenarios import DEVICES, run
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 import executorkit as mx
 from executorkit.profiler import _session
 from executorkit.profiler._session import Profiler
-from tests._tools import compare, names
+from tests._tools.training_tools import compare, names
 from tests.display._html import checked
 
 # A trace of JAX's lists every program of the process: seconds for thousands of them.

@@ -13,7 +13,7 @@ from executorkit.lowering import graph_of
 from executorkit.ops import lookup
 from executorkit.program import Program, reached_arguments
 from executorkit.symbol.node import Node
-from tests import _golden
+from tests._tools import golden as _golden
 
 ANSWERS = json.loads((Path(_golden.GOLDEN) / "data" / "heads.json").read_text())
 

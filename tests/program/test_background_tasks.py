@@ -6,7 +6,7 @@ import itertools
 import threading
 
 from executorkit.program import CompileTask
-from tests._interrupts import Interrupter
+from tests._tools.interrupts import Interrupter
 
 
 def test_work_that_was_interrupted_is_done_by_the_next_call():

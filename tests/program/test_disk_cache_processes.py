@@ -109,8 +109,8 @@ def test_results_do_not_depend_on_what_is_in_the_cache(tmp_path, compiled):
 
 
 def fill(folder, kills, processes, seed):
-    """The report of processes that fill a cache and are killed; see ``tests/_cache_filling.py``."""
-    command = [sys.executable, "-m", "tests._cache_filling", str(folder / "cache")]
+    """The report of processes that fill a cache and are killed: ``_tools/cache_filling.py``."""
+    command = [sys.executable, "-m", "tests._tools.cache_filling", str(folder / "cache")]
     numbers = map(str, (kills, processes, seed))
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._answers import differences
+from tests._tools.answers import differences
 from tests.golden._store import Answers
 from tests.golden.cases import _rnn_cells as cases
 from tests.golden.make_rnn_cells import call, facts

@@ -15,7 +15,7 @@ import time
 import pytest
 
 import executorkit as mx
-from tests._interrupts import WAYS, Reference, UpdaterTraining, differences, prepare
+from tests._tools.interrupts import WAYS, Reference, UpdaterTraining, differences, prepare
 from tests.test_threads import in_threads, train
 
 # An interrupt that strikes in a callback of the garbage collector is lost.

@@ -11,7 +11,7 @@ from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
 from executorkit.program import program_for
 from executorkit.symbol import _control_flow
-from tests import _golden
+from tests._tools import golden as _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import executorkit as mx
-from tests._work import count_calls
+from tests._tools.work import count_calls
 from tests.display._html import checked
 
 

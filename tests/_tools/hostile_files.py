@@ -20,7 +20,7 @@ import executorkit as mx
 from executorkit import recordio
 from executorkit.errors import MXNetError
 
-DATA = Path(__file__).parent / "golden" / "data"
+DATA = Path(__file__).parents[1] / "golden" / "data"
 
 _NUMBERS = (0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 127, 255, 256, 2**15, 2**31 - 1, 2**31, 2**32 - 1,
             2**40, 2**60, 2**62, 2**63 - 1, 2**63, 2**64 - 1)  # fmt: skip

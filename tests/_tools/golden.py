@@ -20,7 +20,7 @@ from executorkit.ops.schema.inference import ShapeFacts, TypeFacts, is_fully_kno
 from tests.golden import _store
 from tests.golden.cases._case import Case
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 #: Relative to the largest magnitude of the array compared, and absolute.
 TOLERANCES = {"float16": (4e-3, 1e-5), "float32": (1e-5, 1e-7), "float64": (1e-9, 1e-12)}

@@ -1,6 +1,6 @@
 """Processes that fill one disk cache at a time and are killed at random moments.
 
-python -m tests._cache_filling DIRECTORY KILLS PROCESSES SEED
+python -m tests._tools.cache_filling DIRECTORY KILLS PROCESSES SEED
 
 Each process binds small graphs, whose programs it finds on disk or compiles and stores, and checks
 their results. The last line of the output is JSON: the number of kills, the problems that processes

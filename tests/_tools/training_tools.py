@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import executorkit as mx
-from tests._answers import differences
-from tests._golden import GOLDEN
+from tests._tools.answers import differences
+from tests._tools.golden import GOLDEN
 from tests.golden import training_scripts
 
 ANSWERS = json.loads((GOLDEN / "data" / "training_tools.json").read_text())
