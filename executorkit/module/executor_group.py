@@ -21,7 +21,6 @@ from ..parallel import (
     DataParallelCore,
     ExecutorGroup,
     PerDevice,
-    ReplicatedArray,
     assign_scattered,
     check_group_finite,
     gather,
@@ -33,7 +32,7 @@ from ..parallel import (
     split_input_slice,
     update_metric,
 )
-from ..program import Precompilation, use_options
+from ..program import Options, Precompilation, use_options
 from ..symbol import Symbol
 from ._arguments import as_data_desc, batch_inputs, grad_req_by_argument, group2ctxs_per_context
 
@@ -41,19 +40,25 @@ SlicePairs = list[list[tuple[slice, NDArray]]]
 
 
 @dataclass(frozen=True, slots=True)
-class TrainableArrays:
-    """The parameters of a group that have a gradient, listed once per binding.
+class GroupParameters:
+    """The arrays of a group's parameters on all devices, listed once per binding.
 
-    names, weights, grads
-        name, arrays of all devices and gradients of all devices, of each of them.
-    are_replicated
-        whether all weights and gradients are replicated arrays.
+    names, arrays, grads
+        name, arrays and gradients of each parameter, in the symbol's order.
     """
+
+    names: list[str]
+    arrays: list[Any]
+    grads: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainableArrays:
+    """The parameters of a group that have a gradient: names, arrays and gradients."""
 
     names: list[str]
     weights: list[Any]
     grads: list[Any]
-    are_replicated: bool
 
 
 class DataParallelExecutorGroup(ExecutorGroup):
@@ -115,18 +120,11 @@ class DataParallelExecutorGroup(ExecutorGroup):
         group2ctxs: Any = None,
     ) -> None:
         self.symbol = symbol
-        self._options = options_with(None if shared_group is None else shared_group.core)
-        width = self._options.model_parallel
+        options = options_with(None if shared_group is None else shared_group.core)
+        width = options.model_parallel
         self.contexts = replica_contexts(contexts, width)
         self.workload = replica_workloads(workload or [1] * len(contexts), width)
         self.param_names = list(param_names)
-        self.arg_names = symbol.list_arguments()
-        parameters = set(param_names)
-        self._parameters = [n for n in self.arg_names if n in parameters]
-        self._argument_indices = {name: i for i, name in enumerate(self.arg_names)}
-        self.aux_names = symbol.list_auxiliary_states()
-        self.output_names = symbol.list_outputs()
-        self.num_outputs = len(self.output_names)
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self.logger = logger
@@ -138,8 +136,10 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.output_layouts: list[int] = [DataDesc.get_batch_axis(layout) for layout in layouts]
         data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
         differentiated = {*self.param_names} - {*self.fixed_param_names} | {*data_names}
-        self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
-        self.bind_exec(data_shapes, label_shapes, shared_group)
+        names = symbol.list_arguments()
+        self.grad_req = grad_req_by_argument(grad_req, names, differentiated, for_training)
+        shared = None if shared_group is None else shared_group.core
+        self._bind(data_shapes, label_shapes, shared, options)
         self._sharing_groups: WeakSet[DataParallelExecutorGroup] = (
             WeakSet() if shared_group is None else shared_group._sharing_groups
         )
@@ -156,8 +156,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         Raises ValueError for a batch that cannot be divided, AssertionError for inputs that differ
         in their number of rows.
         """
-        inputs, self.batch_size = batch_inputs(data_shapes, None)
-        self.slices = split_input_slice(self.batch_size, self.workload)
+        inputs, rows = batch_inputs(data_shapes, None)
+        self.slices = split_input_slice(rows, self.workload)
         return [i.axis for i in inputs]
 
     def bind_exec(
@@ -172,49 +172,59 @@ class DataParallelExecutorGroup(ExecutorGroup):
         With ``reshape`` parameters and other arrays that keep their shape stay the same arrays. A
         shape that was bound before, by any group of an equal symbol, is not compiled again.
         """
+        shared = self.core if reshape else shared_group.core if shared_group else None
+        self._bind(data_shapes, label_shapes, shared, self.core.options)
+
+    def _bind(
+        self,
+        data_shapes: Sequence[Any],
+        label_shapes: Sequence[Any] | None,
+        shared: DataParallelCore | None,
+        options: Options,
+    ) -> None:
         data = [as_data_desc(d) for d in data_shapes]
         labels = [as_data_desc(d) for d in label_shapes or ()]
         data_inputs, batch_size = batch_inputs(data, None)
         label_inputs, _ = batch_inputs(labels, batch_size)
         slices = split_input_slice(batch_size, self.workload)
-        shared = self.core if reshape else shared_group.core if shared_group else None
-        self.core = self._make_core(slices, [*data_inputs, *label_inputs], shared)
+        self.core = self._make_core(slices, [*data_inputs, *label_inputs], shared, options)
         self.slices = slices
-        self.batch_size = batch_size
         self.data_shapes = data
         self.label_shapes = labels or None
         self.data_names = [d.name for d in data]
-        self.label_names = [d.name for d in labels]
-        self.data_layouts = [i.axis for i in data_inputs]
-        self.label_layouts = [i.axis for i in label_inputs]
-        self._data_inputs = data_inputs
-        self._label_inputs = label_inputs
         self._list_parameters()
 
     def _list_parameters(self) -> None:
-        self._param_arrays = [self._arguments(n) for n in self._parameters]
-        gradients = [self._gradients(n) for n in self._parameters]
+        parameters = set(self.param_names)
+        names = [n for n in self.core.arg_names if n in parameters]
+        gradients = [self._gradients(n) for n in names]
         none_per_device = [None] * len(self.contexts)
-        self._grad_arrays: list[Any] = [g or none_per_device for g in gradients]
-        trained = [i for i, g in enumerate(gradients) if g is not None and self.for_training]
-        weights = [self._param_arrays[i] for i in trained]
-        grads = [self._grad_arrays[i] for i in trained]
-        are_replicated = all(isinstance(a, ReplicatedArray) for a in (*weights, *grads))
-        names = [self._parameters[i] for i in trained]
-        self.trainable_arrays = TrainableArrays(names, weights, grads, are_replicated)
+        grads: list[Any] = [g or none_per_device for g in gradients]
+        self._parameters = GroupParameters(names, [self._arguments(n) for n in names], grads)
+        rows = zip(names, self._parameters.arrays, gradients, strict=True)
+        trained = [row for row in rows if row[2] is not None and self.for_training]
+        self.trainable_arrays = TrainableArrays(
+            [n for n, _, _ in trained], [a for _, a, _ in trained], [g for _, _, g in trained]
+        )
 
     def _make_core(
-        self, slices: Sequence[slice], inputs: Sequence[BatchInput], shared: DataParallelCore | None
+        self,
+        slices: Sequence[slice],
+        inputs: Sequence[BatchInput],
+        shared: DataParallelCore | None,
+        options: Options,
     ) -> DataParallelCore:
-        with use_options(self._options):
+        names = self.symbol.list_arguments()
+        parameters = set(self.param_names)
+        with use_options(options):
             return DataParallelCore(
                 self.symbol,
                 self.contexts,
                 slices,
                 inputs,
-                grad_req=[self.grad_req[n] for n in self.arg_names],
+                grad_req=[self.grad_req[n] for n in names],
                 shared=shared,
-                shared_names=self._parameters,
+                shared_names=[n for n in names if n in parameters],
                 group2ctxs=self.group2ctxs,
             )
 
@@ -226,7 +236,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
             inputs += batch_inputs(label_shapes or (), rows)[0]
             slices = split_input_slice(rows, self.workload)
             key = tuple((i.name, i.shape) for i in inputs)
-            cores[key] = self._make_core(slices, inputs, self.core)
+            cores[key] = self._make_core(slices, inputs, self.core, self.core.options)
         spec = PrecompileSpec(is_train)
         return Precompilation({key: core.precompile(spec) for key, core in cores.items()})
 
@@ -237,6 +247,48 @@ class DataParallelExecutorGroup(ExecutorGroup):
         if data == self.data_shapes and labels == self.label_shapes:
             return
         self.bind_exec(data, labels, reshape=True)
+
+    # Names and layouts
+
+    @property
+    def batch_size(self) -> int:
+        """The number of rows of a batch."""
+        return self.slices[-1].stop
+
+    @property
+    def arg_names(self) -> list[str]:
+        """Names of all arguments."""
+        return list(self.core.arg_names)
+
+    @property
+    def aux_names(self) -> list[str]:
+        """Names of the auxiliary states."""
+        return list(self.core.aux_names)
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the outputs."""
+        return list(self.core.output_names)
+
+    @property
+    def num_outputs(self) -> int:
+        """The number of outputs."""
+        return len(self.core.output_names)
+
+    @property
+    def label_names(self) -> list[str]:
+        """Names of the labels."""
+        return [d.name for d in self.label_shapes or ()]
+
+    @property
+    def data_layouts(self) -> list[int]:
+        """The batch axis of each data input."""
+        return [i.axis for i in self.core.inputs[: len(self.data_shapes)]]
+
+    @property
+    def label_layouts(self) -> list[int]:
+        """The batch axis of each label."""
+        return [i.axis for i in self.core.inputs[len(self.data_shapes) :]]
 
     # Arrays
 
@@ -274,12 +326,12 @@ class DataParallelExecutorGroup(ExecutorGroup):
     @property
     def param_arrays(self) -> list[PerDevice]:
         """For each parameter, in the symbol's order, the arrays of all devices."""
-        return self._param_arrays
+        return self._parameters.arrays
 
     @property
     def grad_arrays(self) -> list[Any] | None:
         """For each parameter the gradients of all devices, Nones without; None for inference."""
-        return self._grad_arrays if self.for_training else None
+        return self._parameters.grads if self.for_training else None
 
     @property
     def input_grad_arrays(self) -> list[Any] | None:
@@ -290,10 +342,10 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return [list(self._gradients(name) or none_per_device) for name in self.data_names]
 
     def _arguments(self, name: str) -> PerDevice:
-        return self.core.arg_arrays[self._argument_indices[name]]
+        return self.core.arg_arrays[self.core.arg_names.index(name)]
 
     def _gradients(self, name: str) -> PerDevice | None:
-        return self.core.grad_arrays[self._argument_indices[name]]
+        return self.core.grad_arrays[self.core.arg_names.index(name)]
 
     # Parameters
 
@@ -314,7 +366,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
     ) -> None:
         """Writes the means over the devices to NDArrays of the same names (KeyError without)."""
-        mean_parameters(self._parameters, self.param_arrays, arg_params)
+        mean_parameters(self._parameters.names, self.param_arrays, arg_params)
         mean_parameters(self.aux_names, self.aux_arrays, aux_params)
 
     # Running
@@ -334,14 +386,15 @@ class DataParallelExecutorGroup(ExecutorGroup):
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
         writes = self.core.scattered(self._batch_inputs(data_batch.data), data_batch.data, "data")
-        if self._label_inputs and labels:
-            writes += self.core.scattered(self._label_inputs, labels, "label")
+        label_inputs = self.core.inputs[len(self.data_shapes) :]
+        if label_inputs and labels:
+            writes += self.core.scattered(label_inputs, labels, "label")
         for target, value in writes:
             assign_scattered(target, value)
         self.core.forward(bool(train))
 
     def _batch_inputs(self, arrays: Sequence[Any]) -> list[BatchInput]:
-        inputs = self._data_inputs
+        inputs = self.core.inputs[: len(self.data_shapes)]
         stop = len(inputs)
         while stop > len(arrays) and inputs[stop - 1].name in self.state_names:
             stop -= 1
