@@ -101,6 +101,7 @@ class ModuleOptimizer:
         self.kvstore: Any = store
         self.update_on_kvstore = update_on_kvstore
         self.aggregation = Aggregation.of(store)
+        self._store_updates = self.aggregation is Aggregation.STORE and update_on_kvstore
         numbered = self._has_state_per_device
         members = count if numbered else 1
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
@@ -133,10 +134,6 @@ class ModuleOptimizer:
         arrays, names = group.param_arrays, group.param_names
         _initialize_kvstore(self.kvstore, arrays, args, names, self._store_updates)
         parameters.stale = parameters.stale or self._store_updates
-
-    @property
-    def _store_updates(self) -> bool:
-        return self.aggregation is Aggregation.STORE and self.update_on_kvstore
 
     @property
     def _has_state_per_device(self) -> bool:
