@@ -12,6 +12,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
+from jax.typing import DTypeLike
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Tuning
@@ -32,20 +33,25 @@ FloatType = Literal["float16", "float32", "float64"] | None
 
 
 def _draw(
-    d: DistributionSampler, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
+    d: DistributionSampler, key: Array, shape: Shape, dtype: DTypeLike, values: tuple[Any, ...]
 ) -> Array:
     kind = sampling_dtype(dtype)
     numbers = [jnp.asarray(v, kind) for v in values]
     return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
 
 
-def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> Array:
+def _refused(name: str, reason: str, shape: Shape, dtype: DTypeLike) -> Array:
     check_values(jnp.asarray(False), f"operator {name}", reason)
     return jnp.zeros(shape, dtype)
 
 
 def _draw_with_scalars(
-    d: DistributionSampler, name: str, key: Any, shape: Shape, dtype: Any, attrs: Mapping[str, Any]
+    d: DistributionSampler,
+    name: str,
+    key: Array,
+    shape: Shape,
+    dtype: DTypeLike,
+    attrs: Mapping[str, Any],
 ) -> Array:
     reason = d.refusal(attrs)
     if reason is not None:

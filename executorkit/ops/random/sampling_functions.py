@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.typing import DTypeLike
 
 from ..schema.attrs import Shape
 
@@ -17,34 +18,34 @@ from ..schema.attrs import Shape
 Draw = Callable[..., Array]
 
 
-def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> Array:
+def _uniform(key: Array, shape: Shape, dtype: DTypeLike, low: Array, high: Array) -> Array:
     return low + (high - low) * jax.random.uniform(key, shape, dtype)
 
 
-def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> Array:
+def _normal(key: Array, shape: Shape, dtype: DTypeLike, loc: Array, scale: Array) -> Array:
     return loc + scale * jax.random.normal(key, shape, dtype)
 
 
-def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> Array:
+def _gamma(key: Array, shape: Shape, dtype: DTypeLike, alpha: Array, beta: Array) -> Array:
     return beta * jax.random.gamma(key, alpha, shape, dtype)
 
 
-def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> Array:
+def _exponential(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
     return jax.random.exponential(key, shape, dtype) / lam
 
 
-def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> Array:
+def _poisson(key: Array, shape: Shape, dtype: DTypeLike, lam: Array) -> Array:
     return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
 
 
-def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> Array:
+def _negative_binomial(key: Array, shape: Shape, dtype: DTypeLike, k: Array, p: Array) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
     rate = jax.random.gamma(gamma_key, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
     return _poisson(poisson_key, shape, dtype, rate)
 
 
 def _generalized_negative_binomial(
-    key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
+    key: Array, shape: Shape, dtype: DTypeLike, mu: Array, alpha: Array
 ) -> Array:
     gamma_key, poisson_key = jax.random.split(key)
     spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
@@ -121,6 +122,6 @@ DISTRIBUTIONS = {
 }  # fmt: skip
 
 
-def sampling_dtype(dtype: Any) -> Any:
+def sampling_dtype(dtype: DTypeLike) -> DTypeLike:
     """Returns the dtype in which numbers are drawn: float16 would round the distribution itself."""
     return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
