@@ -34,7 +34,7 @@ from executorkit.ops.nn.conv_kernels import winograd
 jax.config.update("jax_num_cpu_devices", 8)
 # Programs compiled by one worker, or in an earlier run, are read by the others.
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[1] / ".jax_cache"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 #: The number of parameters met of each test marked sampled.
