@@ -184,7 +184,7 @@ def _steps_of(module: Any) -> Analysis:
 def _programs(step: Callable[[], Any]) -> str:
     """The compiled programs that a step runs, by their names."""
     names: list[str] = []
-    methods = {name: getattr(CompiledFunction, name) for name in ("call_at", "call_into")}
+    methods = {name: getattr(CompiledFunction, name) for name in ("__call__", "call_into")}
 
     def counting(method: Callable[..., Any]) -> Callable[..., Any]:
         def counted(self: CompiledFunction, *args: Any) -> Any:

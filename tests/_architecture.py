@@ -278,7 +278,6 @@ def private_jax() -> list[Finding]:
 COMPILES = {
     "program._compiled_function": "it is what all others call",
     "program._compiler_options": "asks once whether XLA knows an option",
-    "program._compiler_threads": "finds XLA's threads by a compilation without work",
     "parallel._pmap_function": "maps a compiled function over devices",
     "export._stablehlo": "jax.export takes a jitted function; a loaded one is its caller's",
     "onnx._comparison": "compares a model once, under the caller's setting of 64-bit types",

@@ -84,6 +84,14 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def one_way(request: pytest.FixtureRequest) -> None:
+    """No call is computed in another way than an equal one before: all are compiled, unless the
+    environment has them interpreted."""
+    if not FORCED["EXECUTORKIT_INTERPRET"]:
+        request.getfixturevalue("compiled")
+
+
+@pytest.fixture
 def automatic(monkeypatch: pytest.MonkeyPatch, fresh_programs: None) -> None:
     """First calls are interpreted as they are by default, whatever the environment says.
 
@@ -102,6 +110,12 @@ def both_readings(request: pytest.FixtureRequest) -> Iterator[str]:
         if request.param == "interpreted":
             stack.enter_context(mx.program.fresh_caches())
         yield request.param
+
+
+@pytest.fixture
+def deterministic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that compute the same are equal to the last bit."""
+    monkeypatch.setenv("EXECUTORKIT_DETERMINISTIC", "1")
 
 
 @pytest.fixture(autouse=True)

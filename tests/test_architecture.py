@@ -58,25 +58,21 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1340, "_files": 450, "_support": 714, "arrays": 1077, "autograd": 3954, "callback": 186,
-    "calls": 1350, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015, "executor": 3342,
+    "_cli": 1340, "_files": 450, "_support": 714, "arrays": 1079, "autograd": 3946, "callback": 186,
+    "calls": 1345, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015, "executor": 3303,
     "executorkit": 3752, "export": 753, "gluon": 12870, "image": 2156, "initializer": 704,
     "inspection": 681, "io": 3007, "jaxpr_interpreter": 2833, "jaxprs": 512, "kvstore": 850,
-    "lowering": 4628, "metric": 1363, "model": 1090, "module": 3201, "ndarray": 3039,
-    "notebook": 313, "onnx": 4526, "ops": 16790, "optimizer": 3475, "parallel": 4288,
-    "processes": 1043, "profiler": 898, "program": 6972, "rnn": 1309, "symbol": 3024,
-    "test_utils": 1447, "training": 1016, "visualization": 471,
+    "lowering": 4628, "metric": 1360, "model": 1089, "module": 3194, "ndarray": 3039,
+    "notebook": 313, "onnx": 4526, "ops": 16790, "optimizer": 3445, "parallel": 4275,
+    "processes": 1043, "profiler": 898, "program": 6640, "rnn": 1309, "symbol": 3024,
+    "test_utils": 1447, "training": 1011, "visualization": 471,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 104_343
+TOTAL_LINES = 103_902
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.
-LARGE_CLASSES = {
-    "module.module.Module",
-    "program._compiled_function.CompiledFunction",
-    "program._program.Program",
-}
+LARGE_CLASSES = {"module.module.Module", "program._program.Program"}
 ARGUMENTS = {
     "private_imports_of_tests": (NO_MIRROR,),
     "repeated_file_names": (FILE_NAMES,),

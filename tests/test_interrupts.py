@@ -20,6 +20,8 @@ from executorkit.parallel import Replicas, ReplicatedArray
 from executorkit.program import CompiledFunction, Donated, ThreadState
 from tests._tools.interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
+pytestmark = pytest.mark.usefixtures("one_way")
+
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("way", WAYS)
@@ -40,7 +42,7 @@ def test_an_interrupt_at_each_line_where_results_are_stored(way, file):
 
 @pytest.mark.parametrize("exception", [MemoryError, ValueError])
 def test_other_exceptions_do_no_harm_either(exception):
-    raised, wrong = interrupt_steps(WAYS["module"], range(1, 10**6, 499), exception=exception)
+    raised, wrong = interrupt_steps(WAYS["module"], range(1, 10**6, 397), exception=exception)
     assert raised >= 5
     assert not wrong
 
@@ -345,8 +347,6 @@ def _failing(monkeypatch: pytest.MonkeyPatch) -> mx.executor.Executor:
         def __call__(self, *args: Any) -> None:
             raise RuntimeError("device lost")
 
-        call_at = __call__
-
     monkeypatch.setattr(executor.program, "forward_backward", (Failing(), Failing()))
     monkeypatch.setattr(executor.program, "infer", (Failing(), Failing()))
     return executor
@@ -383,7 +383,7 @@ def test_an_update_whose_program_fails_is_withdrawn_and_uncounted(monkeypatch):
     before = training.state()
     training.prepare(1)
 
-    def fail(self, results, donated, args, age):
+    def fail(self, results, donated, args):
         raise RuntimeError("device lost")
 
     with monkeypatch.context() as patch:

@@ -105,7 +105,9 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seeds the random operators of every context, or of one.
 
     After ``seed(7)`` contexts with different device numbers give different numbers; after
-    ``seed(7, ctx)`` every context gives the numbers of device 0 after ``seed(7)``.
+    ``seed(7, ctx)`` every context gives the numbers of device 0 after ``seed(7)``. First runs of a
+    network may differ from later ones in the last bits; ``EXECUTORKIT_DETERMINISTIC=1`` makes all
+    runs equal.
     """
     try:
         state = operator.index(seed_state)

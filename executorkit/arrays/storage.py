@@ -59,7 +59,7 @@ def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
 
 #: One part at a time: a program for all parts at once would be compiled for each number of them.
 update_flat = small_jit(_update)
-update_flat_donated = small_jit(_update, donate_argnums=0)
+update_flat_donated = small_jit(_update, jit_options={"donate_argnums": 0})
 
 
 class Overlay:

@@ -22,7 +22,6 @@ from ..calls.rollback import complete
 from ..context import Context
 from ..ndarray import NDArray
 from ..parallel import MemberStorage, StackedPart
-from ..program import Training
 from ._call_by_call import CallRun, can_run_by_calls
 from ._explanation import note_run
 from ._gradient_operator import gradient_call
@@ -495,6 +494,10 @@ class RecordedPiece(Piece):
         args, states = [read(part, arrays, nothing) for part in sources]
         if not writes:
             states = tuple([NDArray.from_jax(x.value, self.context) for x in states])
+        variables = (e for e in self.leaf_entries if isinstance(e, Variable))
+        variable = next(variables, None)
+        if variable is not None:
+            variable.is_trained = True
         run = BoundTrace(
             plan,
             self.context,
@@ -502,7 +505,6 @@ class RecordedPiece(Piece):
             outputs=outputs,
             targets=targets,
             lock=self.lock,
-            training=self._training(),
             accumulates=accumulates,
         )
         contents = tuple([read(part, values, computed) for part in sources])
@@ -511,10 +513,6 @@ class RecordedPiece(Piece):
         step = PartedStep(run, contents, self._draws)
         step.trace = None if computed else self.trace
         return step
-
-    def _training(self) -> Training:
-        trainings = (e.training for e in self.leaf_entries if isinstance(e, Variable))
-        return next(trainings, None) or Training()
 
     def _let_go(self, status: Status) -> None:
         self.status = status

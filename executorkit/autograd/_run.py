@@ -24,7 +24,6 @@ from ..ndarray import NDArray
 from ..ops import OpDef, Params
 from ..ops.schema.traits import SPANS_DEVICES
 from ..parallel import MemberStorage, StackedPart
-from ..program import Training
 from ._piece import Piece
 from ._trace import CallTrace
 from ._trace_plan import TracePlan
@@ -78,7 +77,6 @@ class BoundTrace(Runnable[Any]):
         outputs: Sequence[Sequence[Storage]],
         targets: Sequence[NDArray],
         lock: threading.RLock,
-        training: Training,
         accumulates: bool = True,
     ) -> None:
         """Binds a plan to ``arrays``, arguments and auxiliary states, and to the arrays of outputs
@@ -103,7 +101,6 @@ class BoundTrace(Runnable[Any]):
         self._sums: Mapping[int, Any] = {}
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
         self.uses_rng = (bool(plan.key_rows),) * 2
-        self.training = training
         self.lock = lock
         states = tuple([buffer_of(a) for a in self.aux_arrays])
         grads = tuple([t.storage if t.covers_storage else t for t in targets])
@@ -140,7 +137,7 @@ class BoundTrace(Runnable[Any]):
 class RecordedStep(PendingStep):
     """The pending step of a run."""
 
-    __slots__ = ("_started_at",)
+    __slots__ = ()
 
     copies = True
     runnable: BoundTrace
@@ -150,7 +147,7 @@ class RecordedStep(PendingStep):
     ) -> None:
         """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
         are the key data of the piece's random operators."""
-        self._started_at, self.runnable = run.training.age, run
+        self.runnable = run
         super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
 
     def _key_of(self, rows: np.ndarray | None) -> Any:
@@ -194,12 +191,11 @@ class RecordedStep(PendingStep):
             if state.residuals is None:
                 return [], []
             cotangents = [heads.get(n) for n in self.plan.outputs]
-            grads = program.backward.call_at(self._started_at, state.residuals, cotangents)
+            grads = program.backward(state.residuals, cotangents)
             states, indices = state.backward_states, self.backward_state_indices
             current = read_buffers(run.buffers.aux)
             if any(current[n] is not self.aux[n] for n in indices):
-                again = program.forward[1].call_at(self._started_at, self.args, current, self.key)
-                states = again[2]
+                states = program.forward[1](self.args, current, self.key)[2]
             changed = [(self.plan.state_sources[n], run.aux_arrays[n]) for n in indices]
             pairs = list(zip(self.plan.leaves, grads, strict=True))
             return pairs, [(*c, value) for c, value in zip(changed, states, strict=True)]

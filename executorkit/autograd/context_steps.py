@@ -22,7 +22,6 @@ from ..calls.rollback import complete
 from ..executor import Backward, BoundGraph, Buffers, PendingStep, Waiting
 from ..ndarray import NDArray
 from ..parallel import PmapProgram, Replicas, StackedPart, can_replicate, replicated
-from ..program import Training
 from ._run import PartedStep, made
 from ._trace_plan import TracePlan, plan_of
 
@@ -84,7 +83,6 @@ class _ContextsRun(BoundGraph[Any]):
             targets,
             accumulate=plan.accumulate,
             lock=steps[0].runnable.lock,
-            training=Training(compiles_at_once=True),
         )
         self.buffers = Buffers((), *self.buffers[1:])
         self.uses_rng = (bool(plan.key_rows),) * 2

@@ -16,7 +16,6 @@ from typing import Any, Protocol, cast
 from ..arrays.handle import Handle
 from ..context import Context
 from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
-from ..program import Training
 
 
 class _AbsentRecorder:
@@ -72,13 +71,13 @@ class Variable:
         'write', 'add' or 'null'.
     is_fresh
         whether a backward has reached it since the flag was set to False.
-    training
-        the training that it belongs to, by which first steps are interpreted.
+    is_trained
+        whether a recorded step has read it first of all variables.
     history, kind
-        what the recorder notes about that training, and about the array.
+        what the recorder notes about its training, and about the array.
     """
 
-    __slots__ = ("__weakref__", "grad", "history", "is_fresh", "kind", "request", "training")
+    __slots__ = ("__weakref__", "grad", "history", "is_fresh", "is_trained", "kind", "request")
 
     #: A variable belongs to graphs for good, a value of a recorded call until its graph is used up.
     is_live = True
@@ -87,7 +86,7 @@ class Variable:
         self.grad = grad
         self.request = request
         self.is_fresh = False
-        self.training = Training()
+        self.is_trained = False
         self.history: Any = None
         self.kind: Any = None
 

@@ -21,13 +21,11 @@ class UpdateCall:
         the words of a PRNG key, or None for an update that draws no random numbers.
     undo
         takes back the optimizer's counts of this call, if the update is withdrawn.
-    age
-        number of updates that the training has seen before; None where nobody has counted them.
     attached
         whether the update is a part of a step, or has been computed as one.
     """
 
-    __slots__ = ("age", "attached", "hyperparams", "key_data", "state", "undo", "update")
+    __slots__ = ("attached", "hyperparams", "key_data", "state", "undo", "update")
 
     def __init__(
         self,
@@ -36,14 +34,12 @@ class UpdateCall:
         hyperparams: Sequence[float],
         key_data: Any,
         undo: Callable[[], object] = lambda: None,
-        age: int | None = None,
     ) -> None:
         self.update = update
         self.state = state
         self.hyperparams = hyperparams
         self.key_data = key_data
         self.undo = undo
-        self.age = age
         self.attached = False
 
 

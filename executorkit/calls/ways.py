@@ -41,7 +41,7 @@ from ..program import (
     HostKey,
     Plan,
     deferred_errors,
-    host_plans_allowed,
+    interpreter_enabled,
 )
 from .later_calls import later_call
 from .recording import modes
@@ -220,7 +220,7 @@ def on_host(cls: type[H], x: np.ndarray, context: Context) -> H:
 
 def _are_on_host(arrays: Sequence[Handle]) -> bool:
     in_memory = [x.context.device_typeid in HOST_TYPES for x in arrays]
-    return all(in_memory) and host_plans_allowed()
+    return all(in_memory) and interpreter_enabled()
 
 
 def _from_host_function(
@@ -282,7 +282,7 @@ def _plan(function: CompiledFunction, resolved: ResolvedCall, key: HostKey) -> P
         empty = any(0 in shape for shape in shapes)
         out_shapes = None if empty else resolved.output_shapes(shapes)
         plan = None if out_shapes is None else function.host_plan_for(key, out_shapes)
-    return plan if host_plans_allowed() else None
+    return plan if interpreter_enabled() else None
 
 
 def _from_host_plan(
@@ -474,7 +474,7 @@ def backward(
     params = resolved.params
     name = op, params.key, positions, "gradient"
     function = _functions.get_or_make(name, lambda: _gradient(op, params, positions))
-    if on_host and key is None and host_plans_allowed():
+    if on_host and key is None and interpreter_enabled():
         plan = function.host_plans.get(_shapes_and_types(*heads, *values))
         if plan is not None:
             return plan.run([np.asarray(x) for x in (*heads, *values)])

@@ -209,7 +209,7 @@ class CachedOp:
         if fed is None:
             inputs = [self._variables[i].name for i in self._data]
             entries = [x.graph_entry for x in arrays]
-            trained = any(isinstance(e, Variable) and e.training.age for e in entries)
+            trained = any(isinstance(e, Variable) and e.is_trained for e in entries)
             new = FedArguments(program.graph.arg_names, inputs, trained)
             fed = memoize(self._fed, types, new)
         return fed

@@ -24,7 +24,6 @@ from ..program import (
     PartitionedProgram,
     Precompilation,
     Program,
-    Training,
     can_split_temp_buffers,
     current_options,
     program_for,
@@ -105,7 +104,6 @@ class Executor(BoundGraph[NDArray], Viewed):
         group2ctx: Mapping[str, Context] | None = None,
         outputs: Sequence[NDArray] | None = None,
         options: Options | None = None,
-        training: Training | None = None,
     ) -> None:
         self.symbol = symbol
         self.context = ctx
@@ -133,7 +131,6 @@ class Executor(BoundGraph[NDArray], Viewed):
             self._new_outputs(graph, inferred) if outputs is None else outputs,
             self._gradients,
             accumulate=[self.grad_req[i] == "add" for i in targets],
-            training=training,
         )
         self.last_step: PendingStep | None = None
         #: Number of steps that a ``training.Step`` has taken since the last forward.
@@ -293,7 +290,6 @@ class Executor(BoundGraph[NDArray], Viewed):
         """
         for function, avals in PrecompileSpec(is_train, backward).calls(self, *bound_avals(self)):
             function.compile(*avals)
-        self.training.compile_at_once()
         return self
 
     def precompile(
@@ -321,9 +317,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         fit the symbol, and MXNetError for symbols with Python operators, whose executors share no
         programs.
         """
-        precompilation = precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
-        self.training.compile_at_once()
-        return precompilation
+        return precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
 
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Sequence[int]
@@ -350,7 +344,6 @@ class Executor(BoundGraph[NDArray], Viewed):
             group2ctx=self.group2ctx,
             outputs=arrays.outputs,
             options=self.options,
-            training=self.training,
         )
 
     def zero_grad(self) -> None:

@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 from ..arrays.protocol import PendingValue, Producer
 from ..calls.update_call import UpdatableStep, UpdateCall
-from ..program import MAX_AGE
 from ._buffers import read_buffers
 from ._update import CONSUMED, PendingUpdate
 from .runnable import Runnable
@@ -140,17 +139,7 @@ class PendingStep(UpdatableStep):
         what is computed, and what waits.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_age",
-        "_number",
-        "args",
-        "aux",
-        "key",
-        "runnable",
-        "state",
-        "train",
-    )
+    __slots__ = ("__weakref__", "args", "aux", "key", "runnable", "state", "train")
 
     copies = False
 
@@ -159,10 +148,6 @@ class PendingStep(UpdatableStep):
     ) -> None:
         self.runnable = runnable
         self.train = train
-        training = runnable.training
-        self._age = training.age
-        #: Its number among the training steps since the last update.
-        self._number = training.steps + 1
         buffers = runnable.buffers
         self.args, self.aux = inputs or (read_buffers(buffers.args), read_buffers(buffers.aux))
         self.state: Waiting | Computed | Backward | Storing = _WAITING
@@ -235,9 +220,7 @@ class PendingStep(UpdatableStep):
         computed = _COMPUTED
         try:
             if self.train and program.argnums:
-                *results, residuals = program.forward[1].call_at(
-                    self._age, self.args, self.aux, self.key
-                )
+                *results, residuals = program.forward[1](self.args, self.aux, self.key)
                 outputs, states, backward_states = results
                 residuals = residuals.completed(self.args, self.aux, results)
                 computed = Computed(residuals, backward_states)
@@ -261,8 +244,6 @@ class PendingStep(UpdatableStep):
             indices = runnable.program.forward_state_indices
             for n, value in zip(indices, forward_states, strict=True):
                 runnable.aux_arrays[n].assign(value)
-        if self.train and self._age is not None and self._age < MAX_AGE:
-            runnable.training.count_steps(self._number)
         self.state = state
 
     # -- backward ------------------------------------------------------------------------------
@@ -384,17 +365,17 @@ class PendingStep(UpdatableStep):
             residuals = before.residuals
             if runnable.is_used_up:  # an update that was withdrawn may have taken weights out
                 residuals = residuals.with_arguments(dict(enumerate(self.args)))
-            grads = program.backward.call_at(self._age, residuals, state.heads, *added)
+            grads = program.backward(residuals, state.heads, *added)
         else:
             if state.states_written and has_outputs:
                 # Nothing but the new states depends on the old ones then.
                 aux = read_buffers(runnable.buffers.aux)
-            outputs, forward_states, states, grads = program.forward_backward[self.train].call_at(
-                self._age, self.args, aux, self.key, state.heads, *added
+            outputs, forward_states, states, grads = program.forward_backward[self.train](
+                self.args, aux, self.key, state.heads, *added
             )
         if state.states_written and aux is self.aux:
             current = read_buffers(runnable.buffers.aux)
-            states = program.forward[1].call_at(self._age, self.args, current, self.key)[2]
+            states = program.forward[1](self.args, current, self.key)[2]
         if runnable.duplicate_targets:
             grads = runnable.final_gradients(grads)
         return Storing(state, None if has_outputs else outputs, forward_states, states, grads)
@@ -502,7 +483,6 @@ class PendingStep(UpdatableStep):
             base = self._base
             if base.updated:
                 return
-            self.runnable.training.count_steps(self._number - 1)
             for n, value in zip(self.backward_state_indices, base.backward_states, strict=False):
                 array = self.runnable.aux_arrays[n]
                 if array.pending is None and array.value is value:

@@ -156,7 +156,7 @@ class PendingUpdate:
             function = runnable.program.step_function(step.train, spec)
             self._donated = donated
             others = (args, aux, step.key, heads, accumulated, *self._numbers())
-            function.call_into(self.results, donated, others, self._age(step))
+            function.call_into(self.results, donated, others)
             if runnable.joins_processes:
                 undo = [u.call.undo for u in reversed(self._updates)]
                 runnable.note_step(self.results[0], undo)
@@ -189,20 +189,13 @@ class PendingUpdate:
             self._donated = donated = Donated((() if kept else weights, states, ()))
             del leaves, weights, states
             others = (kept, residuals, heads, accumulated, *self._numbers())
-            function.call_into(self.results, donated, others, self._age(step))
+            function.call_into(self.results, donated, others)
         return self.results[0][1]
 
     def _numbers(self) -> tuple[Any, Any]:
         hyperparams = list(chain.from_iterable([u.call.hyperparams for u in self._updates]))
         key_data = tuple([u.call.key_data for u in self._updates])
         return key_data, np.array(hyperparams, np.float64)
-
-    def _age(self, step: Snapshot) -> int | None:
-        """Returns the number of updates that the optimizers have counted before; None if the
-        program is to be compiled at once."""
-        ages = [u.call.age for u in self._updates if u.call.age is not None]
-        known = len(ages) == len(self._updates) and not step.runnable.training.compiles_at_once
-        return max(ages) if known else None
 
     def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
         """Returns the step's arguments and auxiliary states without those that are donated, and

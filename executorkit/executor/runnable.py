@@ -21,7 +21,7 @@ from ..arrays.pending import register_pending_owner, resolve_pending, unregister
 from ..arrays.protocol import PendingValue
 from ..jax_internals import in_x64
 from ..lowering import Graph
-from ..program import BaseProgram, Training, UpdateFunction
+from ..program import BaseProgram, UpdateFunction
 from ._buffers import Buffers
 
 #: The kind of array that a runnable is bound to: one per device, or replicated over devices.
@@ -49,8 +49,6 @@ class Runnable(ABC, Generic[Value]):
         whether the graph has effects, so that nothing of it is deferred.
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
-    training
-        the training that the arrays belong to; a new one unless it is shared.
     updates_by_residuals
         whether an update can become a part of backward where forward has run by itself.
     is_used_up
@@ -78,7 +76,6 @@ class Runnable(ABC, Generic[Value]):
     uses_rng: tuple[bool, bool]
     runs_eagerly: bool
     keep_gradients: bool
-    training: Training
     is_registered: bool
     lock: threading.RLock
     buffers: Buffers
@@ -189,7 +186,6 @@ class BoundGraph(Runnable[Value]):
         accumulate: Sequence[bool],
         keep_gradients: bool = True,
         lock: threading.RLock | None = None,
-        training: Training | None = None,
     ) -> None:
         self.lock = threading.RLock() if lock is None else lock
         self.graph = graph
@@ -208,7 +204,6 @@ class BoundGraph(Runnable[Value]):
         self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
-        self.training = Training() if training is None else training
         self.is_registered = False
         lists = (self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs)
         self.buffers = Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))

@@ -201,7 +201,7 @@ class TransformationUpdater(OptaxUpdater):
             problem = "they are those of another transformation, or of other parameters"
             raise FileFormatError(where, problem)
         self.set_state(jax.tree.unflatten(tree, [x.value for x in leaves]))
-        self.training.set_updates(int(loaded.get("updates", 0)))
+        self.n_updates = int(loaded.get("updates", 0))
 
 
 class DeviceUpdates:

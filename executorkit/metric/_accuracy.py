@@ -39,7 +39,7 @@ class Accuracy(DeviceMetric):
         super().__init__(name, output_names, label_names, axis=axis)
 
     def _measure(self) -> Measure:
-        return Measure(_accuracy, (("axis", self.axis),), exact=True)
+        return Measure(_accuracy, (("axis", self.axis),))
 
     def _check(self, label: Raw, pred: Raw) -> None:
         count = pred.size
@@ -83,7 +83,7 @@ class TopKAccuracy(DeviceMetric):
         super().__init__(name, output_names, label_names, top_k=top_k)
 
     def _measure(self) -> Measure:
-        return Measure(_top_k, (("top_k", self.top_k),), exact=True)
+        return Measure(_top_k, (("top_k", self.top_k),))
 
     def _check(self, label: Raw, pred: Raw) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:

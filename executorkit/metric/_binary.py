@@ -146,9 +146,9 @@ def _mcc(tp: float, fp: float, fn: float, tn: float) -> float:
 
 
 #: The counts of a pair.
-_COUNTING = Measure(_counts, exact=True)
+_COUNTING = Measure(_counts)
 #: The storing of counts as a numbered row of a table.
-_STORING = Measure(lambda xp, row, counts: (row, counts), merge=_with_row, exact=True)
+_STORING = Measure(lambda xp, row, counts: (row, counts), merge=_with_row)
 
 
 @register

@@ -182,4 +182,4 @@ def _confusion(xp: Any, label: Raw, pred: Raw) -> Raw:
 
 
 #: The counts of a pair by predicted and true class.
-_CONFUSION = Measure(_confusion, exact=True)
+_CONFUSION = Measure(_confusion)

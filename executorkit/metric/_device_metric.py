@@ -41,12 +41,11 @@ _MAX_LATER = 4
 class Measure(NamedTuple):
     """The measurement of a pair: ``function(xp, label, pred, **options)`` is its tally, computed
     with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies, by default as
-    vectors. An ``exact`` one only counts, so that any way of computing it gives the same bits."""
+    vectors."""
 
     function: Callable[..., Any]
     options: tuple[tuple[str, Any], ...] = ()
     merge: Callable[[Any, Any], Any] | None = None
-    exact: bool = False
 
     def on_host(self, label: Raw, pred: Raw) -> np.ndarray:
         arrays = [None if x is None else np.asarray(x) for x in (label, pred)]
@@ -266,7 +265,5 @@ def tally_step(measure: Measure) -> CompiledFunction:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    # Unless they are exact, statistics are compiled at once: those of a repeated or resumed run
-    # are equal to the last bit.
     name = f"metric_{measure.function.__name__.strip('_')}"
-    return CompiledFunction(step, name, trains=not measure.exact)
+    return CompiledFunction(step, name)

@@ -429,7 +429,6 @@ class _ManagerLoop(TrainingLoop):
         self._joins_processes = updates and Aggregation.of(self.kvstore) is Aggregation.JOB
         if self._joins_processes:
             self.updater = opt.get_updater(self.optimizer)
-            self.updater.training.compile_at_once()
             self.kvstore.set_updater(self.updater)  # scripts read its states
             share_first(manager.execgrp.core, manager.param_names)
             return

@@ -107,8 +107,6 @@ class ModuleOptimizer:
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
         self.updater = opt.get_updater(self.optimizer)
-        if count > 1:  # as the programs of the devices
-            self.updater.training.compile_at_once()
         # A store's keys are names; so are those of the states that it saves.
         self.indices: dict[str, Any] = {n: i if numbered else n for i, n in enumerate(names)}
         self._keep_gradients = True

@@ -132,7 +132,6 @@ class Module(BaseModule, DataParallel):
         # None, as scripts test, until the module is bound.
         self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
         #: True once programs were compiled ahead, so that none is to be interpreted.
-        self._precompiled = False
         self._requested_gradients: Any = None
         self._data_shapes: list[DataDesc] = None  # type: ignore[assignment]
         self._label_shapes: list[DataDesc] | None = None
@@ -349,7 +348,6 @@ class Module(BaseModule, DataParallel):
         """
         require(self, "precompile", "binded")
         train = self.for_training if is_train is None else is_train
-        self._precompiled = True
         return self._exec_group.precompile(shapes, train)
 
     # Parameters
@@ -449,10 +447,7 @@ class Module(BaseModule, DataParallel):
         self._reshape_for(batch, train)
         core = self._exec_group.core
         if self._module_optimizer is not None:
-            core.training.set_updates(self._module_optimizer.optimizer.num_update)
             core.join_processes(self._module_optimizer.joins_processes)
-        if self._precompiled:
-            core.training.compile_at_once()
         self._exec_group.forward(batch, train)
 
     def backward(self, out_grads: HeadGradients = None) -> None:

@@ -167,7 +167,6 @@ def apply_rules(
     states: Sequence[State],
     count: Callable[[], Sequence[Hyperparams]],
     undo: Callable[[], object],
-    age: int | None,
     finite: NDArray | None = None,
     sharing: Sharing | None = None,
 ) -> None:
@@ -188,7 +187,7 @@ def apply_rules(
     def prepare(rollback: Rollback) -> UpdateCall:
         rollback.add(undo)
         rows, context = count(), weights[0].context
-        call = plan_update(rules, rows, tuple(states), context, undo=undo, age=age, sharing=sharing)
+        call = plan_update(rules, rows, tuple(states), context, undo=undo, sharing=sharing)
         return call if finite is None else finite_call(call, finite)
 
     apply_update(weights, grads, prepare)
@@ -223,7 +222,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         key = call.update, treedef, n_held
         program = _updates.get_or_make(key, lambda: _jitted(call.update, treedef))
         try:
-            program.call_into(results, donated, operands, call.age)
+            program.call_into(results, donated, operands)
             _store(leaves, results[0], device)
             call.attached = True
         except BaseException:
@@ -292,7 +291,6 @@ def plan_update(
     state: Any,
     context: Context,
     undo: Callable[[], object],
-    age: int | None,
     sharing: Sharing | None = None,
 ) -> UpdateCall:
     """Returns one step for several parameters, by a rule, hyperparameters and a state for each.
@@ -307,7 +305,7 @@ def plan_update(
     numbers = list(chain.from_iterable(rows))
     random = sum([rule.uses_rng for rule in rules])
     if not random:
-        return UpdateCall(update, state, numbers, None, undo, age)
+        return UpdateCall(update, state, numbers, None, undo)
     keys = StreamPositions()
 
     def undo_and_rewind() -> None:
@@ -315,7 +313,7 @@ def plan_update(
         keys.rewind()
 
     key_data = np.stack([next_key_data(context) for _ in range(random)])
-    return UpdateCall(update, state, numbers, key_data, undo_and_rewind, age)
+    return UpdateCall(update, state, numbers, key_data, undo_and_rewind)
 
 
 def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
@@ -327,7 +325,7 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
         update = CombinedUpdate((rule,), (0,), (width,))
         key_data = call.key_data[key : key + 1] if rule.uses_rng else None
         key += rule.uses_rng
-        yield UpdateCall(update, (state,), hyperparams, key_data, age=call.age)
+        yield UpdateCall(update, (state,), hyperparams, key_data)
 
 
 def _jitted(update: UpdateFunction, treedef: Any) -> CompiledFunction:
@@ -344,7 +342,6 @@ def _jitted(update: UpdateFunction, treedef: Any) -> CompiledFunction:
     return CompiledFunction(
         updated,
         donates=True,
-        trains=True,
         executable_bytes=SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves,
         counts=_counts,
     )

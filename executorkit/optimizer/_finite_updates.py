@@ -59,7 +59,5 @@ class FiniteUpdate:
 
 
 def finite_call(call: UpdateCall, flag: NDArray) -> UpdateCall:
-    return UpdateCall(
-        FiniteUpdate(call.update), (call.state, flag), call.hyperparams, call.key_data,
-        call.undo, call.age,
-    )  # fmt: skip
+    update = FiniteUpdate(call.update)
+    return UpdateCall(update, (call.state, flag), call.hyperparams, call.key_data, call.undo)

@@ -16,7 +16,6 @@ from ..arrays.protocol import PendingValue
 from ..calls.rollback import Rollback
 from ..calls.update_call import UpdateCall
 from ..ndarray import NDArray
-from ..program import Training
 from ._apply_rules import apply_update, attach_update
 from ._rule import Index
 
@@ -100,6 +99,8 @@ class OptaxUpdater:
         The state, a pytree of NDArrays, by the only index 0.
     hyperparams
         Numbers given to the update at each step.
+    n_updates
+        Number of updates so far, including those before a restored state.
     replicated_states
         The state on all devices of a group, which the group keeps here.
     """
@@ -111,7 +112,7 @@ class OptaxUpdater:
         self._names = update.names
         self._context = weights[0].context
         self.hyperparams: tuple[float, ...] = ()
-        self.training = Training()
+        self.n_updates = 0
         self.replicated_states: dict[Any, Any] = {}
         self.states: dict[Any, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
@@ -128,11 +129,6 @@ class OptaxUpdater:
                 state,
             )
         }
-
-    @property
-    def n_updates(self) -> int:
-        """The number of updates so far, those before a restored state included."""
-        return self.training.updates
 
     @property
     def loss_scale(self) -> jax.Array | None:
@@ -158,9 +154,9 @@ class OptaxUpdater:
         state_of: Callable[[Any], Any],
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
-        """Returns the number of the parameter named in the path of a leaf of the state."""
-        trainings = [self.training, *[updater.training for updater, _ in others]]
-        return attach_update(weights, grads, partial(self._counted, state_of, trainings))
+        """Makes the update a part of the pending step; see :meth:`Updater.attach`."""
+        updaters = [self, *[updater for updater, _ in others]]
+        return attach_update(weights, grads, partial(self._counted, state_of, updaters))
 
     def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
         """Returns the number of the parameter whose name is in the path of a leaf of the state;
@@ -174,21 +170,20 @@ class OptaxUpdater:
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         """Updates all weights in place, as one program."""
-        states, trainings = self.states, [self.training]
-        apply_update(weight, grad, partial(self._counted, lambda i: states[i], trainings))
+        states = self.states
+        apply_update(weight, grad, partial(self._counted, lambda i: states[i], [self]))
 
     def _counted(
-        self, state_of: Callable[[Any], Any], trainings: Sequence[Training], rollback: Rollback
+        self, state_of: Callable[[Any], Any], updaters: Sequence[OptaxUpdater], rollback: Rollback
     ) -> UpdateCall:
-        numbers, age = self.hyperparams, self.training.age
-        before = [training.updates for training in trainings]
+        before = [updater.n_updates for updater in updaters]
 
         def undo() -> None:
-            for training, updates in zip(trainings, before, strict=True):
-                training.set_updates(updates)
+            for updater, n_updates in zip(updaters, before, strict=True):
+                updater.n_updates = n_updates
 
         rollback.add(undo)
-        call = UpdateCall(self._update, state_of(0), numbers, None, undo=undo, age=age)
-        for training, updates in zip(trainings, before, strict=True):
-            training.set_updates(updates + 1)
+        call = UpdateCall(self._update, state_of(0), self.hyperparams, None, undo=undo)
+        for updater, n_updates in zip(updaters, before, strict=True):
+            updater.n_updates = n_updates + 1
         return call

@@ -255,15 +255,6 @@ class Optimizer(CheckedKeywords):
             if count > largest:
                 self.num_update = largest = count
 
-    def age_of(self, indices: Sequence[Index]) -> int:
-        """The number of updates that have been counted of those of these parameters that had most.
-
-        First steps of a training may be computed in another way than later ones, and this number
-        tells them apart, also in a run that is resumed.
-        """
-        counts, begin = self._index_update_count, self.begin_num_update
-        return max([counts.get(i, begin) for i in indices], default=begin)
-
     def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
         """Returns a function that takes back later updates of these parameters."""
         counts = self._index_update_count
@@ -446,8 +437,7 @@ class Optimizer(CheckedKeywords):
             problem = "it defines no update(index, weight, grad, state)"
             raise NotSupportedError(type(self).__name__, problem)
         count = partial(self._count_step, indices, len(indices) if self.aggregate_num else 1)
-        undo, age = self._count_undo(indices), self.age_of(indices)
-        apply_rules(rules, weights, grads, states, count=count, undo=undo, age=age)
+        apply_rules(rules, weights, grads, states, count=count, undo=self._count_undo(indices))
 
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: Array | None = None

@@ -9,7 +9,6 @@ from ..calls.update_call import UpdateCall
 from ..context import Context
 from ..display import brief, many
 from ..ndarray import NDArray
-from ..program import Training
 from ._apply_rules import Sharing, apply_rules, attach_update, check_arrays, misfits, plan_update
 from ._optimizer import Optimizer
 from ._rule import Index, State
@@ -25,8 +24,6 @@ class Updater:
 
     n_updates
         number of calls that have updated something.
-    training
-        the training that it updates; ``training.compile_at_once()`` has no update interpreted.
     replicated_states
         for each index the state on all devices of a group, which the group keeps here.
     """
@@ -37,7 +34,6 @@ class Updater:
         self.states_synced: dict[Index, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
-        self.training = Training()
         self.replicated_states: dict[Any, Any] = {}
         self._sharing = Sharing()
 
@@ -136,7 +132,7 @@ class Updater:
             i = indices[k]
             name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
             check_arrays(name, weights[k], grads[k])
-        together, age = optimizer.aggregate_num or 1, self._age(indices)
+        together = optimizer.aggregate_num or 1
 
         def count() -> list[Any]:
             self.n_updates += 1
@@ -144,7 +140,7 @@ class Updater:
 
         undo = self._count_undo(indices)
         apply_rules(
-            rules, weights, grads, states, count=count, undo=undo, age=age, finite=finite,
+            rules, weights, grads, states, count=count, undo=undo, finite=finite,
             sharing=self._sharing,
         )  # fmt: skip
 
@@ -157,11 +153,6 @@ class Updater:
             for start in range(0, len(columns[0]), size)
         ]
         return [(*map(tuple, arrays), states) for *arrays, states in parts]
-
-    def _age(self, indices: Sequence[Index]) -> int | None:
-        """The number of updates of these parameters so far; None if that does not matter."""
-        self.training.set_updates(self.optimizer.age_of(indices))
-        return self.training.age
 
     def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
         n_updates, undo = self.n_updates, self.optimizer._count_undo(indices)
@@ -214,27 +205,26 @@ class Updater:
 
             rollback.add(undo)
             counted = [u._counted(indices, w, undos) for u, w in ((self, first_weights), *others)]
-            hyperparams, age = counted[0]
+            hyperparams = counted[0]
             draws = others and any(rule.uses_rng for rule in rules)
-            if draws or any(numbers != hyperparams for numbers, _ in counted):
+            if draws or any(numbers != hyperparams for numbers in counted):
                 undo()
                 return None
             states = tuple(map(state_of, indices))
             return plan_update(
-                rules, hyperparams, states, context, undo=undo, age=age, sharing=self._sharing
+                rules, hyperparams, states, context, undo=undo, sharing=self._sharing
             )
 
         return attach_update(weights, grads, prepare)
 
     def _counted(
         self, indices: Sequence[Index], weights: Sequence[NDArray], undos: list[Callable[[], None]]
-    ) -> tuple[Any, int | None]:
+    ) -> list[Any]:
         self.optimizer._set_current_context(weights[0].context.device_id)
         self.prepare(indices, weights)
-        age = self._age(indices)
         undos.insert(0, self._count_undo(indices))
         self.n_updates += 1
-        return self.optimizer._count_step(indices, self.optimizer.aggregate_num or 1), age
+        return self.optimizer._count_step(indices, self.optimizer.aggregate_num or 1)
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """Returns a state with its arrays in ``context``."""

@@ -24,14 +24,7 @@ from ..executor import (
 from ..lowering import Graph, InferenceResult, graph_of, infer, optimized, placements
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
-from ..program import (
-    CompileTask,
-    Options,
-    Training,
-    can_split_temp_buffers,
-    current_options,
-    program_for,
-)
+from ..program import CompileTask, Options, can_split_temp_buffers, current_options, program_for
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._model_sharding import Spec, sharding_of
@@ -256,8 +249,6 @@ class DataParallelCore:
         self.steps_taken = 0
         #: True if mapped programs may split their temporary buffers, as a device's shapes allow.
         self.split_temp_buffers = can_split_temp_buffers(graph, inferred[0])
-        #: The training of all devices; several are compiled at once.
-        self.training = Training(compiles_at_once=len(self.contexts) > 1)
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
         self.outputs: list[PerDevice] = (
@@ -352,7 +343,6 @@ class DataParallelCore:
             [a[k] for a in self.aux_arrays],
             group2ctx=self.group2ctxs[k],
             options=self.options,
-            training=self.training,
         )
 
     @property

@@ -91,10 +91,8 @@ class JoiningStep(JoiningFunction):
             step, "step", job, True, REPLICATED_ARGS, options, finish=finish_of_step(spec)
         )
 
-    def call_into(
-        self, results: list[Any], donated: Donated, args: tuple[Any, ...], age: int | None = None
-    ) -> None:
-        super().call_into(results, donated, self._completed(donated.tree, args), None)
+    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        super().call_into(results, donated, self._completed(donated.tree, args))
 
     def compile(self, *args: Any) -> jax.stages.Compiled:
         return super().compile(*self._placed_avals(args))

@@ -202,7 +202,6 @@ class ReplicaExecutor(Executor):
         )
         self._group = group
         self._position = k
-        self.training.compile_at_once()
 
     def forget_step(self) -> None:
         self.last_step = None

@@ -51,7 +51,7 @@ class PmapFunction(CompiledFunction):
         self.mesh = mesh
         self.devices = tuple(mesh.devices.flat)
         self.replicated = replicated
-        super().__init__(function, name, donates, compiler_options)
+        super().__init__(function, name, donates, compiler_options=compiler_options)
 
     def _call(self, args: tuple[Any, ...], *others: Any, **options: Any) -> Any:
         return super()._call(self.placed(args), *others, **options)

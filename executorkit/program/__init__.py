@@ -26,12 +26,8 @@ from ._code_cache import (
     cached_code as cached_code,
     fresh_caches as fresh_caches,
 )
-from ._compiled_function import (
-    CompilationCounts as CompilationCounts,
-    CompiledFunction as CompiledFunction,
-    host_plans_allowed as host_plans_allowed,
-    small_jit as small_jit,
-)
+from ._compilation_log import CompilationCounts as CompilationCounts
+from ._compiled_function import CompiledFunction as CompiledFunction, small_jit as small_jit
 from ._compiler_options import (
     can_split_temp_buffers as can_split_temp_buffers,
     mapped_options as mapped_options,
@@ -43,7 +39,7 @@ from ._donation import (
     copy_at as copy_at,
     held_elsewhere as held_elsewhere,
 )
-from ._first_calls import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS, HostKey as HostKey
+from ._first_calls import HostKey as HostKey, interpreter_enabled as interpreter_enabled
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments
 from ._program import Program as Program, program_for as program_for
@@ -71,7 +67,6 @@ from ._train_step import (
     apply_updates as apply_updates,
     make_step as make_step,
 )
-from ._training import Training as Training
 from .base_program import (
     BaseProgram as BaseProgram,
     ProgramCall as ProgramCall,

@@ -6,13 +6,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import Any
 
 import jax
-
-from ._compiler_threads import compiler_threads
 
 #: Maximum number of compilations at a time; XLA itself uses several threads for a large one.
 MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
@@ -80,10 +78,9 @@ class CompileTask:
 
     def finish(self) -> None:
         """Does the work in this thread if it has not begun, else waits for its end."""
-        with compiler_threads.awaited():
-            while not self.done:
-                self.run()
-                self.wait(_PATIENCE)
+        while not self.done:
+            self.run()
+            self.wait(_PATIENCE)
 
     def cancel(self) -> None:
         """Drops work that has not begun."""
@@ -160,13 +157,12 @@ _ending = threading.Event()
 class _Queue:
     """Tasks that background threads take in the order of submission, and those threads."""
 
-    def __init__(self, max_workers: int, frame: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, max_workers: int) -> None:
         self.tasks: deque[CompileTask] = deque()
         self.workers: set[threading.Thread] = set()
         #: Tasks that have begun and not ended.
         self.running: list[CompileTask] = []
         self._max_workers = max_workers
-        self._frame = frame
 
     def submit(self, task: CompileTask) -> None:
         with _lock:
@@ -191,23 +187,19 @@ class _Queue:
                     return
                 task = self.tasks.popleft()
                 self.running.append(task)
-            with self._frame():
-                task.run()
+            task.run()
             self.running.remove(task)
 
 
-#: Tasks that were asked for, those beside the calls that they will take over from, and what is done
-#: after compilations, which the end of the process waits for.
-_ahead = _Queue(MAX_WORKERS, nullcontext)
-_beside_calls = _Queue(MAX_WORKERS - 1, compiler_threads.confined)
-_after = _Queue(1, nullcontext)
+#: Compilations, and what is done after them, which the end of the process waits for.
+_compilations, _after = _Queue(MAX_WORKERS), _Queue(1)
+_queues = _compilations, _after
 
 
-def submit(work: Callable[[], Any], beside_calls: bool = False) -> CompileTask:
-    """Queues work for the background threads, which take it in the order of submission; work
-    ``beside_calls`` leaves them a core."""
+def submit(work: Callable[[], Any]) -> CompileTask:
+    """Queues work for the background threads, which take it in the order of submission."""
     task = CompileTask(work)
-    (_beside_calls if beside_calls else _ahead).submit(task)
+    _compilations.submit(task)
     return task
 
 
@@ -218,9 +210,8 @@ def submit_after(work: Callable[[], Any]) -> None:
 
 def join_workers() -> None:
     """Waits until nothing is compiled, loaded or stored in the background."""
-    queues = _ahead, _beside_calls, _after
-    while any(queue.workers for queue in queues):
-        for queue in queues:
+    while any(queue.workers for queue in _queues):
+        for queue in _queues:
             for worker in list(queue.workers):
                 worker.join()
 
@@ -232,7 +223,7 @@ def paused_tasks() -> Iterator[None]:
     with _lock:
         _pauses += 1
     try:
-        while any(queue.running for queue in (_ahead, _beside_calls, _after)):
+        while any(queue.running for queue in _queues):
             time.sleep(1e-3)
         yield
     finally:
@@ -244,27 +235,23 @@ def forget_workers() -> None:
     """Begins without any task and thread, in a forked process: it has none of its parent's."""
     global _lock, _pauses
     _lock, _pauses = threading.RLock(), 0
-    for queue in (_ahead, _beside_calls, _after):
+    for queue in _queues:
         queue.tasks.clear()
         queue.workers.clear()
         queue.running.clear()
-    compiler_threads.forget()
 
 
 @atexit.register
 def _shut_down() -> None:
     """Cancels queued compilations at the end of the process and waits for those that have begun,
     since XLA must not be torn down while it compiles."""
-    queues = _ahead, _beside_calls
     with _lock:
         _ending.set()
-        queued = [task for queue in queues for task in queue.tasks]
-        workers = [worker for queue in (*queues, _after) for worker in queue.workers]
-        for queue in queues:
-            queue.tasks.clear()
+        queued = list(_compilations.tasks)
+        workers = [worker for queue in _queues for worker in queue.workers]
+        _compilations.tasks.clear()
     for task in queued:
         task.cancel()
-    with compiler_threads.awaited():
-        for worker in workers:
-            worker.join()
+    for worker in workers:
+        worker.join()
     _after.work_off()

@@ -1,32 +1,17 @@
 """First calls of compiled functions, computed by NumPy instead of XLA.
 
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
-a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
-interpreted (:mod:`executorkit.jaxpr_interpreter`). How many depends on a policy, never on the
-clock, so that a run repeats bit for bit:
+a few times. One rule holds for inference and training: a program that is on disk runs at once.
+Otherwise the first calls of a function with arguments of certain shapes are interpreted
+(:mod:`executorkit.jaxpr_interpreter`), by their number and never by the clock:
 
-- :class:`ByCount`: calls are counted for each function and each set of shapes. Where compiling is
-  estimated to take less time than 12 interpreted calls, the first call alone is interpreted: it
-  gives a result before XLA does, and a program that is on disk is loaded beside it. Others are
-  compiled in the background from the 32nd call on, and run from the 48th, so that scripts of a few
-  dozens of calls end before.
-- :class:`ByAge`, for programs of training: a training that is repeated in the same process, or
-  resumed from its files in another one, has to be equal to the last bit. So it must not matter what
-  a process has called, traced or compiled before. What decides is the *age* of the training and the
-  program. The age is the number of updates that the optimizer has counted, which is restored with
-  its states; an executor whose optimizer is not known counts its own steps, and those of the
-  executors that it was reshaped from. Below an age that follows from its size a program is
-  interpreted, even where it has been compiled meanwhile, and compiled from there on.
-- :class:`Always` and :class:`Never`, where a program's option or the environment says so. Never,
-  too: on anything but one CPU device, for groups of devices, and for training without an age
-  (executors and modules that compile ahead).
+- Where compiling is estimated to take less time than 12 interpreted calls, one call.
+- Otherwise 47 calls, so that scripts of a few dozens of calls end before XLA is asked. The program
+  is compiled in the background from the 32nd call on.
+- None on anything but one CPU device, where the interpreter lacks a primitive, where an
+  interpreted call is estimated to take longer than compiling, and while the profiler records.
 
-The disk cache decides nothing: a program is compiled, or loaded instead, at the same calls. One
-whose calls a policy refuses is stored with that answer, and for the others the jaxpr that is
-interpreted, so that nothing need be traced again.
-
-Programs are compiled at once where the interpreter lacks a primitive, where its estimate of the
-work is above what compilation takes, and while the profiler records.
+Options and the environment may say that all calls are interpreted, or none.
 
 A function that JAX is about to trace for a call of its own raises
 :class:`~executorkit.errors.NotCompiledError`: the call is decided here then, so that a call of a
@@ -40,9 +25,8 @@ import math
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from functools import lru_cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -55,28 +39,17 @@ from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, flattened_program, p
 from ..jaxprs import FlatProgram
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
+from ._program_options import forbids_interpreter
 from .disk_cache import CachedJit, trace_context
 
 #: Number of interpreted calls that take longer than compiling a program that is worth it at once.
 #: Measured, seconds until the 10th and the 30th result, compiled at the second call and from the
-#: 32nd on: ResNet-50 (9 calls) 3.3, 4.5 and 2.1, 4.2, from the disk cache 1.7, 2.9 and 1.9, 4.1;
-#: MobileNet v2 (26 calls) 1.6, 1.7 and 0.6, 1.2, from the disk cache 0.5, 0.7 and 0.6, 1.2.
+#: 32nd on: ResNet-50 (9 calls) 3.3, 4.5 and 2.1, 4.2; MobileNet v2 (26 calls) 1.6, 1.7 and 0.6,
+#: 1.2.
 _SOON = 12
 #: The call with the same shapes that has the program compiled in the background, and the one that
-#: first runs it, or waits for it: of such programs, which are only loaded in the background (see
-#: :meth:`Policy.schedule`), and of others.
-_COMPILE_SOON_AT, _TAKE_OVER_SOON_AT = 1, 2
+#: first runs it, or waits for it.
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
-#: Age from which on everything is compiled.
-MAX_AGE = 64
-#: Number of trainings of the same shapes whose first steps are interpreted. A script that binds
-#: anew for each batch would have every step interpreted otherwise. Later ones are equal to the
-#: earlier ones but for rounding.
-MAX_TRAININGS = 32
-#: Maximum estimated seconds of a step of training that is interpreted. Above, it takes so much
-#: longer than the compiled program that the steps until this takes over would be slower than
-#: compiling.
-_MAX_STEP_SECONDS = 0.05
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
 #: with 23 or 37 equations, 1.2 with 142 (training of a LeNet), 1.0 with 154 (of an LSTM), 0.55 with
@@ -112,137 +85,39 @@ def tracing_allowed() -> Iterator[None]:
         _tracing.contexts -= 1
 
 
-class CallState(Enum):
-    """The means to compute calls with arguments of certain shapes."""
-
-    INTERPRETED = "a plan that NumPy computes by"
-    COMPILING = "a plan, while the program is compiled in the background"
-    COMPILED = "the program, or nothing yet: JAX compiles it when it is called"
-
-
-class Policy(Protocol):
-    """A choice of the calls that are interpreted."""
-
-    def accepts(self, function: InterpretedFunction) -> bool:
-        """True if calls of a function should be interpreted at all."""
-        ...
-
-    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        """The times from which on the program is compiled in the background, and runs.
-
-        One that runs at the next time is loaded in the background, but not compiled: lowering it
-        would delay this result, and the next one would wait for as long.
-        """
-        ...
-
-    def time(self, entry: Entry, age: int | None) -> float:
-        """The time of a call, which it counts."""
-        ...
-
-
-class ByCount:
-    """The number of calls with the same shapes decides."""
-
-    def accepts(self, function: InterpretedFunction) -> bool:
-        return function.estimate <= function.compilation
-
-    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        if function.is_better_compiled:
-            return _COMPILE_SOON_AT, _TAKE_OVER_SOON_AT
-        return _COMPILE_AT, _TAKE_OVER_AT
-
-    def time(self, entry: Entry, age: int | None) -> float:
-        entry.count += 1
-        return entry.count
-
-
-class ByAge:
-    """The age of the training decides.
-
-    ``max_trainings`` is the number of trainings of the same shapes whose first steps are
-    interpreted, infinite for a function that one training calls many times at one age.
-    """
-
-    def __init__(self, max_trainings: float) -> None:
-        self._max_trainings = max_trainings
-
-    def accepts(self, function: InterpretedFunction) -> bool:
-        return function.estimate <= min(_MAX_STEP_SECONDS, function.compilation)
-
-    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        if function.is_better_compiled:
-            return _COMPILE_SOON_AT - 1, _TAKE_OVER_SOON_AT - 1
-        return _COMPILE_AT, MAX_AGE
-
-    def time(self, entry: Entry, age: int | None) -> float:
-        entry.count += age == 0
-        return math.inf if age is None or entry.count > self._max_trainings else age
-
-
-class Always:
-    """All calls are interpreted that can be."""
-
-    def accepts(self, function: InterpretedFunction) -> bool:
-        return True
-
-    def schedule(self, function: InterpretedFunction) -> tuple[float, float]:
-        return math.inf, math.inf
-
-    def time(self, entry: Entry, age: int | None) -> float:
-        return 0
-
-
-class Never(Always):
-    """No call is interpreted."""
-
-    def accepts(self, function: InterpretedFunction) -> bool:
-        return False
-
-
-BY_COUNT, ALWAYS, NEVER = ByCount(), Always(), Never()
-
-
 class Entry:
     """Calls of a function with arguments of certain shapes.
 
+    interpret
+        the setting that it was made under: True for all calls, None for the first ones.
     function
-        their plan, None where they are compiled at once or have been for good.
-    count
-        number of calls, or of trainings that have begun.
-    refused
-        whether the policy interprets no such call, whatever has happened before.
+        the plan of its calls; None once they run the program.
     """
 
-    __slots__ = (
-        "_compile_at", "_take_over_at", "_task", "count", "function", "policy", "refused", "state",
-    )  # fmt: skip
+    __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret")
 
-    def __init__(self, policy: Policy, function: InterpretedFunction | None) -> None:
-        accepted = function is not None and policy.accepts(function)
-        self.policy = policy
-        self.function = function if accepted else None
-        self.state = CallState.INTERPRETED if accepted else CallState.COMPILED
-        self.refused = not accepted and policy is not NEVER and settings_allow()
-        self.count = 0
-        self._compile_at, self._take_over_at = policy.schedule(function) if function else (0, 0)
+    def __init__(self, interpret: bool | None, function: InterpretedFunction | None) -> None:
+        pays = function is not None and (interpret or function.estimate <= function.compilation)
+        self.interpret = interpret
+        self.function = function if pays else None
+        soon = function is not None and function.is_better_compiled
+        self._take_over_at = math.inf if interpret else 2 if soon else _TAKE_OVER_AT
+        self._count = 0
         self._task: CompileTask | None = None
 
-    def next_call(self, age: int | None, submit: Callable[[bool], CompileTask | None]) -> bool:
+    def next_call(self, submit: Callable[[], CompileTask]) -> bool:
         """Counts a call; True if it is interpreted.
 
         Has the program compiled in the background when it is time, and waits for it when it is to
-        run. ``submit`` is told whether it may be loaded only.
+        run.
         """
-        time = self.policy.time(self, age)
-        if time >= self._take_over_at:
+        self._count += 1
+        if self._count >= self._take_over_at:
             if self._task is not None:
                 self._task.finish()
-            self.state = CallState.COMPILED
             return False
-        if time >= self._compile_at and self.state is CallState.INTERPRETED:
-            self._task = submit(time + 1 >= self._take_over_at)
-            if self._task is not None:
-                self.state = CallState.COMPILING
+        if self._task is None and _COMPILE_AT <= self._count < self._take_over_at < math.inf:
+            self._task = submit()
         return True
 
 
@@ -280,21 +155,18 @@ def _ranks(key: HostKey) -> Hashable:
 class FirstCalls:
     """The calls of a jitted function by the signature of their arguments.
 
-    policy
-        the policy of a call at an age, as the settings are at present.
     dispatcher
-        has the executables of what is stored on disk.
+        has the executables that are stored on disk.
+    interpret
+        returns whether calls are interpreted at present: all, none, or (None) the first ones.
     count
-        is given each executable that was compiled, or loaded, in the background.
+        is given each executable that was compiled in the background.
     note_jaxpr
         is called where a jaxpr was there without a trace.
     program
         the function as a flat program of the leaves of its arguments, if there is one.
     counted
-        signatures of calls that are interpreted by their number, or always.
-    compiling
-        signatures of calls by age whose programs are compiled in the background, and that nobody
-        has waited for.
+        signatures of calls that are interpreted.
     host_plans
         plans of calls that stay with NumPy.
     unlisted
@@ -302,15 +174,15 @@ class FirstCalls:
     """
 
     __slots__ = (
-        "_count", "_device", "_dispatcher", "_entries", "_jitted", "_note_jaxpr", "_policy",
-        "_program", "_static", "compiling", "counted", "host_plans", "unlisted",
+        "_count", "_device", "_dispatcher", "_entries", "_interpret", "_jitted", "_lock",
+        "_note_jaxpr", "_program", "_static", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
     def __init__(
         self,
         jitted: Any,
         dispatcher: CachedJit,
-        policy: Callable[[int | None], Policy],
+        interpret: Callable[[], bool | None],
         count: Callable[[jax.stages.Compiled], object],
         note_jaxpr: Callable[[], object],
         static: Sequence[int] = (),
@@ -321,14 +193,14 @@ class FirstCalls:
         self._jitted = jitted
         self._program = program
         self._dispatcher = dispatcher
-        self._policy = policy
+        self._interpret = interpret
         self._count = count
         self._note_jaxpr = note_jaxpr
         self._static = frozenset(static)
         self._device = device
         self._entries: dict[Hashable, Entry] = {}
+        self._lock = threading.RLock()
         self.counted: set[Hashable] = set()
-        self.compiling: set[Hashable] = set()
         self.host_plans = HostPlans()
         self.unlisted = unlisted
 
@@ -338,79 +210,65 @@ class FirstCalls:
         return max(len(self._entries), len(self.host_plans)) >= MAX_LISTED_SHAPES
 
     def check_trace(self) -> None:
-        """Raises NotCompiledError where JAX traces the function for a call of its own that a policy
-        has to decide about, or whose program may be on disk."""
+        """Raises NotCompiledError where JAX traces the function for a call of its own that may be
+        interpreted, or whose program may be on disk."""
         if _tracing.contexts:
             return
-        if self._policy(None) is not NEVER or self._dispatcher.caches:
+        if self._interpret() is not False or self._dispatcher.caches:
             raise NotCompiledError
         self.unlisted = True
 
-    def known(self, args: Sequence[Any], age: int | None) -> InterpretedFunction | None:
+    def known(self, args: Sequence[Any]) -> InterpretedFunction | None:
         """The plan by which the next call of such arguments is computed; None if JAX is to be
         called. Counts the call; the one that takes over waits for the compiled program."""
-        leaves, signature = self._split(args)
-        entry = self._entries.get(signature)
-        if self.counted:
-            if entry is None or signature not in self.counted:
-                return None
-            if is_recording() or not entry.next_call(age, partial(self._submit, args)):
-                self._end(signature)
-            return entry.function
-        policy = self._policy(age)
-        if not isinstance(policy, ByAge) or not settings_allow():
+        signature = self._split(args)[1]
+        if signature not in self.counted:
             return None
-        if (entry is None or entry.policy is not policy) and age is not None and age < MAX_AGE:
-            entry = self._entries[signature] = Entry(policy, self._planned(args, leaves, policy))
-        if entry is None or entry.function is None:
-            return None
-        interprets = entry.next_call(age, partial(self._submit, args))
-        if entry.state is CallState.COMPILING:
-            self.compiling.add(signature)
-        else:
-            self.compiling.discard(signature)
-        return entry.function if interprets else None
+        entry = self._entries[signature]
+        if not interpreter_enabled() or not entry.next_call(partial(self._submit, args)):
+            self._end(signature)
+        return entry.function
 
     def are_new(self, args: Sequence[Any]) -> bool:
-        """True if JAX would find, in a fifth of the time that a first call takes, that it has no
-        program for such arguments."""
-        if self.unlisted or not self.counted or self._policy(None) is NEVER:
+        """True if these shapes are known to be uncompiled. Five times cheaper than asking JAX."""
+        if self.unlisted or not self.counted or self._interpret() is False:
             return False
         return self._split(args)[1] not in self._entries
 
     def first(
         self, args: Sequence[Any], host_key: HostKey | None = None
     ) -> InterpretedFunction | None:
-        """The plan of calls with arguments of new shapes; None where the program is to be compiled.
-        Traces the function.
+        """The plan of calls with arguments of new shapes; None where the program is to run. Traces
+        the function, unless its program is on disk.
 
         With a ``host_key`` a plan that takes less than the call of a compiled program becomes one
         of the ``host_plans``, and is neither counted nor found again otherwise.
         """
-        leaves, signature = self._split(args)
-        policy = self._policy(None)
-        if policy is NEVER:
+        interpret = self._interpret()
+        if interpret is False:
             self.unlisted = True
             return None
+        with self._lock:  # several threads trace once
+            return self._first(args, interpret, host_key)
+
+    def _first(
+        self, args: Sequence[Any], interpret: bool | None, host_key: HostKey | None
+    ) -> InterpretedFunction | None:
+        leaves, signature = self._split(args)
         entry = self._entries.get(signature)
-        if entry is not None and entry.policy is policy:
-            return None
-        function = self._planned(args, leaves, policy)
-        entry = Entry(policy, function)
-        stays = entry.function is not None and entry.function.estimate <= _STAYING_SECONDS
-        if entry.function is not None and stays and host_key is not None:
-            self.host_plans.add(host_key, entry.function.plan)
+        if entry is not None and entry.interpret is interpret:
+            return self.known(args)
+        entry = Entry(interpret, self._planned(args, leaves, interpret))
+        function = entry.function
+        stays = function is not None and function.estimate <= _STAYING_SECONDS
+        if function is not None and stays and host_key is not None:
+            self.host_plans.add(host_key, function.plan)
             return function
         self._entries[signature] = entry
-        if entry.function is not None:
-            entry.next_call(None, partial(self._submit, args))
+        if function is not None:
+            entry.next_call(partial(self._submit, args))
             self.counted.add(signature)
-        return entry.function
-
-    def refuses(self, args: Sequence[Any]) -> bool:
-        """True if it is known that calls with such arguments are never interpreted."""
-        entry = self._entries.get(self._split(args)[1])
-        return entry is not None and entry.refused
+        return function
 
     def forget(self, args: Sequence[Any]) -> None:
         """Ends the interpretation of calls with such arguments, which somebody had compiled."""
@@ -420,21 +278,18 @@ class FirstCalls:
             self._end(signature)
 
     def _end(self, signature: Hashable) -> None:
-        """Lets JAX call the compiled program from now on."""
-        entry = self._entries[signature]
-        entry.state, entry.function = CallState.COMPILED, None
+        self._entries[signature].function = None
         self.counted.discard(signature)
 
     def _planned(
-        self, args: Sequence[Any], leaves: Sequence[Any], policy: Policy
+        self, args: Sequence[Any], leaves: Sequence[Any], interpret: bool | None
     ) -> InterpretedFunction | None:
-        """The plan of calls with such arguments; None where they cannot be interpreted, or the disk
-        cache has the answer that the policy refuses it. Traces the function unless the cache has
-        its jaxpr."""
+        """The plan of calls with such arguments; None where they cannot be interpreted, or their
+        program is on disk, and loaded now. Traces the function unless its jaxpr is on disk."""
         target = _target(leaves, self._device)
-        if target is None or not settings_allow():
+        if target is None or not interpreter_enabled():
             return None
-        if policy is not ALWAYS and self._dispatcher.found(tuple(args)):
+        if not interpret and self._dispatcher.prefetch(tuple(args)):
             return None
         with paused_collection():
             stored = self._dispatcher.stored_jaxpr(tuple(args))
@@ -447,7 +302,7 @@ class FirstCalls:
             function = InterpretedFunction(*flat, target, self._static)
         if function.plan.uncovered:
             return None
-        if policy.accepts(function):
+        if interpret or function.estimate <= function.compilation:
             self._dispatcher.store_jaxpr(tuple(args), *flat)
         return function
 
@@ -465,26 +320,22 @@ class FirstCalls:
         plain = all(map(_is_plain, traced.jaxpr.out_avals))
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
-    def _submit(self, args: Sequence[Any], if_stored: bool) -> CompileTask | None:
-        """Has the program compiled, or loaded, in the background; the next call finds it. None with
-        ``if_stored`` where it is not on disk.
+    def _submit(self, args: Sequence[Any]) -> CompileTask:
+        """Has the program compiled in the background.
 
-        What is not on disk is lowered here: this is Python's work, and calls beside it would have
-        to wait for Python's lock, five milliseconds at a time.
+        It is lowered here: this is Python's work, and calls beside it would have to wait for
+        Python's lock, five milliseconds at a time.
         """
         arguments = tuple(args)
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
-            stored = self._dispatcher.is_stored(arguments)
-            if if_stored and not stored:
-                return None
-            lowered = None if stored else self._jitted.lower(*args)
+            lowered = self._jitted.lower(*args)
 
         def compile() -> None:
             with jax.enable_x64(True), tracing_allowed():
                 executable = self._dispatcher.executable(arguments, lowered)
             self._count(executable)
 
-        return submit(compile, beside_calls=True)
+        return submit(compile)
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""
@@ -589,11 +440,12 @@ def _default_device() -> Any:
     return device
 
 
-def settings_allow() -> bool:
-    """False where JAX's settings, or a profiler, ask for what only its own programs do."""
+def interpreter_enabled() -> bool:
+    """True where calls may be computed by NumPy: neither JAX's settings nor a profiler ask for
+    compiled programs, and the options of this context do not forbid the interpreter."""
     config: Any = jax.config
     debugged = config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit
-    return not (debugged or is_recording())
+    return not (debugged or is_recording() or forbids_interpreter())
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:

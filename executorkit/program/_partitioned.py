@@ -219,10 +219,6 @@ class _SegmentedFunction:
     def __call__(self, *args: Any) -> Any:
         return self._method(self._train, *args)
 
-    def call_at(self, age: int | None, *args: Any) -> Any:
-        """A call, whatever the age: what runs on several devices is compiled at once."""
-        return self(*args)
-
     def compile(self, args: Arrays, aux: Arrays, key: Any, *gradients: Arrays) -> None:
         """Compiles by running once on zeros: segments' inputs are other segments' outputs."""
         prng_key = None if key is None else jax.random.key(0)

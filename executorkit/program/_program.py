@@ -108,7 +108,6 @@ class Program(BaseProgram):
             compiler_options=self.compiler_options,
             interpret=self.options.interpret,
             checks=graph.checks_values,
-            large=self._is_large,
         )
         self._train_steps: dict[tuple[bool, StepSpec], CompiledFunction] = {}
         self._backward_steps: dict[StepSpec, CompiledFunction] = {}
@@ -122,13 +121,13 @@ class Program(BaseProgram):
             self._stages_question,
         )  # fmt: skip
         # Residuals have a structure that only tracing makes.
-        self.forward = self._both_modes(self._forward, "forward", trains=True)
+        self.forward = self._both_modes(self._forward, "forward")
         self.forward_backward = self._both_modes(
-            self._forward_backward, "forward_backward", on_disk=True, trains=True
+            self._forward_backward, "forward_backward", on_disk=True
         )
         self.observe = self._both_modes(self._observe, "observe")
         self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
-        self.backward = self._compiled(self._backward, "backward", trains=True)
+        self.backward = self._compiled(self._backward, "backward")
 
     def _jitted(
         self, stage: Callable[[], FlatProgram], name: str, facts: Hashable
@@ -147,14 +146,13 @@ class Program(BaseProgram):
         return "stages", self.fingerprint(facts), platform, settings, disk_cache.trace_context()
 
     def _both_modes(
-        self, method: Callable[..., Any], name: str, on_disk: bool = False, trains: bool = False
+        self, method: Callable[..., Any], name: str, on_disk: bool = False
     ) -> tuple[CompiledFunction, CompiledFunction]:
         def jitted(train: bool, name: str) -> CompiledFunction:
             return self._compiled(
                 lambda *args: method(train, *args),
                 name,
                 fingerprint=self.fingerprint if on_disk else None,
-                trains=trains,
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")
@@ -167,9 +165,9 @@ class Program(BaseProgram):
         if self.graph.has_effects:
             raise NotFingerprintableError("Python operators")
         if self._fingerprint is None:
+            options = replace(self.options, interpret=None, deterministic=False, prepare=None)
             choices = (
-                self.argnums, replace(self.options, interpret=None, prepare=None),
-                mirrored_steps(self.graph), self._disabled_passes,
+                self.argnums, options, mirrored_steps(self.graph), self._disabled_passes,
             )  # fmt: skip
             structure = disk_cache.structure_fingerprint(self.graph.structure)
             self._fingerprint = disk_cache.fingerprint(choices) + structure
@@ -293,7 +291,6 @@ class Program(BaseProgram):
                 "step",
                 donates=True,
                 fingerprint=lambda: self.fingerprint(train, spec),
-                trains=True,
             )
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step
@@ -303,7 +300,7 @@ class Program(BaseProgram):
         if step is None:
             # Residuals have a structure that only tracing makes: it is not stored on disk.
             function = make_backward_step(self._backward, self.argnums, spec)
-            step = self._compiled(function, "backward_step", donates=True, trains=True)
+            step = self._compiled(function, "backward_step", donates=True)
             memoize(self._backward_steps, spec, step, MAX_STEPS)
         return step
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 
 from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
-from ._compiled_function import counters
+from ._compilation_log import counters
 from ._prepared_inference import prepared_arrays
 from .base_program import BaseProgram
 

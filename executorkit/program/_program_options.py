@@ -42,15 +42,15 @@ class Options:
         XLA saves everything nevertheless.
     interpret
         whether calls on one CPU device are computed by NumPy instead of a compiled program: None
-        (the first calls with arguments of certain shapes, where that is quicker than compiling
-        them; which calls is a fixed count), False (never) or True (always, where the interpreter
-        covers the program). Steps of training are interpreted while their optimizer, or the
-        executor where that is not known, has counted few of them, so that runs which are repeated,
-        or resumed with their optimizer's states, are equal to the last bit. The environment
-        variable EXECUTORKIT_INTERPRET ('auto', '0', '1') says it where this is None. Both compute
-        the same but for rounding: inference whose results are to be equal to the last bit, whether
-        a shape is new or not, needs False; so does a run that is resumed without its optimizer's
-        states, in order to be equal to the one that was not interrupted.
+        (the first calls with arguments of certain shapes, by a fixed count, where that is quicker
+        than compiling them and the program is not on disk), False (never) or True (always, where
+        the interpreter covers the program). The environment variable EXECUTORKIT_INTERPRET
+        ('auto', '0', '1') says it where this is None. Both compute the same but for rounding.
+    deterministic
+        whether all runs are equal to the last bit, be they the first of a network, later ones,
+        repeated in the same process or resumed from files: nothing is interpreted then, whatever
+        ``interpret`` says. By default what the environment variable EXECUTORKIT_DETERMINISTIC says
+        ('0', '1'), or False.
     prepare
         whether inference computes what depends on parameters alone once per set of parameters
         (folded normalisations, turned and packed weights), which takes memory for a copy of the
@@ -90,6 +90,7 @@ class Options:
     compute_dtype: str | None = None
     remat: str | Callable[..., Any] | None = None
     interpret: bool | None = None
+    deterministic: bool = field(default_factory=lambda: _deterministic_default())
     prepare: bool | None = None
     shard_optimizer: bool = False
     model_parallel: int = 1
@@ -103,6 +104,7 @@ class Options:
             ("winograd", WINOGRAD_SETTINGS, ", ".join(map(repr, WINOGRAD_SETTINGS))),
             ("interpret", choices, "True, False or None"),
             ("prepare", choices, "True, False or None"),
+            ("deterministic", choices[1:], "True or False"),
             ("shard_optimizer", choices[1:], "True or False"),
         ):
             value, is_remat = getattr(self, name), name == "remat"
@@ -138,7 +140,11 @@ def current_options() -> Options:
 def forbids_interpreter() -> bool:
     """True where :func:`options` says that nothing is to be interpreted."""
     present = _current.get()
-    return present is not None and present.interpret is False
+    return present is not None and (present.deterministic or present.interpret is False)
+
+
+def _deterministic_default() -> bool:
+    return bool(chosen(None, "EXECUTORKIT_DETERMINISTIC"))
 
 
 @contextmanager

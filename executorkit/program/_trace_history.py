@@ -8,7 +8,7 @@ import jax
 
 from ..display import Viewed, view_of
 from ..errors import listed
-from ._compiled_function import TraceRecord
+from ._compilation_log import TraceRecord
 
 #: Maximum number of changed fields in the reason of one trace.
 _MAX_CHANGES = 4

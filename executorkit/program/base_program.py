@@ -29,11 +29,6 @@ class ProgramFunction(Protocol):
         """Runs the function; the first call with arguments of new shapes compiles it."""
         ...
 
-    def call_at(self, age: int | None, *args: Any) -> Any:
-        """Runs the function in a training of that age, which may be too young for it to be
-        compiled."""
-        ...
-
     def compile(self, *args: Any) -> Any:
         """Compiles the function for arguments of these shapes and dtypes."""
         ...

@@ -33,7 +33,7 @@ from ..parallel import (
     state_sharding_of,
     update_by_sum,
 )
-from ..program import CompiledFunction, Program, StepSpec, Training, UpdateSpec, program_for
+from ..program import CompiledFunction, Program, StepSpec, UpdateSpec, program_for
 
 #: The updater of a training step.
 StepUpdater = Updater | OptaxUpdater
@@ -138,7 +138,7 @@ class ExecutorBackend(Backend):
     """An executor."""
 
     def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
-        self._runnable = _GradientExecutor(executor, argnums, Training())
+        self._runnable = _GradientExecutor(executor, argnums)
         super().__init__([self._runnable], executor.arg_arrays, executor.aux_arrays)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
@@ -170,9 +170,8 @@ class GroupBackend(Backend):
         self._core = core
         self._joins = joins_processes
         self._axes = axes
-        training = Training(compiles_at_once=True)
         execs = () if core.is_pmapped else core.execs
-        runnables: list[BoundGraph[Any]] = [_GradientExecutor(e, argnums, training) for e in execs]
+        runnables: list[BoundGraph[Any]] = [_GradientExecutor(e, argnums) for e in execs]
         pmapped = core.pmapped
         if pmapped is not None:
             n_args = len(pmapped.arg_arrays)
@@ -256,7 +255,7 @@ class GroupBackend(Backend):
 class _GradientExecutor(BoundGraph[NDArray]):
     """An executor's arrays, with a program that has gradients of the parameters alone."""
 
-    def __init__(self, executor: Executor, argnums: tuple[int, ...], training: Training) -> None:
+    def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
         if executor.group2ctx or executor.runs_eagerly:
             problem = "an executor with group2ctx or Python operators cannot be one program"
             hint = "forward, backward, then tx.update on executor.grads()"
@@ -272,7 +271,6 @@ class _GradientExecutor(BoundGraph[NDArray]):
             accumulate=[False] * len(argnums),
             keep_gradients=False,
             lock=executor.lock,
-            training=training,
         )
         self.program.add_user(self)
         self._executor = executor

@@ -20,7 +20,6 @@ from ..executor import (
 from ..ndarray import NDArray
 from ..parallel import group_parts, lockstep, share_first
 from ..program import Analysis, options_from_arguments
-from ._backends import GroupBackend
 from ._batch_feeder import BatchFeeder
 from ._optax_updates import LossScale, LossScaledUpdate, build_transformation, reject_options
 from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
@@ -133,8 +132,6 @@ class Step(Viewed):
                 loss_scale = LossScale(float(loss_scale), None)
             scaled = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
             self._updater = opt.OptaxUpdater(scaled, self._backend.state_sources)
-        if isinstance(self._backend, GroupBackend):
-            self._updater.training.compile_at_once()
 
     def __repr__(self) -> str:
         kind = "optax" if self.optimizer is None else repr(self.optimizer)
@@ -287,7 +284,7 @@ class Step(Viewed):
         leaves, steps, set_random_state = unpack_optax_state(content, path, state)
         self._feeder.set_params(args, aux)
         updater.set_state(jax.tree.unflatten(jax.tree.structure(state.state), leaves))
-        updater.training.set_updates(steps)
+        updater.n_updates = steps
         set_random_state()
 
 

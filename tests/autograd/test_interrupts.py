@@ -6,6 +6,8 @@ import pytest
 
 from tests.autograd.recorded_ways import WAYS, Boundaries, distinct, interrupt_parts
 
+pytestmark = pytest.mark.usefixtures("one_way")
+
 
 @pytest.mark.parametrize("way", WAYS)
 def test_reading_the_state_between_parts_changes_nothing(way):

@@ -108,6 +108,7 @@ def test_compiled_steps_donate_what_they_update(name):
     assert programs_of(step) == (1, 0)
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_recorded_trainings_are_those_of_executors_to_the_last_bit(name):
     mx.random.seed(1)

@@ -12,7 +12,6 @@ import executorkit as mx
 from executorkit.calls.update_call import UpdateCall
 from executorkit.errors import GradientConsumedError
 from executorkit.optimizer import attach_update
-from executorkit.program import MAX_AGE
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")
 
@@ -95,7 +94,7 @@ def test_steps_are_one_program_that_gives_the_right_values():
         )
 
 
-@pytest.mark.usefixtures("automatic")
+@pytest.mark.usefixtures("compiled")
 def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
     executor, counts = _bound(), _counts()
     weight, mean = executor.arg_dict["fc1_weight"], executor.aux_dict["bn_moving_mean"]
@@ -182,13 +181,15 @@ def test_a_weight_written_after_the_update_keeps_its_contents():
     assert executor.grad_dict["data"].asnumpy().any()
 
 
-def test_backward_again_after_the_update_uses_the_weights_of_forward():
+@pytest.mark.parametrize("interpret", [True, False])
+def test_backward_again_after_the_update_uses_the_weights_of_forward(interpret, monkeypatch):
     """An output and the gradients are read before the update, which then may not destroy the
     weights that the step holds: neither where it is interpreted nor where it is compiled."""
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", str(int(interpret)))
     executor = _bound()
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))
     grads, weights = ([d[n] for n in WEIGHTS] for d in (executor.grad_dict, executor.arg_dict))
-    for _ in range(MAX_AGE + 3):
+    for _ in range(3):
         executor.forward(is_train=True)
         executor.outputs[0].asnumpy()
         executor.backward()

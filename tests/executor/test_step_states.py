@@ -65,7 +65,7 @@ def _failing(action: Callable[[Any], None]) -> Callable[[Any], None]:
             raise RuntimeError("device lost")
 
         class Failing:
-            call_at = call_into = __call__ = staticmethod(fail)
+            call_into = __call__ = staticmethod(fail)
             code_bytes = 0
 
         with pytest.MonkeyPatch.context() as patch:

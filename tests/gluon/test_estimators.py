@@ -70,6 +70,7 @@ def test_a_batch_is_one_program(hybridized):
     assert programs_of(lambda: estimator.fit(data, epochs=1, event_handlers=logged)) == (3, 0)
 
 
+@pytest.mark.usefixtures("one_way")
 @pytest.mark.parametrize("by", ["epochs", "batches"])
 def test_resumed_is_as_uninterrupted(by, tmp_path):
     """To the last bit, also after an exception in the middle of a batch's events."""

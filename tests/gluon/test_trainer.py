@@ -105,6 +105,7 @@ def test_other_batch_sizes_compile_nothing(optimizer):
     assert mx.program.cache_info().traces == before
 
 
+@pytest.mark.usefixtures("fresh_programs")
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_steps_are_those_of_an_updater_to_the_last_bit(name):
     mx.random.seed(1)
@@ -205,6 +206,7 @@ def test_rates_of_optax():
             action()
 
 
+@pytest.mark.usefixtures("one_way")
 def test_states_of_optax_are_resumed(tmp_path):
     path = tmp_path / "x.states"
     net, step = training(optax.adam(0.1))
@@ -364,6 +366,7 @@ class TrainerTraining(RecordedTraining):
 WAYS = {mode: type("Way", (TrainerTraining,), {"mode": mode}) for mode in MODES}
 
 
+@pytest.mark.usefixtures("one_way")
 @pytest.mark.parametrize("mode", MODES)
 def test_an_interrupt_leaves_the_state_before_a_part_or_after_it(mode):
     """At a few places of a step here; the soak test takes all of them."""

@@ -80,6 +80,7 @@ CASES = [
 ]
 
 
+@pytest.mark.usefixtures("deterministic")
 @pytest.mark.parametrize(("optimizer", "schedule", "devices", "batch_norm"), CASES)
 def test_resumed_runs_take_the_same_steps(tmp_path, optimizer, schedule, devices, batch_norm):
     contexts = [mx.cpu(i) for i in range(devices)]

@@ -78,7 +78,7 @@ OPTIMIZERS = [
 
 @pytest.mark.parametrize(("name", "params"), OPTIMIZERS)
 @pytest.mark.parametrize("where", ["one", "two"])
-@pytest.mark.usefixtures("automatic")
+@pytest.mark.usefixtures("compiled")
 def test_steps_are_one_program_with_the_values_of_separate_ones(where, name, params):
     fused, separate = _module(where, name, **params), None
     for i in range(3):

@@ -65,6 +65,7 @@ def test_states_that_mxnet_wrote_without_their_optimizer() -> None:
     assert updater.states == {0: None, 1: None, 2: None}
 
 
+@pytest.mark.usefixtures("deterministic")
 @pytest.mark.parametrize("key", keys("single"))
 def test_states_are_restored_from_bytes(key: str) -> None:
     """Bit for bit, by an updater that gets states and optimizer as bytes."""

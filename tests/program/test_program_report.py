@@ -10,7 +10,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.lowering import disabled
-from executorkit.program._compiled_function import MAX_TRACES
+from executorkit.program._compilation_log import MAX_TRACES
 from executorkit.program._trace_history import argument_differences
 
 from ..display._html import checked

@@ -44,9 +44,7 @@ class CachedJit:
     What is compiled here the jitted function has; what is loaded is called itself.
 
     ``fingerprint`` is None for a function that is never stored. ``check`` raises NotCompiledError
-    where it has to be decided first whether a call of new shapes is interpreted; ``at_once`` says
-    of such a call whether the decision was that it never is, which is stored with the executable.
-    ``large`` says that tracing takes longer than a look at the disk.
+    where it has to be decided first whether a call of new shapes is interpreted.
 
     run
         the fastest way to call the function at present: the jitted function where nothing was
@@ -54,8 +52,8 @@ class CachedJit:
     """
 
     __slots__ = (
-        "_at_once", "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted",
-        "_large", "_on_load", "_only", "_prefetched", "run",
+        "_check", "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only",
+        "_prefetched", "run",
     )  # fmt: skip
 
     def __init__(
@@ -65,16 +63,12 @@ class CachedJit:
         compiled_with: Any,
         on_load: Callable[[], None],
         check: Callable[[], None],
-        at_once: Callable[[tuple[Any, ...]], bool],
-        large: bool,
     ) -> None:
         self._jitted = jitted
         self._fingerprint = fingerprint
         self._compiled_with = compiled_with
         self._on_load = on_load
         self._check = check
-        self._at_once = at_once
-        self._large = large
         #: Executables by argument shapes, devices and settings; the jitted function itself for what
         #: was compiled here.
         self._executables: dict[Hashable, Any] = {}
@@ -145,14 +139,6 @@ class CachedJit:
         executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
-    def is_stored(self, args: tuple[Any, ...]) -> bool:
-        """True if the executable for such arguments is in memory or on disk."""
-        if not self.caches:
-            return False
-        key = _call_key(args)
-        entry = self._entry(key, args)
-        return key in self._executables or (entry is not None and entry.exists())
-
     def obtain(self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None) -> Any:
         """The executable for such arguments: from memory, from disk, or newly compiled, to be
         stored; the jitted function where that has it, or where nothing can be stored. ``lowered``
@@ -168,7 +154,7 @@ class CachedJit:
         if executable is not None:
             self._on_load()
         elif entry is not None:
-            executable = entry.compile(lowered or self._jitted.lower(*args), self._at_once(args))
+            executable = entry.compile(lowered or self._jitted.lower(*args))
         self._add(key, executable or self._jitted)
         return executable or self._jitted
 
@@ -181,23 +167,15 @@ class CachedJit:
             return executable
         return (lowered or self._jitted.lower(*args)).compile()
 
-    def found(self, args: tuple[Any, ...]) -> bool:
-        """True if the executable for such arguments was on disk, and their calls are never
-        interpreted. Looks for that of a large function."""
-        if self._large:
-            return self.prefetch(args)
-        return bool(self._prefetched) and _call_key(args) in self._prefetched
-
     def prefetch(self, args: tuple[Any, ...]) -> bool:
-        """Loads the executable for such arguments if it is on disk and their calls are never
-        interpreted; True if it has been."""
+        """Loads the executable for such arguments if it is on disk; True if it has been."""
         if not self.caches:
             return False
         key = _call_key(args)
         if key in self._executables or key in self._prefetched:
             return key in self._prefetched
         entry = self._entry(key, args)
-        executable = entry and entry.load(at_once=True)
+        executable = entry and entry.load()
         if executable is not None:
             self._prefetched[key] = executable
         return executable is not None
@@ -296,17 +274,8 @@ class CachedExecutable:
         facts = compiled_with, str(structure), shapes, environment
         return CachedExecutable(files, digest(repr(facts) + text), device, args)
 
-    def exists(self) -> bool:
-        """True if there is a file, whatever is in it."""
-        return self._files.has(self._name)
-
-    def load(self, at_once: bool = False) -> jax.stages.Compiled | None:
-        """The executable from its file; None if there is none, or it cannot be used. With
-        ``at_once`` only one whose calls are never interpreted."""
-        if at_once:
-            facts = self._files.facts(self._name)
-            if facts is None or not facts.get("at_once"):
-                return None
+    def load(self) -> jax.stages.Compiled | None:
+        """The executable from its file; None if there is none, or it cannot be used."""
         entry = self._files.read(self._name)
         if entry is None:
             return None
@@ -353,36 +322,32 @@ class CachedExecutable:
     def _structure(self, packed: Any) -> Any:
         return jax.tree.structure(_unpack(packed, _subtrees(self._arguments)))
 
-    def compile(self, lowered: jax.stages.Lowered, at_once: bool) -> jax.stages.Compiled | None:
+    def compile(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled | None:
         """Compiles, and has the file written in the background. Returns the executable, or None
         where the jitted function that was lowered has it."""
         if jax.config.jax_compilation_cache_dir is None:  # type: ignore[attr-defined]
-            self._submit(lowered.compile(), lowered, at_once)
+            self._submit(lowered.compile(), lowered)
             return None
         _listen_to_jax_cache()
         hits = _jax_cache.hits
         executable = self._compile_afresh(lowered)
         if _jax_cache.hits == hits:
-            self._submit(executable, lowered, at_once)
+            self._submit(executable, lowered)
         else:
             # It came from JAX's cache though the file was gone: a file without an executable marks
             # it, so that JAX's cache is not asked next time.
             self._files.write(self._name, {}, b"")
         return executable
 
-    def _submit(
-        self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered, at_once: bool
-    ) -> None:
-        submit_after(lambda: self._store(executable, lowered, at_once))
+    def _submit(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
+        submit_after(lambda: self._store(executable, lowered))
 
-    def _store(
-        self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered, at_once: bool
-    ) -> None:
+    def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
         """Writes the file if the executable may be loaded elsewhere."""
         if "custom_call" in lowered.as_text():
             return
         try:
-            facts = {"results": self._packed(executable.out_tree), "at_once": at_once}
+            facts = {"results": self._packed(executable.out_tree)}
             contents, _, _ = serialize(executable)
         except (
             NotFingerprintableError,

@@ -284,5 +284,4 @@ def _processor() -> tuple[str, ...]:
 def _cores() -> int:
     """The number of cores this process may use, by which loops are cut."""
     allowed = getattr(os, "sched_getaffinity", None)
-    # Those of the process: a thread that compiles beside calls may have fewer.
-    return len(allowed(os.getpid())) if allowed else os.cpu_count() or 1
+    return len(allowed(0)) if allowed else os.cpu_count() or 1

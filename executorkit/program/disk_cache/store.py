@@ -76,14 +76,6 @@ class DiskCache:
         self.drop(name)
         return None
 
-    def facts(self, name: str) -> dict[str, Any] | None:
-        """The facts of a file, without a look at the rest; None if there is none."""
-        try:
-            with os.fdopen(open_own_file(self.path / name), "rb") as file:
-                return json.loads(file.readline())["facts"]
-        except (OSError, ValueError, LookupError, TypeError):
-            return None
-
     def has(self, name: str) -> bool:
         """True if there is such a file, damaged or not."""
         return os.path.exists(self.path / name)
