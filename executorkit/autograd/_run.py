@@ -61,6 +61,8 @@ class _Output:
 class BoundTrace(Runnable[Any]):
     """The arrays of one run of a plan."""
 
+    gradient_targets: list[NDArray]
+
     updates_by_residuals = True
     output_names = ()
     duplicate_targets = frozenset()

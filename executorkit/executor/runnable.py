@@ -69,11 +69,11 @@ class Runnable(ABC, Generic[Value]):
     arg_arrays: list[Value]
     aux_arrays: list[Value]
     outputs: list[Value]
-    gradient_targets: list[PendingValue]
+    gradient_targets: Sequence[PendingValue]
     accumulate: tuple[bool, ...]
     duplicate_targets: frozenset[int]
     target_indices: dict[int, int]
-    uses_rng: tuple[bool, bool]
+    uses_rng: Sequence[bool]
     runs_eagerly: bool
     keep_gradients: bool
     is_registered: bool
