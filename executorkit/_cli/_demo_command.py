@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as temporary:
         prefix = (options.output or Path(temporary)) / "digits"
         prefix.parent.mkdir(parents=True, exist_ok=True)
-        module.save_checkpoint(prefix, epochs)
+        module.save_checkpoint(str(prefix), epochs)
         loaded = load(prefix, epochs, digits.test_images[:6].shape)
     where = f"in {options.output}" if options.output else "(--output DIR keeps it)"
     print(f"saved a checkpoint and loaded it back {where}\n")

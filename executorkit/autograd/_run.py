@@ -102,7 +102,7 @@ class BoundTrace(Runnable[Any]):
         #: Gradients that later pieces have given, which others are added to, by the target.
         self._sums: Mapping[int, Any] = {}
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
-        self.uses_rng = (bool(plan.key_rows),) * 2
+        self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
         self.lock = lock
         states = tuple([buffer_of(a) for a in self.aux_arrays])
         grads = tuple([t.storage if t.covers_storage else t for t in targets])

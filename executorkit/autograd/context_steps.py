@@ -85,7 +85,7 @@ class _ContextsRun(BoundGraph[Any]):
             lock=steps[0].runnable.lock,
         )
         self.buffers = Buffers((), *self.buffers[1:])
-        self.uses_rng = (bool(plan.key_rows),) * 2
+        self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
 
     def next_key(self) -> Any:
         return self.replicas.keys(self.contexts)

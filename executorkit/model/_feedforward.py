@@ -392,7 +392,7 @@ class FeedForward:
             problem = f"{optimizer!r}, expected a name or an Optimizer"
             raise FeedForwardError("fit: optimizer", problem)
         if not optimizer.idx2name:
-            optimizer.idx2name = index_names
+            optimizer.idx2name = {**index_names}
         return optimizer
 
 

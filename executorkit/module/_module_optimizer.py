@@ -216,5 +216,5 @@ def _make_optimizer(
             stacklevel=5,
         )
     if not optimizer.idx2name:
-        optimizer.idx2name = dict(index_names)
+        optimizer.idx2name = {**index_names}
     return optimizer

@@ -102,6 +102,8 @@ def test_many_overlays_are_merged():
 class _Step:
     """The producer of some arrays together, as an executor's step is; counts its runs."""
 
+    copies = False
+
     def __init__(self, *arrays: nd.NDArray) -> None:
         self.arrays = arrays
         self.runs = 0

@@ -115,7 +115,7 @@ def test_a_network_of_the_zoo_is_tuned_on_a_folder_of_pictures(root, tmp_path):
     pictures = _pictures(tmp_path)
     x, y = _batch(pictures)
     trained = vision.mobilenet0_25(pretrained=True, root=str(root), classes=2)
-    net = vision.mobilenet0_25(classes=len(pictures.synsets))
+    net: Any = vision.mobilenet0_25(classes=len(pictures.synsets))
     net.features = trained.features
     net.output.initialize(mx.init.Xavier())
     net.features[:30].collect_params().setattr("grad_req", "null")

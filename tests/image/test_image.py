@@ -63,7 +63,7 @@ class TestWithoutOpenCV:
             (3, 12, 16), rand_crop=True, rand_mirror=True, mean=True, std=True, brightness=0.1,
             contrast=0.1, saturation=0.1, hue=0.1, pca_noise=0.1, rand_gray=0.5,
         )  # fmt: skip
-        image = mx.image.SequentialAug(augmenters)(_image())
+        image: Any = mx.image.SequentialAug(augmenters)(_image())
         assert image.shape == (12, 16, 3)
         assert image.dtype is np.float32
         assert mx.image.copyMakeBorder(image, 1, 1, 1, 1).shape == (14, 18, 3)
