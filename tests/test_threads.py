@@ -76,6 +76,7 @@ def test_training_beside_others_gives_the_same_numbers():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.usefixtures("deterministic")
 def test_steps_of_the_training_package_beside_others_that_wait():
     def steps(number: int) -> np.ndarray:
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")

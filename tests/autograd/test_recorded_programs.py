@@ -37,8 +37,9 @@ def calls_of(action: Callable[[], object], *names: str) -> Counter[str]:
 
 def programs_of(action: Callable[[], object]) -> tuple[int, int]:
     """The numbers of programs that an action runs, and of arrays that it copies for donation."""
-    counts = calls_of(action, "CompiledFunction._call", "copied")
-    return counts["CompiledFunction._call"], counts["copied"]
+    counts = calls_of(action, "CompiledFunction._call", "restore_thread", "copied")
+    # A call of a program that is not compiled is left, and begins again.
+    return counts["CompiledFunction._call"] - counts["restore_thread"], counts["copied"]
 
 
 class Network:

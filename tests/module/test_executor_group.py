@@ -207,7 +207,7 @@ def test_output_gradients_of_the_wrong_shape_are_explained():
 
 
 @pytest.mark.parametrize("workload", [[1, 1], [1, 2]])
-@pytest.mark.usefixtures("automatic")
+@pytest.mark.usefixtures("automatic", "deterministic")
 def test_backward_before_forward_takes_what_is_bound(workload):
     gradients = []
     for forward in (False, True):
