@@ -115,7 +115,7 @@ def test_a_network_of_the_zoo_is_tuned_on_a_folder_of_pictures(root, tmp_path):
     pictures = _pictures(tmp_path)
     x, y = _batch(pictures)
     trained = vision.mobilenet0_25(pretrained=True, root=str(root), classes=2)
-    net: Any = vision.mobilenet0_25(classes=len(pictures.synsets))
+    net = vision.mobilenet0_25(classes=len(pictures.synsets))
     net.features = trained.features
     net.output.initialize(mx.init.Xavier())
     net.features[:30].collect_params().setattr("grad_req", "null")
@@ -123,7 +123,8 @@ def test_a_network_of_the_zoo_is_tuned_on_a_folder_of_pictures(root, tmp_path):
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1, "momentum": 0.9})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     net(x)
-    fixed, slow, full = net.features[0].weight, net.features[78].weight, net.output.weight
+    layers: list[Any] = [net.features[0], net.features[78], net.output]
+    fixed, slow, full = [layer.weight for layer in layers]
     before = [p.data().asnumpy() for p in (fixed, slow, full)]
     losses = []
     for step in range(4):

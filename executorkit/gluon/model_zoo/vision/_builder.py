@@ -22,7 +22,7 @@ N = TypeVar("N", bound=HybridBlock)
 class FeatureNetwork(HybridBlock):
     """A network of ``features`` and an ``output`` of classes, which may be replaced."""
 
-    features: HybridBlock
+    features: HybridSequential
     output: HybridBlock
 
     def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
