@@ -26,6 +26,7 @@ PROFILED = {"profiled_products"}
 
 
 # MXNet warns of deprecated operators and of doing things a second time, and so does executorkit.
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize(

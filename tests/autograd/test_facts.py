@@ -174,6 +174,7 @@ DIFFERENCES: dict[str, tuple[str, Any]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", autograd_scripts.SCRIPTS)
 def test_script_sees_the_same_as_under_mxnet(name):

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.golden
 RTOL = {"float32": 1e-4, "float64": 1e-6}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", MODELS)
 def test_network_gives_the_results_of_mxnet(name):

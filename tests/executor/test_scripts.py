@@ -71,6 +71,7 @@ def _check(name: str) -> None:
     assert meant <= set(differing), "it agrees by now: remove it from DEVIATIONS"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", [n for n in executor_scripts.SCRIPTS if n != "monitor_names"])
 def test_script_sees_the_same_as_under_mxnet(name):
@@ -95,6 +96,7 @@ def test_nothing_changes_when_outputs_are_read_before_backward(name, monkeypatch
     _check(name)
 
 
+@pytest.mark.slow
 def test_monitors_are_called_in_mxnets_order():
     """Every gradient that MXNet reports is reported here, in the same order. MXNet also shows
     copies of head gradients, sums and zeros that it puts into its graph; here every operator's

@@ -124,6 +124,7 @@ DEVIATIONS: dict[str, tuple[str, Any]] = {
 FORKING = frozenset({"loaders", "record_files"})
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", [n for n in gluon_scripts.SCRIPTS if n not in FORKING])
 def test_script_sees_the_same_as_under_mxnet(name):

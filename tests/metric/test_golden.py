@@ -47,6 +47,7 @@ def test_every_script_has_an_answer():
 
 
 # A script that registers a metric runs twice.
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore:metric 'sum")
 @pytest.mark.usefixtures("anywhere", "both_readings")
 @pytest.mark.parametrize("name", VALUES)

@@ -25,6 +25,7 @@ def _known_to_mxnet(ours, theirs):
 
 
 # MXNet warns of doing things a second time, and so does executorkit.
+@pytest.mark.sampled(2)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("name", ANSWERS)

@@ -33,6 +33,7 @@ def largest_gradients(norm: str) -> dict[str, float]:
     return {name: float(abs(g.asnumpy()).max()) for name, g in executor.grad_dict.items()}
 
 
+@pytest.mark.slow
 def test_one_element_of_each_channel_gets_exactly_no_gradient():
     """In a process with XLA's optimisations, which the tests' quick compilation leaves out: it
     is the fused products that left a remainder."""

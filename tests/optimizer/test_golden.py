@@ -42,6 +42,7 @@ def compare(key: str, arrays: dict[str, np.ndarray]) -> list[str]:
     return differences
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.usefixtures("both_readings")
 @pytest.mark.parametrize("key", [k for k in keys() if k not in ANSWERS.facts["failed"]])
 def test_trajectory(key: str) -> None:
