@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("one_way")
 @pytest.mark.parametrize("way", WAYS)
 def test_an_interrupt_at_a_bytecode_leaves_the_state_before_the_step_or_after_it(way):
     """At a few places of a step here; the soak test takes all of them."""
-    raised, wrong = interrupt_steps(WAYS[way], range(1, 10**6, 331))
+    raised, wrong = interrupt_steps(WAYS[way], range(1, 10**6, 251))
     assert raised >= 5
     assert not wrong
 
