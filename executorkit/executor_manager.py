@@ -27,7 +27,7 @@ from typing import Any
 
 from .context import Context
 from .debugging import FiniteReport
-from .display import brief
+from .display import Line, View, Viewed, brief, view_of
 from .errors import BatchError, BatchTypeError, NotSupportedError
 from .ndarray import NDArray
 from .parallel import (
@@ -36,6 +36,8 @@ from .parallel import (
     PerDevice,
     SlicedExecutorGroup as DataParallelExecutorGroup,
     check_arguments as _check_arguments,  # noqa: F401 - MXNet's name
+    group_label,
+    group_parts,
     mean_parameters,
     replica_contexts,
     replica_workloads,
@@ -71,7 +73,7 @@ def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     _load_general(batch.label, targets)
 
 
-class DataParallelExecutorManager(DataParallel):
+class DataParallelExecutorManager(Viewed, DataParallel):
     """Runs a symbol, or the symbols of many buckets, on several devices.
 
     symbol, ctx, arg_names, param_names, aux_names
@@ -215,3 +217,11 @@ class DataParallelExecutorManager(DataParallel):
             problem = "no batch is loaded"
             raise BatchTypeError(method, problem, hint="call load_data_batch(batch) first")
         return self.curr_execgrp
+
+
+@view_of.register
+def _view_of_manager(manager: DataParallelExecutorManager) -> View:
+    core = manager.core
+    buckets = ", ".join(map(str, manager.execgrp_bucket))
+    lines = [Line(f"bound buckets: {buckets}")] if buckets else []
+    return View(f"DataParallelExecutorManager of {group_label(core)}", [*lines, *group_parts(core)])

@@ -26,7 +26,7 @@ from ._group_update import (
     update_by_sum as update_by_sum,
     update_together as update_together,
 )
-from ._group_view import group_parts as group_parts
+from ._group_view import group_label as group_label, group_parts as group_parts
 from ._joined_processes import bytes_of_first as bytes_of_first, first_of_job as first_of_job
 from ._joint_epoch import JointEpoch as JointEpoch
 from ._lockstep import lockstep as lockstep

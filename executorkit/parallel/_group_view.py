@@ -16,10 +16,19 @@ from ..executor import (
     section_views,
     value_shapes,
 )
-from ..ndarray.array_statistics import Statistics, pool_statistics, statistics_of_lists
+from ..jax_internals import in_x64
+from ..ndarray.array_statistics import (
+    Statistics,
+    fetch_rows,
+    parse_row,
+    pool_statistics,
+    statistics_of_lists,
+)
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
 from ._data_parallel_core import DataParallelCore
+from ._pmap_program import replicated_statistics_rows
+from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 #: Maximum number of parameters listed because they differ between devices.
@@ -30,7 +39,8 @@ def group_parts(core: DataParallelCore) -> list[Part]:
     """Returns the devices with their slices, the arrays with statistics over all devices, the
     graph.
 
-    Statistics are of all devices' arrays together: of the whole batch, for inputs and outputs.
+    Statistics are those of all devices' arrays together: of the whole batch, for inputs and
+    outputs. Each device computes those of its arrays, and one transfer brings them to the host.
     Pending arrays are not computed.
     """
     sections = _sections(core)
@@ -50,6 +60,11 @@ def group_parts(core: DataParallelCore) -> list[Part]:
         names = listed((clipped(n, 80) for n in reader.differing), _MAX_LISTED_PARAMETERS)
         parts.append(Line(f"not the same on all devices: {names}", bad=True))
     return [*parts, *arrays, Fold("graph", graph_parts(core.symbol, order, shapes))]
+
+
+def group_label(core: DataParallelCore) -> str:
+    """The name of the group's symbol in views."""
+    return clipped(core.symbol.name or ", ".join(core.output_names[:3]), 80)
 
 
 def how_it_runs(core: DataParallelCore) -> str:
@@ -93,18 +108,18 @@ def _sections(core: DataParallelCore) -> list[Section]:
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
     parameters = [(n, a, r) for n, a, r in arguments if n not in inputs]
     targets = zip(core.arg_names, core.grad_arrays, strict=True)
-    gradients = [_entry(n, a) for n, a in targets if a is not None]
+    gradients = [_entry(core, n, a) for n, a in targets if a is not None]
     if core.steps_taken:
         gradients = [entry._replace(contents=NOT_STORED) for entry in gradients]
     states = zip(core.aux_names, core.aux_arrays, strict=True)
     outputs = zip(core.output_names, core.outputs, strict=True)
     columns, with_request = ("shape", "dtype"), ("shape", "dtype", "grad_req")
     return [
-        Section("inputs", with_request, [_entry(n, a, r) for n, a, r in loaded]),
-        Section("parameters", with_request, [_entry(n, a, r) for n, a, r in parameters]),
-        Section("auxiliary states", columns, [_entry(n, a) for n, a in states]),
+        Section("inputs", with_request, [_entry(core, n, a, r) for n, a, r in loaded]),
+        Section("parameters", with_request, [_entry(core, n, a, r) for n, a, r in parameters]),
+        Section("auxiliary states", columns, [_entry(core, n, a) for n, a in states]),
         Section("gradients", columns, gradients),
-        Section("outputs", columns, [_entry(n, a) for n, a in outputs]),
+        Section("outputs", columns, [_entry(core, n, a) for n, a in outputs]),
     ]
 
 
@@ -112,36 +127,56 @@ def _sections(core: DataParallelCore) -> list[Section]:
 _PARAMETER_SECTION = 1
 
 
-def _entry(name: str, array: PerDevice, *request: str) -> SectionEntry:
+def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
     shapes = " ".join(shape(s) for s in dict.fromkeys(shapes_of(array)))
     columns = [shapes, jax.numpy.dtype(first_of(array).dtype).name, *request]
-    return SectionEntry(name, columns, _value_or_status(array))
+    return SectionEntry(name, columns, _value_or_status(core, array))
 
 
-def _value_or_status(array: PerDevice) -> Any:
+def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:
     sources = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
     status = next((text for text in map(pending_status, sources) if text is not None), None)
     if status is not None:
         return status
+    if isinstance(array, ReplicatedArray) and core.is_pmapped:
+        return array.value
     return [a.value for a in array]
 
 
 class _GroupStatisticsReader:
     def __init__(self, core: DataParallelCore, sections: Sequence[Section]) -> None:
-        self._contexts = core.contexts
+        self._core = core
         entries = sections[_PARAMETER_SECTION].entries
         self._names = [e.name for e in entries if not isinstance(e.contents, str)]
         self.differing: list[str] = []
 
     def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
-        devices = range(len(self._contexts))
-        by_device = [[x[k] for x in xs] for xs in lists for k in devices]
-        if all(c.device.platform == "cpu" for c in self._contexts):
-            # CPUs share one memory: on one device, lists of equal shapes are compiled once.
-            by_device = jax.device_put(by_device, self._contexts[0].device)
-        flat = statistics_of_lists(by_device)
-        groups = (flat[s : s + len(devices)] for s in range(0, len(flat), len(devices)))
-        parts = [list(zip(*group, strict=True)) for group in groups]
+        parts = (self._stacked if self._core.is_pmapped else self._one_by_one)(lists)
         parameters = zip(self._names, parts[_PARAMETER_SECTION], strict=True)
         self.differing = [name for name, each in parameters if len(set(each)) > 1]
         return [[pool_statistics(each) for each in section] for section in parts]
+
+    @in_x64
+    def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        replicas = Replicas.of(self._core.contexts)
+        stacked = [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
+        matrices = iter(fetch_rows(stacked))
+        sections: list[list[list[Statistics]]] = []
+        for stacks in lists:
+            rows = [parse_row(row) for row in next(matrices)] if stacks else []
+            sections.append([rows[i :: len(stacks)] for i in range(len(stacks))])
+        return sections
+
+    def _one_by_one(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        devices = range(len(self._core.contexts))
+        by_device = [[x[k] for x in xs] for xs in lists for k in devices]
+        flat = statistics_of_lists(self._on_one_device(by_device))
+        groups = [flat[s : s + len(devices)] for s in range(0, len(flat), len(devices))]
+        return [[list(each) for each in zip(*group, strict=True)] for group in groups]
+
+    def _on_one_device(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
+        # CPUs share one memory: on one device, lists of equal shapes are compiled once.
+        home = self._core.contexts[0].device
+        if any(c.device.platform != "cpu" for c in self._core.contexts):
+            return lists
+        return jax.device_put(lists, home)

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 from jax.sharding import Mesh
 
+from ..ndarray.array_statistics import statistics_rows
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import (
     REPLICATED_ARGS,
@@ -144,6 +145,17 @@ class PmapProgram(BaseProgram):
 
     def explain(self) -> History:
         return self.program.explain()
+
+
+@lru_cache(maxsize=64)
+def _statistics_function(mesh: Mesh) -> PmapFunction:
+    function = partial(statistics_rows, platform=mesh.devices.flat[0].platform)
+    return PmapFunction(function, "statistics", mesh)
+
+
+def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
+    """Rows of statistics of each device's entries of stacked arrays, sharded over the devices."""
+    return _statistics_function(replicas.mesh)(tuple(stacks))
 
 
 def _summing_step(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..debugging import FiniteReport
-from ..display import brief
+from ..display import View, Viewed, brief, view_of
 from ..errors import BatchTypeError, BindError
 from ..executor import Executor
 from ..io import DataDesc
@@ -17,6 +17,7 @@ from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered
 from ._data_parallel_core import DataParallel, DataParallelCore, update_metric
 from ._group_snapshots import check_group_finite
+from ._group_view import group_label, group_parts
 from ._replicated_array import PerDevice
 
 Pairs = list[list[tuple[slice, NDArray]]]
@@ -34,7 +35,7 @@ def check_arguments(symbol: Symbol) -> None:
             raise BindError(f"{what} {repeated[0]!r}", problem, given_by=given_by, hint=hint)
 
 
-class ExecutorGroup(DataParallel):
+class ExecutorGroup(Viewed, DataParallel):
     """The interface that MXNet's two classes of executor groups share."""
 
     slices: list[slice]
@@ -54,6 +55,11 @@ class ExecutorGroup(DataParallel):
         arrays = self.core.arg_arrays
         positions = [self.core.arg_names.index(n) for n in names]
         return [list(zip(self.slices, arrays[i], strict=True)) for i in positions]
+
+
+@view_of.register
+def _(group: ExecutorGroup) -> View:
+    return View(f"DataParallelExecutorGroup of {group_label(group.core)}", group_parts(group.core))
 
 
 class DataParallelExecutorGroup(ExecutorGroup):

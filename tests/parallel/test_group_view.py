@@ -1,4 +1,4 @@
-"""Notebook views of modules."""
+"""Notebook views of executor groups, managers and modules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.display import view_of
+from executorkit.parallel._pmap_program import _statistics_function
+from executorkit.parallel._replicas import Replicas
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -37,16 +39,16 @@ def test_after_a_training_step_gradients_are_said_not_to_be_stored(contexts):
     module = _module(contexts)
     step = mx.training.Step(module, "sgd")
     step(data=DATA, softmax_label=np.zeros(8))
-    text = view_of(module).text()
+    text = view_of(module._exec_group).text()
     assert "trained by a Step, 1 step" in text
     assert text.count("a Step stores none") == 4
     module.forward(mx.io.DataBatch([mx.nd.array(DATA)], [mx.nd.zeros((8,))]), is_train=True)
-    assert "a Step" not in view_of(module).text()
+    assert "a Step" not in view_of(module._exec_group).text()
 
 
-def test_pmapped_module():
-    module = _module([mx.cpu(0), mx.cpu(1)])
-    matches("module_mapped", view_of(module).text())
+def test_pmapped_group():
+    group = _module([mx.cpu(0), mx.cpu(1)])._exec_group
+    matches("group_mapped", view_of(group).text())
 
 
 @pytest.mark.parametrize(
@@ -58,11 +60,11 @@ def test_pmapped_module():
     ],
 )
 def test_slices_that_run_separately(contexts, loads, why):
-    module = _module([mx.cpu(i) for i in contexts], loads)
-    words = checked(module._repr_html_())
+    group = _module([mx.cpu(i) for i in contexts], loads)._exec_group
+    words = checked(group._repr_html_())
     assert why in words
     # The statistics are those of the whole batch either way.
-    (row,) = [r for r in view_of(module).text().split("\n") if r.startswith("  data  ")]
+    (row,) = [r for r in view_of(group).text().split("\n") if r.startswith("  data  ")]
     mean, std, low, high = (f"{x:.4g}" for x in (DATA.mean(), DATA.std(), -1, 2))
     assert row.split()[-8:-4] == ["null", mean, std, low] or f"{mean}  {std}" in row
     assert high in row.split()
@@ -86,9 +88,12 @@ def test_one_transfer_for_all_devices(monkeypatch):
         return fetch(tree)
 
     monkeypatch.setattr(jax, "device_get", counted)
+    describing = _statistics_function(Replicas.on([mx.cpu(i).device for i in range(4)]).mesh)
+    traces = describing.traces
     for _ in range(2):
         view_of(module)
     assert counts == [1, 1]
+    assert describing.traces - traces <= 5  # inputs, parameters, states, gradients, outputs
 
 
 def test_parameters_that_differ_between_devices_are_named():
@@ -111,8 +116,17 @@ def test_an_executor_of_a_pmapped_group_shows_its_part():
     assert module.core.traces == 0
 
 
-def test_modules_of_every_kind_have_views():
+def test_managers_and_modules_of_every_kind_have_views():
+    batches = mx.io.NDArrayIter(DATA, np.zeros(8), batch_size=8)
     net = _net()
+    names = net.list_arguments()
+    manager = mx.executor_manager.DataParallelExecutorManager(
+        net, [mx.cpu(0), mx.cpu(1)], batches, names,
+        [n for n in names if n not in ("data", "softmax_label")], net.list_auxiliary_states(),
+    )  # fmt: skip
+    assert "2 devices run one mapped program" in checked(manager._repr_html_())
+    assert "DataParallelExecutorGroup of softmax" in checked(manager.execgrp._repr_html_())
+
     unbound = mx.mod.Module(net)
     assert "not bound" in checked(unbound._repr_html_())
     chain = mx.mod.SequentialModule().add(unbound).add(mx.mod.PythonLossModule())
