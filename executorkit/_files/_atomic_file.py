@@ -1,7 +1,7 @@
 """Atomic writing: to a temporary file in the same folder, which is then renamed.
 
 A writer holds a lock (``flock``) on its temporary file, which the system releases however the
-process ends. So a temporary file that can be locked belongs to nobody: process numbers, which are
+process ends. So a temporary file that can be locked has no owner: process numbers, which are
 reused and differ between containers, decide nothing.
 """
 

@@ -1,7 +1,7 @@
 """Equal steps of several contexts as one step, whose program is mapped over their devices.
 
 A loop over contexts records the same calls on each, so that their traces are one object. As long as
-nobody has looked at a result, what waits for the steps can wait for one step of all devices
+no result has been read, what waits for the steps can wait for one step of all devices
 instead; parameters are its stacked arrays as they are, everything else is put together from parts.
 """
 
@@ -129,7 +129,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
         if combination is None:
             return False
         run, values, key, heads = combination
-        del combination, steps, first  # nobody else may hold what the program donates
+        del combination, steps, first  # donated arrays may have no other reference
         run.sums_gradients = sums_gradients
         step: _ContextsStep | None = None
 
@@ -181,7 +181,7 @@ def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
 
 def _is_untouched(step: Any) -> bool:
     """True for a step whose gradients wait for the program of a whole trace, replace what was
-    there, and have been looked at by nobody."""
+    there, and have not been read."""
     if step.__class__ is not PartedStep or step.trace is None:
         return False
     state = step.state

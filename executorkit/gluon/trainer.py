@@ -34,7 +34,7 @@ class Trainer:
         loss.backward()
         trainer.step(batch_size)
 
-    Record, backward and step are one program where nobody looks at a value in between. After an
+    Record, backward and step are one program if no value is read in between. After an
     exception in ``step``, a KeyboardInterrupt say, parameters, states and counts are those before
     the step, or those after it.
 
@@ -174,7 +174,7 @@ class Trainer:
 
     def parameter_is_set(self) -> None:
         """Notes that a parameter has been given other contents by ``set_data``: the store begins
-        anew with them, without the states of the optimizer."""
+        again with them, without the states of the optimizer."""
         if isinstance(self._mode, StoreUpdates):
             self._reset_kvstore()
 

@@ -50,7 +50,7 @@ parameters, saving, scoring. An epoch of ``fit`` ends for all once one has no ba
 says so). Auxiliary states become the means over all devices in each step. Parameters are compared
 every 100 steps and after an epoch: an error names a rank that differs. When a process fails, all
 others end within seconds with an error that names it and the newest checkpoint; on SIGTERM all stop
-after the same step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint anew,
+after the same step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint again,
 and the status is 143. ``gluon.Trainer`` and scripts that push and pull sum in the store, one
 message for each call; give a store lists of keys.
 

@@ -528,7 +528,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     @contextmanager
     def discard_gradients(self, observers: Iterable[Any] = ()) -> Iterator[None]:
-        """In this context updates need not store the gradients that they use, if nobody will look.
+        """Here updates need not store the gradients that they use, if these are not read.
         Not in MXNet.
 
         observers

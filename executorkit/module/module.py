@@ -417,7 +417,7 @@ class Module(BaseModule, DataParallel):
         """Reads the optimizer's states, and the counts and random state that a file of
         :meth:`save_optimizer_states` has.
 
-        A file of MXNet's has no counts: they begin anew, as there. The file may be that of a module
+        A file of MXNet's has no counts: they begin at 0, as there. The file may be that of a module
         with another number of devices, with or without a store (in MXNet it is then ignored, or an
         error): a device that has states of its own takes those of its number, or of the last one.
         """

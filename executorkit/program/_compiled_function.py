@@ -49,7 +49,7 @@ MAX_COMPILED_SHAPES = 128
 _VARIABLE = "EXECUTORKIT_INTERPRET"
 
 
-#: Held where background tasks are asked for, so that nobody asks for one twice.
+#: Held while background tasks are submitted, so that each is submitted once.
 _task_lock = threading.RLock()
 
 
@@ -226,7 +226,7 @@ class CompiledFunction:
         jitted: Any = self.transform(self._traced())
 
         def count(executable: jax.stages.Compiled) -> None:
-            # A background task may end after the function has begun anew.
+            # A background task may end after the function was cleared.
             log.drop()
             if self._jitted is jitted:
                 self._count_executable(executable, loaded=False)

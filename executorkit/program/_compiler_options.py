@@ -35,7 +35,7 @@ _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 #: clears every page, and gives them back at once: that was a quarter of a training step of
 #: MobileNet (four images of 224 x 224), an eighth of ResNet-50's. So it is split into smaller
 #: pieces, if no value is larger. XLA's compiler warns of each larger one, as a padded copy may be:
-#: of hundreds in a large network, and nobody could do anything about it.
+#: of hundreds in a large network, and there is no remedy.
 _MAX_PIECE = 30 * 2**20
 _PIECES_ON_CPU = {"xla_multiheap_size_constraint_per_heap": str(_MAX_PIECE)}
 #: Options that this module may ask for.

@@ -56,7 +56,7 @@ class DeferredErrors:
     """The open outcomes of checks, and the arrays that depend on them."""
 
     def __init__(self) -> None:
-        #: Outcomes that nobody has looked at, in the order of their runs. Empty unless a program
+        #: Unread outcomes, in the order of their runs. Empty unless a program
         #: with checks has run: asking ``if deferred_errors.open`` costs nothing.
         self.open: list[_Outcome] = []
         self._by_array: dict[int, tuple[weakref.ref[Any], tuple[_Outcome, ...]]] = {}
@@ -85,7 +85,7 @@ class DeferredErrors:
         self._raise(self._outcomes_of(arrays))
 
     def raise_any(self) -> None:
-        """Raises the first error that nobody has seen; waits for all checks."""
+        """Raises the first error that was not raised yet; waits for all checks."""
         self._raise(list(self.open))
 
     def _raise(self, outcomes: Iterable[_Outcome]) -> None:

@@ -107,7 +107,7 @@ def copied(array: jax.Array) -> jax.Array:
 
 
 def held_elsewhere(arrays: list[Any]) -> set[int]:
-    """The positions of arrays that someone holds besides this list and one other object."""
+    """The positions of arrays with references besides this list and one other object."""
     return {i for i, n in enumerate(_reference_counts(arrays)) if n > _UNSHARED_COUNT}
 
 

@@ -59,7 +59,7 @@ _COMPILE_SECONDS = 0.05
 #: arrays, for which NumPy takes less time than the call of a compiled program.
 _STAYING_SECONDS = 1e-5
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
-#: function should begin anew, so that JAX forgets their traces too.
+#: function should be cleared, so that JAX forgets their traces too.
 MAX_LISTED_SHAPES = 256
 
 #: Shapes and dtypes of the arrays of a call.
@@ -206,7 +206,7 @@ class FirstCalls:
 
     @property
     def full(self) -> bool:
-        """True if the function should begin anew before it is called with further shapes."""
+        """True if the function should be cleared before it is called with further shapes."""
         return max(len(self._entries), len(self.host_plans)) >= MAX_LISTED_SHAPES
 
     def check_trace(self) -> None:
@@ -271,7 +271,7 @@ class FirstCalls:
         return function
 
     def forget(self, args: Sequence[Any]) -> None:
-        """Ends the interpretation of calls with such arguments, which somebody had compiled."""
+        """Ends the interpretation of calls with such arguments, compiled ahead."""
         self.unlisted = True
         _, signature = self._split(args)
         if signature in self.counted:

@@ -14,7 +14,7 @@ _programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
 def cached_program(key: Hashable, make: Callable[[], BaseProgram]) -> BaseProgram:
     """The program of a key, made if there is none; the least recently used one may be dropped.
 
-    A dropped program that nobody uses loses its executables. One that is in use keeps them, and
+    A dropped program without users loses its executables. One that is in use keeps them, and
     equal requests still find it.
     """
     return _programs.get_or_make(key, make)

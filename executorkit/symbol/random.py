@@ -1,4 +1,4 @@
-"""``mx.sym.random``: random numbers, in nodes that draw anew at every run.
+"""``mx.sym.random``: random numbers, in nodes that draw new ones at every run.
 
 The parameters of a distribution are all numbers (one distribution for the whole ``shape``), or all
 symbols (``shape`` draws for each of their elements). ``dtype`` is that of the numbers, float32 or

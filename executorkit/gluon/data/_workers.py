@@ -142,7 +142,7 @@ class _Process:
     def __init__(self, arrays: ForkedArrays, work: Work, number: int) -> None:
         self.number = number
         self.segments = MappedSegments()
-        #: Untaken answers, by request, and requests that nobody waits for.
+        #: Untaken answers, by request, and abandoned requests.
         self.answers: dict[int, Any] = {}
         self.cancelled: set[int] = set()
         self.count = 0

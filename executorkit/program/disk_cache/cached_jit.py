@@ -79,7 +79,7 @@ class CachedJit:
         self.run: Callable[..., Any] = jitted if fingerprint is None else self._dispatch
 
     def clear(self) -> None:
-        """Drops all executables; nobody calls this dispatcher any more."""
+        """Drops all executables; this dispatcher is not called again."""
         self._executables.clear()
         self._prefetched.clear()
         # Its other values refer to this object.

@@ -34,7 +34,7 @@ class _Choice:
     is_named: bool = False
 
 
-#: None until somebody asks.
+#: None until the first use.
 _choice: _Choice | None = None
 _lock = threading.RLock()
 
@@ -82,7 +82,7 @@ def remembered(question: Hashable, find: Callable[[], Any]) -> Any:
 
 
 def _present() -> _Choice:
-    """The choice in force, which the environment makes before anybody else has."""
+    """The choice in force: the environment's until another one is made."""
     global _choice
     if _choice is None:
         with _lock:
