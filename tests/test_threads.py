@@ -69,6 +69,7 @@ def train(number: int, shared: mx.nd.NDArray, rounds: int = 25) -> np.ndarray:
     return weight.asnumpy()
 
 
+@pytest.mark.usefixtures("deterministic")
 def test_training_beside_others_gives_the_same_numbers():
     shared = mx.nd.array(np.random.default_rng(5).normal(size=(3, 4)))
     alone = [train(number, shared) for number in range(THREADS)]

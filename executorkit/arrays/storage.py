@@ -247,8 +247,8 @@ class Storage:
             else:
                 self._merge()
                 buffer = self.current if self.current is not None else self._base
-        if buffer is None:  # another thread has deferred them meanwhile
-            assert self.producer is not None or self._overlays
+        if buffer is None:  # another thread has deferred them meanwhile, or computed them since
+            assert self.producer is not None or self._overlays or self.current is not None
             return self.read(start, shape)
         if buffer.size == size:
             return reshaped(buffer, shape)

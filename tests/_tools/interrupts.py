@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import gc
+import inspect
 import sys
 import weakref
 from collections.abc import Callable, Sequence
@@ -105,7 +106,8 @@ class Interrupter:
         if at_signals:
             counts = event == "opcode" and frame.f_lasti in signal_places(code)
         else:
-            counts = event == self._events
+            # An abandoned generator is called to be closed, and Python ignores its exceptions.
+            counts = event == self._events and not code.co_flags & inspect.CO_GENERATOR
         if counts and self._only in code.co_filename:
             self._count += 1
             if self._count >= self._at and not is_ignored(frame):
