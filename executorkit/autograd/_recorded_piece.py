@@ -382,7 +382,7 @@ class RecordedPiece(Piece):
 
     def _living(self) -> tuple[dict[int, list[Storage]], list[int]]:
         """Returns the storages that wait for values, by number; and the numbers of all values that
-        have arrays, also of those that were written to since: calls may read these, and gradients
+        have arrays, including arrays written to since: calls may read them, and gradients
         flow through them."""
         alive: dict[int, list[Storage]] = {}
         held = {}

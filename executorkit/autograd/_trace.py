@@ -364,8 +364,8 @@ tree = _Tree()
 
 
 def with_fixed_states(trace: CallTrace) -> CallTrace:
-    """Returns the same calls, where those that change states leave them as they are, and are
-    differentiated as in inference: normalisations with the moving statistics as constants."""
+    """Returns the same calls with fixed states, differentiated as in inference: normalisations
+    take the moving statistics as constants."""
 
     def find() -> CallTrace:
         result = tree.root

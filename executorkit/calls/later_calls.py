@@ -31,8 +31,8 @@ class CopyingProducer(Producer, Protocol):
     """A producer whose values calls wait for."""
 
     def copied(self, storage: Storage) -> Storage | None:
-        """Returns a storage that waits for the same contents as one of the producer's, and that
-        nobody writes to; None if that is there, or the producer cannot serve another one."""
+        """Returns a read-only storage that waits for the same contents as one of the producer's;
+        None if the contents are there, or the producer cannot serve another storage."""
         ...
 
 

@@ -93,7 +93,7 @@ def array_columns(array: NDArray) -> list[str]:
 def section_views(
     sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
 ) -> list[Part]:
-    """Returns a table for each section that has arrays; above them those that are not finite."""
+    """Returns a table for each section that has arrays, below the arrays that are not finite."""
     lists = [[e.contents for e in s.entries if not isinstance(e.contents, str)] for s in sections]
     parts: list[Part] = []
     nonfinite: list[str] = []

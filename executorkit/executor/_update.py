@@ -198,8 +198,8 @@ class PendingUpdate:
         return key_data, np.array(hyperparams, np.float64)
 
     def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
-        """Returns the step's arguments and auxiliary states without those that are donated, and
-        these."""
+        """Returns the step's arguments and auxiliary states without the donated ones, and the
+        donated ones."""
         argnums = step.runnable.program.argnums
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)

@@ -23,7 +23,7 @@ class Value:
     """A value that nodes read or write.
 
     shape, sizes
-        its lengths, None for those that may vary; and the lengths given at export.
+        its lengths, None for variable ones; and the lengths given at export.
     array
         the contents of a constant, else None.
     """

@@ -47,7 +47,7 @@ class SharedArrays(NamedTuple):
 
 
 class ReplicaArrayFactory:
-    """Makes the arrays of a group, or takes those that it shares.
+    """Makes the arrays of a group, or takes shared ones.
 
     contexts, group2ctxs
         for each device its context, and the contexts of its ``ctx_group``s.

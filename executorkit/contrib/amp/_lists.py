@@ -53,7 +53,7 @@ def list_loss_output_functions(target_dtype: Any) -> list[str]:
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
-    """Returns inputs of bfloat16 operators by operator, with "" for those that need not be float32;
+    """Returns inputs of bfloat16 operators by operator, with "" if no input has to be float32;
     None for float16."""
     if dtype_name("list_lp16_use_fp32_params", target_dtype) == "float16":
         return None
