@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from ..calls.recording import modes
 from ..errors import ArgumentValueError, InputTypeError, MXNetError
 from ..ndarray import NDArray
-from ._immediate_piece import ImmediatePiece, differentiable
+from ._immediate_segment import ImmediateSegment, differentiable
 
 
 class Function:
@@ -59,7 +59,7 @@ class Function:
         arrays = [x for x in inputs if isinstance(x, NDArray)]
         if recording and any(differentiable(x) is not None for x in arrays):
             outputs = [_own_handle(x, arrays) for x in outputs]
-            ImmediatePiece(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
+            ImmediateSegment(arrays, outputs, lambda heads: self._gradients(heads, outputs, arrays))
         return outputs[0] if isinstance(results, NDArray) else tuple(outputs)
 
     def _gradients(

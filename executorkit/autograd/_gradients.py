@@ -1,4 +1,4 @@
-"""Backward: from heads through pieces to the gradients of variables."""
+"""Backward: from heads through segments to the gradients of variables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..context import Context
 from ..errors import InputTypeError, MXNetError, ShapeError
 from ..ndarray import NDArray
 from ._call_by_call import sum_of
-from ._immediate_piece import takes_gradient
-from ._piece import Piece, Reached, RecordedValue, Status
-from ._recorded_piece import RecordedPiece
+from ._immediate_segment import takes_gradient
+from ._recorded_segment import RecordedSegment
+from ._tape_segment import Reached, RecordedValue, Status, TapeSegment
 
 #: A value that gradients start from, and its head gradient.
 Head = tuple[RecordedValue, Any]
@@ -33,9 +33,9 @@ class Passed(NamedTuple):
     states
         auxiliary states, and their new contents.
     ends
-        functions that let go of the pieces that gradients have gone through.
+        functions that let go of the segments that gradients have gone through.
     deferred
-        defers the gradients of the earliest piece to its program, if that can be.
+        defers the gradients of the earliest segment to its program, if that can be.
     """
 
     states: list[tuple[NDArray, Any]]
@@ -68,19 +68,19 @@ def backward(
 
 
 def _independent(values: Sequence[Head]) -> list[Sequence[Head]]:
-    """Returns the heads in parts, such as the heads of one context, each computed by one piece from
-    variables of its own; one part if that cannot be told."""
-    parts: dict[Piece, list[Head]] = {}
+    """Returns the heads in parts, such as the heads of one context, each computed by one segment
+    from variables of its own; one part if that cannot be told."""
+    parts: dict[TapeSegment, list[Head]] = {}
     for value, head in values:
-        parts.setdefault(value.piece, []).append((value, head))
+        parts.setdefault(value.segment, []).append((value, head))
     if len(parts) > 1:
         seen: set[Storage] = set()
-        for piece, heads in parts.items():
-            if not isinstance(piece, RecordedPiece):
+        for segment, heads in parts.items():
+            if not isinstance(segment, RecordedSegment):
                 return [values]
-            with piece.lock:
-                leaves = _reached(piece, sorted({v.number for v, _ in heads})).leaves
-                entries = [piece.leaf_entries[i] for i in leaves]
+            with segment.lock:
+                leaves = _reached(segment, sorted({v.number for v, _ in heads})).leaves
+                entries = [segment.leaf_entries[i] for i in leaves]
             grads = {e.grad.storage for e in entries if isinstance(e, Variable)}
             if len(grads) < len(entries) or not seen.isdisjoint(grads):
                 return [values]
@@ -128,42 +128,43 @@ def _fitted(value: jax.Array, array: Handle) -> jax.Array:
 def _deferred(
     values: Sequence[Head], retain: bool, requested: Mapping[Variable, Any] | None
 ) -> bool:
-    """Defers the gradients to the program of the one piece that they need, if that can be; those of
-    ``requested`` variables go to these arrays. MXNetError if one of them is not reached."""
-    pieces = {id(value.piece): value.piece for value, _ in values}
+    """Defers the gradients to the program of the one segment that they need, if that can be; those
+    of ``requested`` variables go to these arrays. MXNetError if one of them is not reached."""
+    segments = {id(value.segment): value.segment for value, _ in values}
     numbers = [value.number for value, _ in values]
-    if len(pieces) != 1 or len({*numbers}) != len(numbers):
+    if len(segments) != 1 or len({*numbers}) != len(numbers):
         return False
-    (piece,) = pieces.values()
-    if not isinstance(piece, RecordedPiece):
+    (segment,) = segments.values()
+    if not isinstance(segment, RecordedSegment):
         return False
-    with piece.lock:
-        entries = [piece.leaf_entries[i] for i in _reached(piece, numbers).leaves]
+    with segment.lock:
+        entries = [segment.leaf_entries[i] for i in _reached(segment, numbers).leaves]
     if requested is not None:
         if not all(isinstance(e, Variable) for e in entries):
             return False
         _check_reached(requested, entries)
     else:
-        # Another thread may compute them, and wait for this piece: without the lock.
+        # Another thread may compute them, and wait for this segment: without the lock.
         resolve_pending(_accumulated(entries))
-    with piece.lock:
-        _reached(piece, numbers)
+    with segment.lock:
+        _reached(segment, numbers)
         heads = {value.number: head for value, head in values}
-        defer = piece.backward(heads, retain, requested)
+        defer = segment.backward(heads, retain, requested)
         if defer is not None:
             complete(defer)
         return defer is not None
 
 
 def _deferral(
-    piece: Piece, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
+    segment: TapeSegment, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
 ) -> Callable[[], None] | None:
-    """Returns a function that defers the gradients of the earliest piece, added to the sums of
-    later pieces, which are taken out of ``sums``; None, with nothing changed, if that cannot be."""
-    if not isinstance(piece, RecordedPiece):
+    """Returns a function that defers the gradients of the earliest segment, added to the sums of
+    later segments, which are taken out of ``sums``; None, with nothing changed, if that cannot
+    be."""
+    if not isinstance(segment, RecordedSegment):
         return None
-    with piece.lock:
-        entries = [piece.leaf_entries[i] for i in _reached(piece, sorted(heads)).leaves]
+    with segment.lock:
+        entries = [segment.leaf_entries[i] for i in _reached(segment, sorted(heads)).leaves]
     variables = [e for e in entries if isinstance(e, Variable)]
     arrays = {v.grad.storage for v in variables}
     if any(v.grad.storage in arrays for v in sums if v not in variables):
@@ -173,16 +174,16 @@ def _deferral(
         return None
     # Without the lock, as in _deferred.
     resolve_pending(_accumulated(variables))
-    with piece.lock:
-        _reached(piece, sorted(heads))
-        defer = piece.backward(heads, retain, sums=taken)
+    with segment.lock:
+        _reached(segment, sorted(heads))
+        defer = segment.backward(heads, retain, sums=taken)
     if defer is None:
         return None
     for variable in taken:
         del sums[variable]
 
     def locked() -> None:
-        with piece.lock:
+        with segment.lock:
             defer()
 
     return locked
@@ -192,11 +193,11 @@ def _accumulated(entries: Iterable[Any]) -> list[Any]:
     return [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
 
 
-def _reached(piece: Piece, numbers: Sequence[int]) -> Reached:
+def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
     """Returns the values and leaves that gradients flow through; MXNetError if some are used up.
-    Callers hold the piece's lock."""
-    reach = piece.reached(numbers)
-    if piece.status is Status.USED_UP or not piece.used.isdisjoint(reach.values):
+    Callers hold the segment's lock."""
+    reach = segment.reached(numbers)
+    if segment.status is Status.USED_UP or not segment.used.isdisjoint(reach.values):
         raise _not_in_graph()
     return reach
 
@@ -225,10 +226,10 @@ def checked_heads(
         if entry is None or not entry.is_live:
             raise _not_in_graph()
         values.append((entry, _head_gradient(head, grad)))
-        piece = entry.piece
-        with piece.lock:
-            leaves = piece.reached((entry.number,)).leaves
-            requires = requires or any(takes_gradient(piece.leaf_entries[i]) for i in leaves)
+        segment = entry.segment
+        with segment.lock:
+            leaves = segment.reached((entry.number,)).leaves
+            requires = requires or any(takes_gradient(segment.leaf_entries[i]) for i in leaves)
     if not requires:
         raise MXNetError(
             "autograd.backward",
@@ -289,33 +290,33 @@ def gradients(
     """Returns the gradients of all variables for head gradients, with those of variables that are
     heads themselves, and what else changes. Stores nothing.
 
-    If it ``defers``, those of the earliest piece are left to its program where that is possible.
+    If it ``defers``, those of the earliest segment are left to its program where that is possible.
     """
     states: list[tuple[NDArray, Any]] = []
     ends: list[Callable[[], None]] = []
     deferred: Callable[[], None] | None = None
     uses_up = train_mode and not retain_graph
 
-    def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
-        at_once = uses_up and isinstance(piece, RecordedPiece) and piece.last_gradients(heads)
+    def of_segment(segment: TapeSegment, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+        at_once = uses_up and isinstance(segment, RecordedSegment) and segment.last_gradients(heads)
         if at_once:
             computed, end = at_once
         else:
-            computed = piece.gradients(heads, train_mode)
-            end = partial(piece.use_up, sorted(heads))
+            computed = segment.gradients(heads, train_mode)
+            end = partial(segment.use_up, sorted(heads))
         states.extend(computed.states)
         ends.append(end)
         return computed.leaves
 
-    def is_left(piece: Piece, heads: dict[int, Any], sums: dict[Variable, Any]) -> bool:
+    def is_left(segment: TapeSegment, heads: dict[int, Any], sums: dict[Variable, Any]) -> bool:
         nonlocal deferred
         if defers and train_mode and not own:
-            deferred = _deferral(piece, heads, sums, retain_graph)
+            deferred = _deferral(segment, heads, sums, retain_graph)
         return deferred is not None
 
     if not uses_up:
         _close(values)
-    sums = _reverse(values, dict(own), of_piece, sum_of, is_left)
+    sums = _reverse(values, dict(own), of_segment, sum_of, is_left)
     return sums, Passed(states, ends, deferred)
 
 
@@ -324,56 +325,56 @@ def recorded_gradients(
 ) -> dict[Variable, NDArray]:
     """Returns :func:`gradients` as recorded values, which can be differentiated again."""
 
-    def of_piece(piece: Piece, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
-        return piece.recorded_gradients(heads, train_mode)
+    def of_segment(segment: TapeSegment, heads: dict[int, Any]) -> Sequence[tuple[int, Any]]:
+        return segment.recorded_gradients(heads, train_mode)
 
     def add(x: NDArray, y: NDArray) -> NDArray:
         return x + y
 
     _close(values)
-    heads = [(v, NDArray.from_jax(head, v.piece.context)) for v, head in values]
+    heads = [(v, NDArray.from_jax(head, v.segment.context)) for v, head in values]
     sums = {v: NDArray.from_jax(head, v.grad.context) for v, head in own.items()}
-    return modes.run(True, modes.training, lambda: _reverse(heads, sums, of_piece, add))
+    return modes.run(True, modes.training, lambda: _reverse(heads, sums, of_segment, add))
 
 
 def _close(values: Sequence[Head]) -> None:
     for value, _ in values:
-        if isinstance(value.piece, RecordedPiece):
-            numbers = [v.number for v, _ in values if v.piece is value.piece]
-            with value.piece.lock:
-                value.piece.close("backward", numbers)
+        if isinstance(value.segment, RecordedSegment):
+            numbers = [v.number for v, _ in values if v.segment is value.segment]
+            with value.segment.lock:
+                value.segment.close("backward", numbers)
 
 
 def _reverse(
     values: Sequence[tuple[RecordedValue, Any]],
     sums: dict[Variable, Any],
-    of_piece: Callable[[Piece, dict[int, Any]], Sequence[tuple[int, Any]]],
+    of_segment: Callable[[TapeSegment, dict[int, Any]], Sequence[tuple[int, Any]]],
     add_up: Callable[[Any, Any], Any],
-    is_left: Callable[[Piece, dict[int, Any], dict[Variable, Any]], bool] = lambda *_: False,
+    is_left: Callable[[TapeSegment, dict[int, Any], dict[Variable, Any]], bool] = lambda *_: False,
 ) -> dict[Variable, Any]:
-    waiting: dict[Piece, dict[int, Any]] = {}
+    waiting: dict[TapeSegment, dict[int, Any]] = {}
 
     def add(to: dict[Any, Any], key: Any, value: Any) -> None:
         to[key] = add_up(to[key], value) if key in to else value
 
     for value, head in values:
-        add(waiting.setdefault(value.piece, {}), value.number, head)
+        add(waiting.setdefault(value.segment, {}), value.number, head)
     while waiting:
-        piece = max(waiting, key=lambda p: p.number)
-        heads = waiting.pop(piece)
-        if not waiting and is_left(piece, heads, sums):
+        segment = max(waiting, key=lambda s: s.number)
+        heads = waiting.pop(segment)
+        if not waiting and is_left(segment, heads, sums):
             break
-        with piece.lock:
-            _reached(piece, sorted(heads))
-            entries = piece.leaf_entries
-            computed = of_piece(piece, heads)
+        with segment.lock:
+            _reached(segment, sorted(heads))
+            entries = segment.leaf_entries
+            computed = of_segment(segment, heads)
         for i, grad in computed:
             entry = entries[i]
             if isinstance(entry, Variable):
                 if entry.request != "null":
                     add(sums, entry, grad)
             elif entry is not None:
-                add(waiting.setdefault(entry.piece, {}), entry.number, grad)
+                add(waiting.setdefault(entry.segment, {}), entry.number, grad)
     return sums
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from ..calls.recording import Variable
 from ..errors import NotSupportedError
 from ..symbol.node import Entry, Node
-from ._piece import RecordedValue
-from ._recorded_piece import RecordedPiece
+from ._recorded_segment import RecordedSegment
+from ._tape_segment import RecordedValue
 
 
 class Names:
@@ -36,31 +36,31 @@ class Names:
 
 def recorded_entry(value: RecordedValue, names: Names) -> Entry:
     """Returns the node and output that stand for a recorded value."""
-    piece = value.piece
-    key = piece.number, value.number
+    segment = value.segment
+    key = segment.number, value.number
     if key in names.entries:
         return names.entries[key]
-    if not isinstance(piece, RecordedPiece):
+    if not isinstance(segment, RecordedSegment):
         problem = "the graph has a Function, or an operator that ran when it was recorded"
         raise NotSupportedError("autograd.get_symbol", problem)
-    trace = piece.trace
+    trace = segment.trace
     positions = {number: i for i, number in enumerate(trace.leaf_numbers)}
     for call in trace.calls_for([value.number]):
         inputs = []
         for n in call.inputs:
             number = n if n >= 0 else ~n
-            at = piece.number, number
+            at = segment.number, number
             if at not in names.entries:
-                entry = piece.leaf_entries[positions[number]]
+                entry = segment.leaf_entries[positions[number]]
                 if isinstance(entry, RecordedValue):
                     names.entries[at] = recorded_entry(entry, names)
                 else:
                     names.entries[at] = names.variable(entry, at), 0
             inputs.append(names.entries[at])
-        if (piece.number, call.outputs.start) in names.entries:
+        if (segment.number, call.outputs.start) in names.entries:
             continue
         texts = dict(call.resolved.texts)
         node = Node(call.op, names.node(), texts, call.resolved.params, tuple(inputs))
         for k, number in enumerate(call.outputs):
-            names.entries[piece.number, number] = node, k
+            names.entries[segment.number, number] = node, k
     return names.entries[key]

@@ -24,7 +24,7 @@ from ..ndarray import NDArray
 from ..ops import OpDef, Params
 from ..ops.schema.traits import SPANS_DEVICES
 from ..parallel import MemberStorage, StackedPart
-from ._piece import Piece
+from ._tape_segment import TapeSegment
 from ._trace import CallTrace
 from ._trace_plan import TracePlan
 
@@ -99,7 +99,7 @@ class BoundTrace(Runnable[Any]):
         self.gradient_targets = list(targets)
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self._accumulate = self.accumulate
-        #: Gradients that later pieces have given, which others are added to, by the target.
+        #: Gradients that later segments have given, which others are added to, by the target.
         self._sums: Mapping[int, Any] = {}
         self.target_indices = {id(t): k for k, t in enumerate(targets)}
         self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
@@ -109,7 +109,7 @@ class BoundTrace(Runnable[Any]):
         self.buffers = Buffers((), states, grads, waiting)
 
     def add_to(self, sums: Mapping[Variable, Any]) -> None:
-        """Lets the next gradients of these variables be added to what later pieces have given."""
+        """Lets the next gradients of these variables be added to what later segments have given."""
         indices = self.target_indices
         self._sums = {indices[id(v.grad)]: x for v, x in sums.items() if id(v.grad) in indices}
         self.accumulate = tuple([a or k in self._sums for k, a in enumerate(self._accumulate)])
@@ -148,7 +148,7 @@ class RecordedStep(PendingStep):
         self, run: BoundTrace, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
     ) -> None:
         """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
-        are the key data of the piece's random operators."""
+        are the key data of the segment's random operators."""
         self.runnable = run
         super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
 
@@ -303,23 +303,23 @@ def made(values: Sequence[Any]) -> tuple[Any, ...]:
     return tuple([v.make() if v.__class__ is StackedPart else v for v in values])
 
 
-def recorded_inputs(contents: Contents, plan: TracePlan, piece: Piece) -> list[NDArray]:
+def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -> list[NDArray]:
     """Returns a plan's arguments, auxiliary states and key data as arrays, which belong to the
-    graph as the leaves of the piece do."""
+    graph as the leaves of the segment do."""
     args, states, key = contents
     inputs = []
     for source, value in zip(plan.sources, args, strict=True):
-        entry = piece.leaf_entries[source] if source >= 0 else None
-        array = NDArray.from_jax(value, piece.context)
+        entry = segment.leaf_entries[source] if source >= 0 else None
+        array = NDArray.from_jax(value, segment.context)
         array.graph_entry = entry
         inputs.append(array)
     others = [*states, *([] if key is None else [key])]
-    return inputs + [NDArray.from_jax(value, piece.context) for value in others]
+    return inputs + [NDArray.from_jax(value, segment.context) for value in others]
 
 
 def key_rows(plan: TracePlan, draws: Sequence[np.ndarray]) -> np.ndarray | None:
     """Returns the rows of key data for a program's random operators, in its order; ``draws`` are
-    those of the piece."""
+    those of the segment."""
     rows = plan.key_rows
     if not rows:
         return None

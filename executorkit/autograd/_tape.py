@@ -30,46 +30,46 @@ from ..errors import MXNetError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ._gradients import backward
-from ._immediate_piece import ImmediatePiece, differentiable, record_copy, takes_gradient
-from ._piece import RecordedValue, Status
-from ._recorded_piece import NewLeaf, RecordedPiece
+from ._immediate_segment import ImmediateSegment, differentiable, record_copy, takes_gradient
+from ._recorded_segment import NewLeaf, RecordedSegment
+from ._tape_segment import RecordedValue, Status
 from ._trace import NumberUses, with_number_inputs
 
-#: Maximum number of scopes in which calls are added to a piece.
+#: Maximum number of scopes in which calls are added to a segment.
 _MAX_SCOPES = 4
 _RECORDING = Status.RECORDING
 
 
 class _Tape(threading.local):
-    """The pieces of a thread that calls are added to, by context."""
+    """The segments of a thread that calls are added to, by context."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.pieces: dict[Context, RecordedPiece] = {}
-        self._latest: RecordedPiece | None = None
+        self.segments: dict[Context, RecordedSegment] = {}
+        self._latest: RecordedSegment | None = None
 
-    def piece(self, context: Context) -> RecordedPiece:
-        """Returns the piece that calls on a context are added to."""
-        piece = self._latest
-        if piece is None or piece.context is not context or piece.status is not _RECORDING:
-            piece = self.pieces.get(context)
-            if piece is None or piece.status is not _RECORDING:
-                piece = self.pieces[context] = RecordedPiece(context, self.lock)
-            self._latest = piece
-        return piece
+    def segment(self, context: Context) -> RecordedSegment:
+        """Returns the segment that calls on a context are added to."""
+        segment = self._latest
+        if segment is None or segment.context is not context or segment.status is not _RECORDING:
+            segment = self.segments.get(context)
+            if segment is None or segment.status is not _RECORDING:
+                segment = self.segments[context] = RecordedSegment(context, self.lock)
+            self._latest = segment
+        return segment
 
     def begin(self) -> None:
-        """Begins to record: with a new piece where no array waits for the old one, and where that
+        """Begins to record: with a new segment where no array waits for the old one, and where that
         was open in several scopes before, as in a loop that only looks at results."""
         self._latest = None
-        for context, piece in list(self.pieces.items()):
-            if piece.status is not _RECORDING or not piece.has_living_values:
-                del self.pieces[context]
+        for context, segment in list(self.segments.items()):
+            if segment.status is not _RECORDING or not segment.has_living_values:
+                del self.segments[context]
                 continue
-            piece.n_scopes += 1
-            if piece.n_scopes > _MAX_SCOPES:
-                with piece.lock:
-                    piece.close("it was open in several scopes")
+            segment.n_scopes += 1
+            if segment.n_scopes > _MAX_SCOPES:
+                with segment.lock:
+                    segment.close("it was open in several scopes")
 
 
 tape = _Tape()
@@ -81,7 +81,7 @@ def takes(arrays: Sequence[Handle], out: Any) -> bool:
         entry = array.graph_entry
         # Values of a segment that is being recorded are live; the property is a Python call.
         if entry is not None and (
-            entry.__class__ is Variable or entry.piece.status is _RECORDING or entry.is_live
+            entry.__class__ is Variable or entry.segment.status is _RECORDING or entry.is_live
         ):
             return True
     if out is None:
@@ -128,7 +128,7 @@ def _with_numbers(
     if any(number.__class__ is not float for number in numbers):
         return resolved.with_numbers(numbers), arrays, None
     context = arrays[0].context
-    uses = tape.piece(context).trace.skeleton.numbers_of(resolved)
+    uses = tape.segment(context).trace.skeleton.numbers_of(resolved)
     if not uses.change(numbers):
         return resolved.with_numbers(numbers), arrays, uses
     dtype = arrays[0].storage.dtype
@@ -179,15 +179,15 @@ def _record(
     states = resolved.state_positions if train else ()
     with NO_POSITIONS if op.key_name is None else StreamPositions():
         while True:
-            piece = tape.piece(context)
+            segment = tape.segment(context)
             new: list[NewLeaf] = []
             references = []
             for k, array in enumerate(arrays):
-                references.append(piece.reference(array, new, k in states))
-            with piece.lock:
+                references.append(segment.reference(array, new, k in states))
+            with segment.lock:
                 # Otherwise another thread has read one of its values meanwhile.
-                if piece.status is _RECORDING:
-                    outputs = piece.add(resolved, train, references, new, covered, uses)
+                if segment.status is _RECORDING:
+                    outputs = segment.add(resolved, train, references, new, covered, uses)
                     break
     if covered:
         for target, entry in zip(targets, outputs, strict=True):
@@ -214,12 +214,12 @@ def record_graph(
     states = call.states if train else ()
     with rewound_on_error(call.draws):
         while True:
-            piece = tape.piece(context)
-            references = piece.references(arrays, states)
-            with piece.lock:
+            segment = tape.segment(context)
+            references = segment.references(arrays, states)
+            with segment.lock:
                 # Otherwise another thread has read one of its values meanwhile.
-                if piece.status is _RECORDING:
-                    outputs = piece.add_graph(call, train, arrays, references, check)
+                if segment.status is _RECORDING:
+                    outputs = segment.add_graph(call, train, arrays, references, check)
                     break
     results: dict[int, Any] = {}
     for entry in outputs:
@@ -246,7 +246,7 @@ def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence
         entry: Any = _moved(result, target.context).graph_entry
         target.assign(entry.storage.value, shared=True)
         version = target.storage.version
-        target.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, version)
+        target.graph_entry = RecordedValue(entry.segment, entry.number, entry.storage, version)
 
 
 def _moved(array: Handle, context: Context) -> Handle:
@@ -322,7 +322,7 @@ def _compute_at_once(
         grads = dict(zip(floating, vjp(cotangents), strict=True))
         return [grads.get(i) for i in range(len(values))]
 
-    ImmediatePiece(arrays, outputs, in_x64(gradients))
+    ImmediateSegment(arrays, outputs, in_x64(gradients))
     return outputs
 
 
@@ -341,8 +341,8 @@ class TapeRecorder:
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])
         entry: Any = result.graph_entry
-        base = None if array.storage.producer is entry.piece else array.storage.version
-        view.graph_entry = RecordedValue(entry.piece, entry.number, entry.storage, base)
+        base = None if array.storage.producer is entry.segment else array.storage.version
+        view.graph_entry = RecordedValue(entry.segment, entry.number, entry.storage, base)
 
     @staticmethod
     def record_write(array: Handle, value: Handle, covers: bool) -> None:

@@ -40,7 +40,7 @@ class Role(Enum):
     ADD = "a variable whose gradient is added"
     NULL = "a variable without a gradient"
     STATE = "an auxiliary state"
-    EARLIER = "a value of an earlier piece that can be differentiated"
+    EARLIER = "a value of an earlier segment that can be differentiated"
 
 
 #: Roles of the leaves that gradients are computed for.

@@ -11,7 +11,7 @@ from ..lowering import Graph, graph_of, infer, optimized
 from ..ops import lookup
 from ..program import Program, can_split_temp_buffers, program_for, retain_freed_memory
 from ..symbol.node import Entry, Node
-from ._piece import Reached
+from ._tape_segment import Reached
 from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 
@@ -29,7 +29,7 @@ class TracePlan:
     accumulate
         for each of them, whether its gradient is added.
     key_rows
-        for each random operator of the program the position of its draw among those of the piece,
+        for each random operator of the program the position of its draw among those of the segment,
         None for one that draws nothing.
     """
 

@@ -142,7 +142,7 @@ def test_few_calls_wait_and_what_nobody_can_read_is_freed():
     assert 1 <= len(waiting) <= 20
     del means, waiting
     gc.collect()
-    assert len({id(v()) for v in values} - {id(None)}) <= 1, "the thread's last piece"
+    assert len({id(v()) for v in values} - {id(None)}) <= 1, "the thread's last segment"
 
 
 def test_a_retained_graph_is_differentiated_again_whatever_was_averaged():

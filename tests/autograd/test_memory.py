@@ -11,7 +11,7 @@ import pytest
 
 import executorkit as mx
 from executorkit import autograd
-from executorkit.autograd import _gradients, _piece, _trace
+from executorkit.autograd import _gradients, _tape_segment, _trace
 from tests.autograd.recorded_ways import WAYS, RecordedTraining
 
 
@@ -23,8 +23,8 @@ def _no_collection() -> Iterator[None]:
     gc.enable()
 
 
-def _pieces() -> int:
-    return sum(isinstance(x, _piece.Piece) for x in gc.get_objects())
+def _segments() -> int:
+    return sum(isinstance(x, _tape_segment.TapeSegment) for x in gc.get_objects())
 
 
 def _arrays() -> int:
@@ -42,7 +42,7 @@ def test_a_training_step_leaves_nothing_but_its_results(way):
             setattr(training, name, None)
         with autograd.record():
             pass
-        counts.append((_arrays(), _pieces()))
+        counts.append((_arrays(), _segments()))
     assert counts[-1] == counts[-2] == counts[-3]
 
 
@@ -53,11 +53,11 @@ def test_a_compiled_training_step_leaves_nothing_but_its_results(way):
 
 
 def _flat(work: Callable[[], object], rounds: int = 8) -> None:
-    """Checks that repeated work holds the numbers of arrays and pieces flat."""
+    """Checks that repeated work holds the numbers of arrays and segments flat."""
     counts = []
     for _ in range(rounds):
         work()
-        counts.append((_arrays(), _pieces()))
+        counts.append((_arrays(), _segments()))
     assert len({*counts[3:]}) == 1, counts
 
 
@@ -75,7 +75,7 @@ def test_graphs_that_are_never_read_do_not_pile_up():
     training = RecordedTraining()
 
     def record_some() -> None:
-        for _ in range(5):  # a piece is open in as many scopes
+        for _ in range(5):  # a segment is open in as many scopes
             training.record(0)
 
     _flat(record_some)
@@ -91,8 +91,8 @@ def test_a_graph_is_freed_with_its_last_handle_and_the_next_record():
         del x, y
         with autograd.record():
             pass
-        before = before or (_arrays(), _pieces())
-        assert (_arrays(), _pieces()) == before
+        before = before or (_arrays(), _segments())
+        assert (_arrays(), _segments()) == before
 
 
 def test_a_loop_within_one_record_does_not_pile_up():

@@ -1,5 +1,5 @@
-"""Pieces that are computed when they are recorded: a user's functions, operators whose results have
-shapes that depend on values, copies between devices."""
+"""Segments that are computed when they are recorded: a user's functions, operators whose results
+have shapes that depend on values, copies between devices."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..calls.recording import Variable
 from ..context import Context
 from ..errors import MXNetError
 from ..ndarray import NDArray
-from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
+from ._tape_segment import Gradients, LeafEntry, Reached, RecordedValue, Status, TapeSegment
 
 #: From the outputs' gradients to the inputs' gradients, in their order and None for zero.
 Backward = Callable[[Sequence[Any]], Sequence[Any]]
 
 
-class ImmediatePiece(Piece):
+class ImmediateSegment(TapeSegment):
     """One call that has been computed; its outputs are its values, by number."""
 
     __slots__ = ("_backward", "_n_outputs")
@@ -66,7 +66,7 @@ class ImmediatePiece(Piece):
         self.leaf_entries = []
 
 
-class CopyPiece(ImmediatePiece):
+class CopySegment(ImmediateSegment):
     """The copy of an array on another context, whose gradient is copied back."""
 
     __slots__ = ("_source",)
@@ -88,7 +88,7 @@ def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
     """Returns a copy of an array on another context; its gradient is copied back."""
     value = jax.device_put(array.value, context.device, may_alias=False)
     copy = cls.from_jax(value, context, shared=False)
-    CopyPiece(array, copy)
+    CopySegment(array, copy)
     return copy
 
 
@@ -96,7 +96,7 @@ def differentiable(array: Handle) -> LeafEntry:
     """Returns the leaf that an array becomes which is read: None for a constant."""
     entry: Any = array.graph_entry
     if entry.__class__ is RecordedValue:
-        return entry if entry.piece.leads_to_variables(entry) else None
+        return entry if entry.segment.leads_to_variables(entry) else None
     return entry
 
 

@@ -1,8 +1,8 @@
-"""Pieces: recorded calls through which gradients flow together.
+"""Segments: recorded calls through which gradients flow together.
 
-A piece has leaves, values that it starts from, and values that its calls compute. An array that
-belongs to a recorded graph has a :class:`RecordedValue` as its entry. Gradients go from piece to
-piece: a leaf may be a value of an earlier one.
+A segment has leaves, values that it starts from, and values that its calls compute. An array that
+belongs to a recorded graph has a :class:`RecordedValue` as its entry. Gradients go from segment to
+segment: a leaf may be a value of an earlier one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..ndarray import NDArray
 
 
 class Status(Enum):
-    """The stages of a piece."""
+    """The stages of a segment."""
 
     RECORDING = "calls are added"
     CLOSED = "its values are computed, or wait for one program"
@@ -34,20 +34,20 @@ _USED_UP = Status.USED_UP
 class RecordedValue:
     """The entry of an array that a recorded call computes.
 
-    piece, number
-        the piece that the call belongs to, and the number of the value in it.
+    segment, number
+        the segment that the call belongs to, and the number of the value in it.
     storage
         the contents as they were recorded.
     base
         of a view of elements that no call computes, the version of their storage then.
     """
 
-    __slots__ = ("base", "number", "piece", "storage")
+    __slots__ = ("base", "number", "segment", "storage")
 
     def __init__(
-        self, piece: Piece, number: int, storage: Storage, base: int | None = None
+        self, segment: TapeSegment, number: int, storage: Storage, base: int | None = None
     ) -> None:
-        self.piece = piece
+        self.segment = segment
         self.number = number
         self.storage = storage
         self.base = base
@@ -55,19 +55,19 @@ class RecordedValue:
     @property
     def is_live(self) -> bool:
         """True until the graph is used up."""
-        piece = self.piece
-        return piece.status is not _USED_UP and self.number not in piece.used
+        segment = self.segment
+        return segment.status is not _USED_UP and self.number not in segment.used
 
 
-#: A leaf: a variable, a value of an earlier piece, or a constant.
+#: A leaf: a variable, a value of an earlier segment, or a constant.
 LeafEntry = Variable | RecordedValue | None
 
 
 class Gradients(NamedTuple):
-    """Results of one piece's backward.
+    """Results of one segment's backward.
 
     leaves
-        pairs of a leaf, by its position among the piece's leaves, and its gradient.
+        pairs of a leaf, by its position among the segment's leaves, and its gradient.
     states
         auxiliary states, and their new contents.
     """
@@ -79,11 +79,11 @@ class Gradients(NamedTuple):
 _numbers = itertools.count()
 
 
-class Piece(ABC):
+class TapeSegment(ABC):
     """Recorded calls, computed together.
 
     number
-        later pieces have larger ones.
+        later segments have larger ones.
     context
         the context of its values.
     status

@@ -1,4 +1,4 @@
-"""Pieces of calls that are recorded first, and computed later: as one program where possible."""
+"""Segments of calls that are recorded first, and computed later: as one program where possible."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from ._call_by_call import CallRun, can_run_by_calls
 from ._explanation import note_run
 from ._gradient_operator import gradient_call
 from ._history import TraceHistory
-from ._piece import Gradients, LeafEntry, Piece, Reached, RecordedValue, Status
 from ._run import BoundTrace, PartedStep, RecordedStep, made, recorded_inputs
+from ._tape_segment import Gradients, LeafEntry, Reached, RecordedValue, Status, TapeSegment
 from ._trace import (
     MAX_CALLS,
     ROLE_OF_REQUEST,
@@ -62,7 +62,7 @@ class _Deferral(NamedTuple):
 
 
 class NewLeaf:
-    """An array that a call reads and that its piece has not read before."""
+    """An array that a call reads and that its segment has not read before."""
 
     __slots__ = ("array", "entry", "kind", "value", "version")
 
@@ -77,10 +77,10 @@ class NewLeaf:
 
 
 class References(NamedTuple):
-    """The arrays of a call as a piece knows them, each by its position.
+    """The arrays of a call as a segment knows them, each by its position.
 
     numbers
-        numbers of values as of :meth:`RecordedPiece.reference`, and kinds of new leaves.
+        numbers of values as of :meth:`RecordedSegment.reference`, and kinds of new leaves.
     values, versions, links
         of new leaves the contents, the version of the storage, and the entry.
     """
@@ -91,7 +91,7 @@ class References(NamedTuple):
     links: list[LeafEntry]
 
 
-class RecordedPiece(Piece):
+class RecordedSegment(TapeSegment):
     """Calls on one context that were recorded one after the other.
 
     It is what its values wait for: called when one of them is read, it closes, and one program
@@ -142,7 +142,7 @@ class RecordedPiece(Piece):
         """Returns the number of an array among the values; ``~n`` if it has no entry, or a new
         leaf, which is added to the list."""
         storage, entry = array.storage, array.graph_entry
-        if entry.__class__ is RecordedValue and entry.piece is self:
+        if entry.__class__ is RecordedValue and entry.segment is self:
             base = entry.base
             if storage.producer is not self if base is None else storage.version != base:
                 # Gradients of the new contents go on to what computed the old ones, as in MXNet.
@@ -217,7 +217,7 @@ class RecordedPiece(Piece):
             role = Role.STATE
         elif entry.__class__ is Variable:
             role, link = ROLE_OF_REQUEST[entry.request], entry
-        elif entry is not None and entry.piece.leads_to_variables(entry):
+        elif entry is not None and entry.segment.leads_to_variables(entry):
             role, link = Role.EARLIER, entry
         kind = leaf_kind(value.shape, value.dtype, role)
         if isinstance(link, Variable):
@@ -225,7 +225,7 @@ class RecordedPiece(Piece):
         return NewLeaf(array, link, kind, value, array.storage.version)
 
     def _contents(self, array: Handle) -> Any:
-        """Returns an array's contents on the piece's device: as an entry of a stacked array where
+        """Returns an array's contents on the segment's device: as an entry of a stacked array where
         they are one."""
         storage = array.storage
         part: Any = storage.producer
@@ -253,8 +253,8 @@ class RecordedPiece(Piece):
         """Adds a call; callers hold the lock. Returns its outputs, in new storages or, where they
         are given, in these.
 
-        The last assignment makes the call a part of the piece: what an interrupted one has left is
-        dropped first.
+        The last assignment makes the call a part of the segment: what an interrupted one has left
+        is dropped first.
         """
         before = self.trace
         key: Any = references
@@ -349,7 +349,7 @@ class RecordedPiece(Piece):
 
     @property
     def source(self) -> Producer:
-        """The piece itself: it computes."""
+        """The segment itself: it computes."""
         return self
 
     def __call__(self) -> None:
@@ -480,8 +480,8 @@ class RecordedPiece(Piece):
         values: Sequence[Any] = (),
         writes: bool = True,
     ) -> RecordedStep:
-        """Returns a step of a plan; ``values`` are the contents of the leaves, where the piece has
-        let go of them. Unless it ``writes``, it changes copies of the auxiliary states."""
+        """Returns a step of a plan; ``values`` are the contents of the leaves, where the segment
+        has let go of them. Unless it ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
@@ -559,8 +559,8 @@ class RecordedPiece(Piece):
     def _differentiated(
         self, heads: tuple[int, ...], train_mode: bool
     ) -> tuple[CallTrace, RecordedStep | CallRun]:
-        """Returns the trace and the step that gradients of values are computed by: the piece's own,
-        or as in inference where calls have changed states."""
+        """Returns the trace and the step that gradients of values are computed by: the segment's
+        own, or as in inference where calls have changed states."""
         step = self.step
         assert step is not None
         trace = self.trace if train_mode else with_fixed_states(self.trace)
@@ -580,11 +580,11 @@ class RecordedPiece(Piece):
         self, heads: Mapping[int, Any], retain: bool,
         requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
-        """Returns a function that defers the gradients of variables for these values to the piece's
-        program, to their arrays or to those of ``requested``; it may be called twice. They are
-        added to ``sums``, what later pieces have given.
+        """Returns a function that defers the gradients of variables for these values to the
+        segment's program, to their arrays or to those of ``requested``; it may be called twice.
+        They are added to ``sums``, what later segments have given.
 
-        None, with nothing changed, if that cannot be: where gradients go on to earlier pieces, or
+        None, with nothing changed, if that cannot be: where gradients go on to earlier segments, or
         where it runs already.
         """
         numbers = tuple(heads)
