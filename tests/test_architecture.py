@@ -60,7 +60,7 @@ NO_MIRROR = frozenset({"golden", "readme"})
 LINE_BUDGETS = {
     "_cli": 1340, "_files": 450, "_support": 714, "arrays": 1079, "autograd": 3949, "callback":
     186, "calls": 1345, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015,
-    "executor": 3303, "executorkit": 3762, "export": 753, "gluon": 12870, "image": 2156,
+    "executor": 3303, "executorkit": 3762, "export": 753, "gluon": 12783, "image": 2156,
     "initializer": 704, "inspection": 681, "io": 3007, "jaxpr_interpreter": 2833, "jaxprs": 512,
     "kvstore": 850, "lowering": 4628, "metric": 1360, "model": 1089, "module": 3194, "ndarray":
     3039, "notebook": 313, "onnx": 4526, "ops": 16790, "optimizer": 3445, "parallel": 4328,
@@ -68,7 +68,7 @@ LINE_BUDGETS = {
     "test_utils": 1447, "training": 1011, "visualization": 471,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 103_968
+TOTAL_LINES = 103_881
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

@@ -32,11 +32,8 @@ _entered = _Entered()
 
 
 class BlockScope:
-    """Scope of a block: blocks and symbols created in it have names that begin with the block's
-    prefix.
-
-    The scope of a block with an empty prefix has no effect.
-    """
+    """Scope of a block, whose prefix begins the names of blocks and symbols created in it. An empty
+    prefix has no effect."""
 
     def __init__(self, block: Any) -> None:
         self._block = block
@@ -47,7 +44,6 @@ class BlockScope:
     def create(
         prefix: str | None, params: ParameterDict | None, hint: str
     ) -> tuple[str, ParameterDict]:
-        """Returns the prefix and the parameters of a new block."""
         scope = _entered.scopes[-1] if _entered.scopes else None
         if scope is None:
             own: str = NameManager.current.get(None, hint) + "_" if prefix is None else prefix
@@ -80,8 +76,6 @@ class BlockScope:
 
 
 class BlockOptions(TypedDict, total=False):
-    """Keyword arguments of every block."""
-
     prefix: str | None
     params: ParameterDict | None
 
@@ -168,8 +162,7 @@ class Block(Viewed):
         return self._name
 
     def name_scope(self) -> BlockScope:
-        """Returns a scope: blocks and parameters created in it have names that begin with the
-        prefix."""
+        """Returns a scope in which names of blocks and parameters begin with the prefix."""
         return self._scope
 
     # -- parameters --------------------------------------------------------------------------------
@@ -180,11 +173,8 @@ class Block(Viewed):
         return self._params
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """Returns the parameters of the block and all its children.
-
-        select
-            A regular expression that names must match from their beginning ('.*weight|.*bias').
-        """
+        """Returns the parameters of the block and its children; ``select``, a regular expression,
+        must match the beginning of their names ('.*weight|.*bias')."""
         self._warn_of_containers()
         parameters = ParameterDict(self._params.prefix)
         if select is None:
@@ -235,7 +225,7 @@ class Block(Viewed):
         ctx
             A context or several.
         force_reinit
-            Whether to initialize again what is initialized already; otherwise a warning says so.
+            Whether to initialize again; otherwise initialized parameters stay, with a warning.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
@@ -249,11 +239,8 @@ class Block(Viewed):
     # -- files -------------------------------------------------------------------------------------
 
     def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
-        """Writes all parameters by attribute ('0.weight'), in the format of ``mx.nd.save``.
-
-        deduplicate
-            Whether to write a shared parameter once, by its last name.
-        """
+        """Writes all parameters by attribute ('0.weight'), in the format of ``mx.nd.save``; with
+        ``deduplicate`` a shared parameter once, by its last name."""
         _block_files.save_parameters(self, filename, deduplicate)
 
     def load_parameters(
@@ -268,8 +255,7 @@ class Block(Viewed):
         """Reads parameters from a file of :meth:`save_parameters` or of the older ``save_params``.
 
         ctx
-            A context or several, for parameters that are not initialized; by default the current
-            one.
+            Contexts of parameters that are not initialized; by default the current one.
         allow_missing
             Whether the file may lack parameters of the block.
         ignore_extra
@@ -286,7 +272,7 @@ class Block(Viewed):
         _block_files.load_parameters(self, filename, *options)
 
     def save_params(self, filename: Any) -> None:
-        """Deprecated: writes parameters by their names without the block's prefix."""
+        """Writes parameters by their names without the block's prefix. Deprecated."""
         warnings.warn("save_params is deprecated. Please use save_parameters.", stacklevel=2)
         self.collect_params().save(filename, strip_prefix=self.prefix)
 
@@ -294,7 +280,7 @@ class Block(Viewed):
         self, filename: Any, ctx: Contexts = None, allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:  # fmt: skip
-        """Deprecated: :meth:`load_parameters`."""
+        """Calls :meth:`load_parameters`. Deprecated."""
         warnings.warn("load_params is deprecated. Please use load_parameters.", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
@@ -328,8 +314,7 @@ class Block(Viewed):
         return self
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Adds ``hook(block, inputs, output)``, which is called after each forward and changes
-        neither."""
+        """Adds ``hook(block, inputs, output)``, called after each forward; it changes neither."""
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
@@ -341,8 +326,8 @@ class Block(Viewed):
         return handle
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Adds ``callback(name, operator, array)``, which is called in hybridized children with the
-        outputs of every operator; with ``monitor_all`` also with the inputs."""
+        """Adds ``callback(name, operator, array)``, called in hybridized children with the outputs
+        of every operator; with ``monitor_all`` also with the inputs."""
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
@@ -355,13 +340,11 @@ class Block(Viewed):
         """Prints a table of layers, output shapes and numbers of parameters for these inputs."""
         print_summary(self, inputs)
 
-    def _check_runs_layers(self) -> None:
-        """Raises an error if the layers do not run one by one."""
+    def _check_runs_layers(self) -> None: ...
 
     # -- computing ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any) -> Any:
-        """Calls the hooks and ``forward``, and returns its result."""
         if self._forward_pre_hooks:
             for hook in list(self._forward_pre_hooks.values()):
                 hook(self, args)

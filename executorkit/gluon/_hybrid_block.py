@@ -36,11 +36,8 @@ class HybridBlock(Block):
     ...         return F.broadcast_mul(x, scale) + 1
     >>> net = Scaled()
     >>> net.initialize()
-    >>> x = mx.nd.array([1, 2])
-    >>> net(x).asnumpy().tolist()
-    [2.0, 3.0]
     >>> net.hybridize()
-    >>> net(x).asnumpy().tolist()
+    >>> net(mx.nd.array([1, 2])).asnumpy().tolist()
     [2.0, 3.0]
     >>> net(mx.sym.Variable("data")).list_arguments()
     ['data', 'scaled0_scale']
@@ -85,13 +82,9 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Makes the block and its children run as graphs, or not.
-
-        clear
-            Whether to trace the graph again at the next call.
-        backend, static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            Accepted as in MXNet; XLA decides about memory and fusion.
-        """
+        """Makes the block and its children run as graphs, or not; ``clear`` traces them again at
+        the next call. The other arguments are accepted as in MXNet: XLA decides about memory and
+        fusion."""
         if active and (self._forward_hooks or self._forward_pre_hooks):
             warnings.warn(
                 f'"{self}" is being hybridized while still having forward hook/pre-hook. '
@@ -118,7 +111,7 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None, backward_bulk_size: int | None = None,
         **kwargs: Any,
     ) -> None:  # fmt: skip
-        """Hybridizes the block and calls it once. ``backend`` is required, but has no effect: XLA
+        """Hybridizes the block and calls it once. ``backend`` is required without an effect: XLA
         compiles every graph."""
         if backend is None:
             problem = 'Must specify "backend" to optimize_for'
@@ -164,10 +157,8 @@ class HybridBlock(Block):
         return graph.inputs, graph.output
 
     def called_graph(self) -> tuple[list[Symbol], Symbol]:
-        """Returns the graph that calls compute: the variables of its inputs, and its outputs.
-
-        Raises RuntimeError before the first call of the hybridized block.
-        """
+        """Returns the variables of the inputs of the graph that calls compute, and its outputs.
+        Raises RuntimeError before the first call of the hybridized block."""
         if self._traced is None or not self._active:
             problem = "it has no graph yet: call hybridize(), and then the block once"
             raise MXNetError(type(self).__name__, problem)
@@ -259,10 +250,8 @@ class HybridBlock(Block):
     # -- computing ---------------------------------------------------------------------------------
 
     def forward(self, x: Tensor, *args: Tensor) -> Tensor:
-        """Returns the outputs for arrays, or for symbols.
-
-        Raises ValueError for a mixture of arrays and symbols, or for neither.
-        """
+        """Returns the outputs for arrays, or for symbols. Raises ValueError for both, or for
+        neither."""
         first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
         if isinstance(first, Symbol):
             parameters = {name: p.var() for name, p in self._reg_params.items()}
@@ -304,8 +293,6 @@ class HybridBlock(Block):
             return compiled(args)
 
     def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
-        """Adds ``callback(name, operator, array)``, which calls of the hybridized block call with
-        the outputs of every operator; with ``monitor_all`` also with the inputs."""
         self._callback = callback
         self._monitor_all = monitor_all
         if self._compiled is not None:
@@ -316,10 +303,8 @@ class HybridBlock(Block):
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> None:
         """Writes ``path-symbol.json`` and ``path-0000.params`` (with the number ``epoch``), which
-        ``mx.model.load_checkpoint``, ``Module`` and :class:`SymbolBlock` read.
-
-        Raises RuntimeError before the first call of the hybridized block.
-        """
+        ``mx.model.load_checkpoint``, ``Module`` and :class:`SymbolBlock` read. Raises RuntimeError
+        before the first call of the hybridized block."""
         _, output = self.called_graph()
         states = set(output.list_auxiliary_states())
         parameters = self.collect_params()
@@ -333,7 +318,6 @@ class HybridBlock(Block):
 
 
 def traced_output(block: Any) -> Symbol | None:
-    """Returns the output of a hybridized block's graph, or None if there is none yet."""
     if not isinstance(block, HybridBlock) or not block._active or block._traced is None:
         return None
     return block._traced.output

@@ -19,11 +19,8 @@ _LEAF, _NONE = 0, -1
 
 
 def flatten(values: Any, kind: str) -> tuple[list[Any], Structure]:
-    """Returns the leaves of nested lists (arrays, symbols, None) and their structure.
-
-    kind
-        'input' or 'output', for the ValueError that other leaves raise.
-    """
+    """Returns the leaves of nested lists (arrays, symbols, None) and their structure; ``kind``,
+    'input' or 'output', is for the ValueError that other leaves raise."""
     if isinstance(values, NDArray):
         return [values], _LEAF
     if isinstance(values, Symbol):
@@ -60,7 +57,6 @@ def regroup(flat: Sequence[Any], structure: Structure) -> tuple[Any, Sequence[An
 
 
 def without_trailing_none(structure: Structure) -> Structure:
-    """Drops None at the end of arguments, which is the same as not passing it."""
     if not isinstance(structure, list):
         return structure
     end = len(structure)
@@ -71,9 +67,7 @@ def without_trailing_none(structure: Structure) -> Structure:
 
 class TracedGraph(NamedTuple):
     """A block's computation as a symbol, with the structures of its nested inputs and outputs.
-
-    inputs
-        The variables of inputs that are not None: ``data``, or ``data0``, ``data1``, ...
+    ``inputs`` are the variables of inputs that are not None: ``data``, or ``data0``, ``data1``, ...
     """
 
     inputs: list[Symbol]
@@ -83,7 +77,6 @@ class TracedGraph(NamedTuple):
 
 
 def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
-    """Runs a block's ``hybrid_forward`` on symbols that stand for ``args``."""
     flat, in_structure = flatten(args, "input")
     names = iter(_input_names(sum(x is not None for x in flat)))
     symbols = [None if x is None else Variable(next(names)) for x in flat]
@@ -101,7 +94,6 @@ def trace(block: Any, args: Sequence[Any]) -> TracedGraph:
 
 
 def input_shapes(args: Sequence[Any]) -> dict[str, tuple[int, ...]]:
-    """Returns the shapes of arrays by the names of their variables in a traced graph."""
     inputs = [x for x in flatten(args, "input")[0] if x is not None]
     named = zip(_input_names(len(inputs)), inputs, strict=True)
     return {name: x.shape for name, x in named if isinstance(x, NDArray)}
@@ -112,8 +104,6 @@ def _input_names(count: int) -> list[str]:
 
 
 class CompiledGraph:
-    """A traced graph that is called with arrays, with the parameters that it uses."""
-
     def __init__(
         self, graph: TracedGraph, parameters: Mapping[str, Parameter], flags: Sequence[Any]
     ) -> None:

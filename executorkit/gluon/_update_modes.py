@@ -33,7 +33,7 @@ _DATA, _GRADS, _ENTRY = attrgetter("_data"), attrgetter("_grad"), attrgetter("gr
 
 
 class Column(NamedTuple):
-    """The arguments of an updater: what one context has of the parameters with gradients."""
+    """The arguments of an updater: the parameters with gradients of one context."""
 
     indices: list[int]
     grads: list[NDArray]
@@ -41,16 +41,8 @@ class Column(NamedTuple):
 
 
 class ParameterArrays:
-    """The arrays of parameters as lists, which are made once.
-
-    indices, grads, weights
-        places of the parameters with gradients, and the arrays of each on all contexts. A repeated
-        parameter counts once.
-    columns
-        the same by context.
-    repeated
-        a parameter that is there twice, or None.
-    """
+    """The arrays of parameters as lists, created once: for each parameter with a gradient, once if
+    it is repeated, its place and its arrays on all contexts; ``columns`` has them by context."""
 
     def __init__(self, parameters: Sequence[Parameter], n_contexts: int) -> None:
         self._parameters = parameters
@@ -143,7 +135,7 @@ class GradientChecks(Protocol):
 
     @property
     def loss_scale(self) -> float:
-        """The number that losses are multiplied by."""
+        """The factor of losses."""
         ...
 
     def has_overflow(self, params: Sequence[Parameter]) -> bool:
@@ -152,7 +144,7 @@ class GradientChecks(Protocol):
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
         """Counts a step whose program writes to ``finite`` whether it has changed anything;
-        ``undo`` takes the other counts back, if it has not."""
+        otherwise ``undo`` takes the other counts back."""
         ...
 
     def settle(self) -> None:
@@ -161,8 +153,6 @@ class GradientChecks(Protocol):
 
 
 class TransformationUpdater(OptaxUpdater):
-    """An optax transformation with its state for the parameters of a trainer on one context."""
-
     def __init__(self, transformation: Any, parameters: Sequence[Parameter], column: Column):
         self.optimizer = transformation
         self._indices = column.indices
@@ -189,8 +179,7 @@ class TransformationUpdater(OptaxUpdater):
         return dump_states({"leaves": jax.tree.leaves(self.states[0]), "updates": self.n_updates})
 
     def set_states(self, states: bytes) -> None:
-        """Takes over the state in bytes of :meth:`get_states` for the same parameters and
-        transformation; FileFormatError for other bytes."""
+        """Takes over bytes of :meth:`get_states`; FileFormatError for others."""
         where = "optimizer states"
         loaded = load_states(states, where)
         leaves = loaded.get("leaves") if isinstance(loaded, dict) else None
@@ -207,8 +196,6 @@ class TransformationUpdater(OptaxUpdater):
 class DeviceUpdates:
     """Updates on each context by an updater, with optimizer states of its own.
 
-    updaters
-        the updaters of the contexts.
     store
         sums the gradients of all contexts first; None if each follows its own.
     uses_up
@@ -273,11 +260,8 @@ class DeviceUpdates:
 
     def update_if_finite(self, arrays: ParameterArrays, scaler: GradientChecks) -> bool:
         """Takes a step on the only context unless a gradient is not finite, which the step's
-        program checks and the scaler reads.
-
-        Returns False, with nothing changed, if that is not possible: gradients are stale, or the
-        updaters do not leave the check to a program.
-        """
+        program checks and the scaler reads. Returns False, with nothing changed, if gradients are
+        stale, or if the updaters do not leave the check to a program."""
         updater, column = self.updaters[0], arrays.columns[0]
         alone = len(self.updaters) == 1 and isinstance(updater, Updater) and arrays.indices
         if not alone or arrays.repeated is not None or not all(_are_fresh(column.weights)):
@@ -314,7 +298,7 @@ class DeviceUpdates:
         return self.updaters[0].get_states(dump_optimizer=True)
 
     def save(self, fname: Any) -> None:
-        """Writes the states of the first context to a file, with the optimizer."""
+        """Writes :meth:`states` to a file."""
         write_atomically(str(fname), [self.states()])
 
     def load(self, fname: Any) -> Any:
@@ -344,10 +328,8 @@ class StoreUpdates:
             store.set_optimizer(optimizer)
 
     def update(self, arrays: ParameterArrays, ignore_stale: bool) -> None:
-        """Takes a step; after an exception all parameters have taken it, or none.
-
-        As in MXNet, stale gradients count if they are ignored, and no gradient is used up.
-        """
+        """Takes a step; after an exception all parameters have taken it, or none. As in MXNet,
+        stale gradients count if they are ignored, and no gradient is used up."""
         store, updater = self.store, self._updater
         if not ignore_stale:
             arrays.fresh_columns(ignore_stale)
@@ -436,8 +418,8 @@ def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) ->
 
 
 class StoreArguments(NamedTuple):
-    """Arguments that decide on a trainer's mode: a store, the name of one, or None; whether it
-    updates, None for the usual; and the parameters of gradient compression."""
+    """Arguments of a trainer's mode: a store, its name, or None; whether it updates, None for the
+    usual; the parameters of gradient compression."""
 
     kvstore: Any
     update_on_kvstore: bool | None
@@ -459,12 +441,7 @@ def decide(
     parameters: Sequence[Parameter],
     sizes: Sequence[int],
 ) -> Decision:
-    """Makes the store, and gives it the parameters.
-
-    updaters
-        the updaters of the contexts.
-    sizes
-        numbers of elements of the parameters.
+    """Makes the store, and gives it the parameters, whose numbers of elements are ``sizes``.
 
     A store of this package shares the arrays of one context and is not called: there is nothing to
     be summed, and the update stays a part of the program that computes the gradients.

@@ -28,15 +28,9 @@ from ._update_modes import (
 class Trainer:
     """Updates parameters by an optimizer, after each backward.
 
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
-        with autograd.record():
-            loss = loss_function(net(data), label)
-        loss.backward()
-        trainer.step(batch_size)
-
-    Record, backward and step are one program if no value is read in between. After an
-    exception in ``step``, a KeyboardInterrupt say, parameters, states and counts are those before
-    the step, or those after it.
+    Record, backward and step are one program if no value is read in between. After an exception in
+    ``step``, such as a KeyboardInterrupt, parameters, states and counts are as before the step, or
+    as after it.
 
     params
         a ``ParameterDict`` or dict, whose parameters are numbered in the order of their keys as
@@ -173,8 +167,8 @@ class Trainer:
         self._mode = None
 
     def parameter_is_set(self) -> None:
-        """Notes that a parameter has been given other contents by ``set_data``: the store begins
-        again with them, without the states of the optimizer."""
+        """Notes new contents by ``set_data``: the store begins again with them, without the states
+        of the optimizer."""
         if isinstance(self._mode, StoreUpdates):
             self._reset_kvstore()
 
@@ -200,11 +194,9 @@ class Trainer:
 
     @property
     def learning_rate(self) -> float:
-        """The current rate, without multipliers: with a scheduler that of the last step.
-
+        """The current rate, without multipliers; a scheduler's rate of the last step. Raises
         RefusedCallError (a UserWarning) for an optax transformation without
-        ``optax.inject_hyperparams``.
-        """
+        ``optax.inject_hyperparams``."""
         self._settle()
         if isinstance(self._optimizer, opt.Optimizer):
             return self._optimizer.learning_rate
@@ -239,14 +231,13 @@ class Trainer:
     # Steps
 
     def step(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """Sums gradients over contexts, and updates the parameters by them.
+        """Updates the parameters by the sums of the gradients over contexts.
 
         batch_size
             gradients are divided by it; 1 for losses that are means.
         ignore_stale_grad
-            whether parameters whose gradients are older than the last step are left as they are;
-            otherwise they are an error: RefusedCallError, a UserWarning. (Not with updates on the
-            store, which does not ask.)
+            whether parameters whose gradients are older than the last step stay as they are;
+            otherwise RefusedCallError, a UserWarning. (Updates on the store do not ask.)
         """
         scale = self._scale / batch_size
         mode = self._ready_mode()
@@ -267,11 +258,8 @@ class Trainer:
             self._update(ignore_stale_grad)
 
     def allreduce_grads(self) -> None:
-        """Writes the sums over the contexts to all gradients: for a loop that changes them before
-        ``update``.
-
-        AssertionError (ArgumentValueError) if the store takes the steps.
-        """
+        """Writes the sums over the contexts to all gradients, for a loop that changes them before
+        ``update``. AssertionError (ArgumentValueError) if the store takes the steps."""
         self._ready_mode()
         self._refuse_on_store("allreduce_grads")
         self._allreduce_grads()
@@ -282,10 +270,8 @@ class Trainer:
             mode.reduce(self._current_arrays())
 
     def update(self, batch_size: float, ignore_stale_grad: bool = False) -> None:
-        """``step`` without the sums: each context follows its own gradients.
-
-        AssertionError (ArgumentValueError) if the store takes the steps.
-        """
+        """Does ``step`` without the sums: each context follows its own gradients. AssertionError
+        (ArgumentValueError) if the store takes the steps."""
         scale = self._scale / batch_size
         self._ready_mode()
         self._refuse_on_store("update")
@@ -305,17 +291,15 @@ class Trainer:
     # Losses in half precision
 
     def use_loss_scaler(self, scaler: GradientChecks) -> None:
-        """Has steps skipped whose gradients are not finite, and tells a scaler of losses about
-        them, as ``contrib.amp.init_trainer`` does."""
+        """Skips steps whose gradients are not finite, and tells a scaler of losses about them, as
+        ``contrib.amp.init_trainer`` does."""
         self._settle()
         self._amp_loss_scaler = scaler
         self._amp_original_scale = self._scale
 
     def begin_scaled_loss(self) -> float:
-        """The number that the next loss is multiplied by; the next step divides by it.
-
-        AssertionError (ArgumentValueError) without a scaler.
-        """
+        """Returns the factor of the next loss; the next step divides by it. AssertionError
+        (ArgumentValueError) without a scaler."""
         if self._amp_loss_scaler is None:
             problem = "the trainer has no loss scaler"
             raise ArgumentValueError("amp.scale_loss", problem, hint="amp.init_trainer(trainer)")
@@ -331,7 +315,6 @@ class Trainer:
         self._scale = 1.0
 
     def _settle(self) -> None:
-        """Lets the optimizer's counts be those of steps that were not skipped."""
         if self._amp_loss_scaler is not None:
             self._amp_loss_scaler.settle()
 
@@ -344,17 +327,14 @@ class Trainer:
     # Files
 
     def save_states(self, fname: Any) -> None:
-        """Writes the states of the optimizer, those of the first context, and the optimizer to a
-        file that MXNet reads (for optax the state alone, which MXNet does not read)."""
+        """Writes the optimizer and its states of the first context to a file that MXNet reads (for
+        optax the state alone, which MXNet does not read)."""
         self._settle()
         self._ready_mode().save(fname)
 
     def load_states(self, fname: Any) -> None:
-        """Reads a file of :meth:`save_states`, written here or by MXNet. The optimizer in it
-        becomes that of the trainer.
-
-        FileFormatError for other files: nothing is imported or run that they may name.
-        """
+        """Reads a file of :meth:`save_states`, written here or by MXNet, with its optimizer.
+        FileFormatError for other files: nothing is imported or run that they may name."""
         self._settle()
         self._optimizer = self._ready_mode().load(fname)
         if isinstance(self._optimizer, opt.Optimizer):
@@ -362,7 +342,6 @@ class Trainer:
 
 
 def _listed(params: Any) -> list[Parameter]:
-    """The parameters in the order in which they are numbered."""
     if isinstance(params, dict | ParameterDict):
         params = [params[name] for name in sorted(params.keys())]
     if not isinstance(params, list | tuple):
