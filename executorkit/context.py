@@ -24,6 +24,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import jax
 
+from ._support.malloc import release_freed_memory
 from .errors import InputTypeError, MXNetError, UnknownNameError, explain
 from .processes import join_named_job
 
@@ -104,8 +105,11 @@ class Context(metaclass=_ContextType):
         return current_context()
 
     def empty_cache(self) -> None:
-        """Does nothing: XLA's allocator has no pool to be emptied. As in MXNet, arrays are not
-        affected."""
+        """Gives memory that the process retains for large programs back to the system, on CPUs;
+        does nothing elsewhere: XLA's allocator has no pool to be emptied. As in MXNet, arrays are
+        not affected."""
+        if self.device.platform == "cpu":
+            release_freed_memory()
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -24,7 +24,7 @@ from jax._src.core import (
 )
 from jax._src.distributed import global_state as distributed_state
 from jax._src.interpreters import mlir
-from jax._src.lib import utils, xla_client  # pyright: ignore[reportPrivateImportUsage]
+from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,9 +43,6 @@ wait_for_arrays = xla_client.batched_block_until_ready
 #: A call of the ``Compiled`` itself may be interrupted between the end of the program and the
 #: moment at which Python has its results.
 c_function = attrgetter("_call")
-#: ``(level) -> None`` that lets XLA print what is at least as grave: 1 warnings, 2 errors. The
-#: environment variable TF_CPP_MIN_LOG_LEVEL is read once, when JAX is imported.
-set_min_log_level = utils.absl_set_min_log_level
 
 
 def forget_calls(jitted: Any) -> None:

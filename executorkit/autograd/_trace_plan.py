@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ..lowering import Graph, graph_of, infer, optimized
 from ..ops import lookup
-from ..program import Program, can_split_temp_buffers, program_for, retain_freed_memory
+from ..program import Program, program_for, retain_freed_memory
 from ..symbol.node import Entry, Node
 from ._tape_segment import Reached
 from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
@@ -131,8 +131,9 @@ def plan_of(
     kinds = trace.all_leaves
     draws = {node.name: row for node, row in nodes.draws.items()}
     types = {name: trace.type_of(_number(trace, source)) for name, source in sources.items()}
+    _retain_freed_memory(graph, types)
     return TracePlan(
-        program=program_for(graph, argnums, _splits_temp_buffers(graph, types)),
+        program=program_for(graph, argnums),
         outputs=tuple(outputs),
         sources=args,
         state_sources=tuple([sources[name] for name in graph.aux_names]),
@@ -146,15 +147,11 @@ def _number(trace: CallTrace, source: int) -> int:
     return trace.leaf_numbers[source] if source >= 0 else ~source
 
 
-def _splits_temp_buffers(graph: Graph, types: Mapping[str, ArrayType]) -> bool:
-    if any(not math.prod(shape) or not shape for shape, _ in types.values()):
-        return False
-    shapes = {name: shape for name, (shape, _) in types.items()}
-    inferred = infer(graph, shapes, {name: dtype.name for name, (_, dtype) in types.items()})
-    splits = can_split_temp_buffers(graph, inferred)
-    if splits:
-        retain_freed_memory(graph, inferred)
-    return splits
+def _retain_freed_memory(graph: Graph, types: Mapping[str, ArrayType]) -> None:
+    if all(shape and math.prod(shape) for shape, _ in types.values()):
+        shapes = {name: shape for name, (shape, _) in types.items()}
+        dtypes = {name: dtype.name for name, (_, dtype) in types.items()}
+        retain_freed_memory(graph, infer(graph, shapes, dtypes))
 
 
 def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:

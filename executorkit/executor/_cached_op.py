@@ -27,13 +27,7 @@ from ..lowering import GraphStep, graph_of, memoize, optimized, resolved_params
 from ..ndarray import NDArray
 from ..ops import Params
 from ..ops.schema.traits import NEEDS_VALUES
-from ..program import (
-    FedArguments,
-    Program,
-    can_split_temp_buffers,
-    program_for,
-    retain_freed_memory,
-)
+from ..program import FedArguments, Program, program_for, retain_freed_memory
 from ..symbol import Symbol
 from ..symbol.node import is_annotation
 from ._monitor_callback import operator_input_names
@@ -94,9 +88,9 @@ class CachedOp:
         #: computed without a program.
         self._has_host_calls = all(s.op.host for s in self._graph.steps)
         #: Programs, by whether their working memory may be taken in pieces.
-        self._programs: dict[bool, Program] = {}
-        #: That, by the shapes and dtypes of arrays that fit.
-        self._checked: dict[Any, bool] = {}
+        self._program: Program | None = None
+        #: Shapes and dtypes of arrays that fit.
+        self._checked: set[Any] = set()
         self._calls: dict[Any, ResolvedCall] = {}
         #: The graph's calls, by the shapes and dtypes of arrays where attributes depend on these.
         self._graph_calls: dict[Any, GraphCall] = {}
@@ -157,20 +151,14 @@ class CachedOp:
             kept = next((c for c in distinct if c.device_type != "cpu_shared"), context)
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
-    def _check_types(self, arrays: Sequence[NDArray]) -> bool:
-        """Returns whether working memory may be taken in pieces, as by executors. MXNetError for
-        shapes and dtypes that do not fit."""
+    def _check_types(self, arrays: Sequence[NDArray]) -> None:
+        """Raises MXNetError for shapes and dtypes that do not fit."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
-        splits = self._checked.get(types)
-        if splits is None:
-            splits = False
+        if types not in self._checked:
             if not self._needs_values:
                 inferred = check_arrays(self._graph, *self._sorted(arrays), None)
-                splits = can_split_temp_buffers(self._graph, inferred)
-                if splits:
-                    retain_freed_memory(self._graph, inferred)
-            self._checked[types] = splits
-        return splits
+                retain_freed_memory(self._graph, inferred)
+            self._checked.add(types)
 
     def _sorted(self, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         by_node = dict(zip(self._variables, arrays, strict=True))
@@ -183,14 +171,14 @@ class CachedOp:
             results = run_graph_on_host(self._graph_call(arrays), NDArray, arrays)
             if results is not None:
                 return results
-        splits = self._check_types(arrays)
+        self._check_types(arrays)
         if self._needs_values or self._hook is not None:
             return [x.detach() for x in self._record(arrays)]
         context, train = arrays[0].context, modes.training
-        program = self._programs.get(splits)
+        program = self._program
         if program is None:
             graph = graph_of(optimized(self._graph.head_entries))
-            program = self._programs[splits] = program_for(graph, split_temp_buffers=splits)
+            program = self._program = program_for(graph)
         args, aux = self._sorted(arrays)
         values = [tuple([x.value for x in part]) for part in (args, aux)]
         key = self._random_key(program, context, train)

@@ -24,7 +24,6 @@ from ..program import (
     PartitionedProgram,
     Precompilation,
     Program,
-    can_split_temp_buffers,
     current_options,
     program_for,
     reached_arguments,
@@ -118,10 +117,7 @@ class Executor(BoundGraph[NDArray], Viewed):
             for i, (req, grad) in enumerate(zip(self.grad_req, grad_arrays or (), strict=False))
             if req != "null" and grad is not None
         }
-        #: True if programs may split their temporary buffers, as the graph's shapes allow.
-        self.split_temp_buffers = can_split_temp_buffers(graph, inferred)
-        if self.split_temp_buffers:
-            retain_freed_memory(graph, inferred)
+        retain_freed_memory(graph, inferred)
         self._gradients = list(targets.values())
         super().__init__(
             graph,
@@ -151,10 +147,10 @@ class Executor(BoundGraph[NDArray], Viewed):
             if self.group2ctx:
                 return PartitionedProgram(lowered, argnums, self.context, self.group2ctx)
             if not lowered.has_effects:
-                return program_for(lowered, argnums, self.split_temp_buffers)
+                return program_for(lowered, argnums)
         # A Python operator may keep something between forward and backward: its object belongs to
         # a program, so executors must not share one.
-        return Program(lowered, argnums, self.options, self.split_temp_buffers)
+        return Program(lowered, argnums, self.options)
 
     def _new_outputs(self, graph: Graph, inferred: InferenceResult) -> list[NDArray]:
         contexts = [self.context] * len(graph.heads)

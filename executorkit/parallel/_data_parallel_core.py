@@ -24,7 +24,7 @@ from ..executor import (
 from ..lowering import Graph, InferenceResult, graph_of, infer, optimized, placements
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
-from ..program import CompileTask, Options, can_split_temp_buffers, current_options, program_for
+from ..program import CompileTask, Options, current_options, program_for, retain_freed_memory
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._model_sharding import Spec, sharding_of
@@ -247,8 +247,7 @@ class DataParallelCore:
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arrays
         #: Number of steps that a ``training.Step`` has taken since the last forward.
         self.steps_taken = 0
-        #: True if mapped programs may split their temporary buffers, as a device's shapes allow.
-        self.split_temp_buffers = can_split_temp_buffers(graph, inferred[0])
+        retain_freed_memory(graph, inferred[0])
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
         self.outputs: list[PerDevice] = (
@@ -325,7 +324,7 @@ class DataParallelCore:
             self.symbol,
             self.graph,
             self.contexts,
-            program_for(lowered, argnums, self.split_temp_buffers),
+            program_for(lowered, argnums),
             args,
             grads,
             grad_req=self.grad_req,

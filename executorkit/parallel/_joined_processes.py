@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Any
@@ -51,13 +51,10 @@ class JoiningFunction(PmapFunction):
         job: JobReplicas,
         donates: bool = False,
         replicated: tuple[int, ...] = (),
-        compiler_options: Mapping[str, Any] | None = None,
         finish: Callable[..., Any] | None = None,
     ) -> None:
         self.job = job
-        super().__init__(
-            function, name, job.mesh, donates, replicated, compiler_options, finish=finish
-        )
+        super().__init__(function, name, job.mesh, donates, replicated, finish)
 
     def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         first, *others = args
@@ -79,7 +76,6 @@ class JoiningStep(JoiningFunction):
         train: bool,
         spec: StepSpec,
         job: JobReplicas,
-        options: Any,
         sharding: ProgramSharding | None = None,
     ) -> None:
         self._forward_states = program.forward_state_indices
@@ -87,9 +83,7 @@ class JoiningStep(JoiningFunction):
         #: The avals of the latest weights and states, and their offsets.
         self._offsets: tuple[list[Any], Any] = [], ()
         step = joining_step(program, train, spec, job, sharding)
-        super().__init__(
-            step, "step", job, True, REPLICATED_ARGS, options, finish=finish_of_step(spec)
-        )
+        super().__init__(step, "step", job, True, REPLICATED_ARGS, finish=finish_of_step(spec))
 
     def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
         super().call_into(results, donated, self._completed(donated.tree, args))

@@ -9,7 +9,7 @@ replicas of several devices, among which XLA divides the computation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -26,8 +26,8 @@ from ._replicas import own_entries
 class PmapFunction(CompiledFunction):
     """A function mapped over the leading axis of its arguments, one entry per device.
 
-    Of the compiler's options a training step takes :func:`mapped_options`. The others gain nothing:
-    they have all cores work on one convolution, and mapped devices have one core each.
+    It has no options of the compiler: those of one device have all cores work on one convolution,
+    and mapped devices have one core each.
 
     finish
         ``finish(mesh, args, results, operands)`` returns the results of a program whose mapped
@@ -44,14 +44,13 @@ class PmapFunction(CompiledFunction):
         mesh: Mesh,
         donates: bool = False,
         replicated: tuple[int, ...] = (),
-        compiler_options: Mapping[str, Any] | None = None,
         finish: Callable[..., Any] | None = None,
     ) -> None:
         self.finish = finish
         self.mesh = mesh
         self.devices = tuple(mesh.devices.flat)
         self.replicated = replicated
-        super().__init__(function, name, donates, compiler_options=compiler_options)
+        super().__init__(function, name, donates)
 
     def _call(self, args: tuple[Any, ...], *others: Any, **options: Any) -> Any:
         return super()._call(self.placed(args), *others, **options)
@@ -76,7 +75,7 @@ class PmapFunction(CompiledFunction):
         """Returns the jitted form of the function on the devices of a mesh, whatever its axes."""
         mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
-        return jax.jit(mapped, donate_argnums=donated, compiler_options=self.compiler_options)
+        return jax.jit(mapped, donate_argnums=donated)
 
     @in_x64
     def jaxpr(self, *args: Any) -> Any:

@@ -22,7 +22,6 @@ from ..program import (
     Program,
     StepSpec,
     make_step,
-    mapped_options,
 )
 from ._joined_processes import JoiningStep
 from ._model_sharding import ProgramSharding, Spec, constrained_each
@@ -108,17 +107,14 @@ class PmapProgram(BaseProgram):
         processes if the step joins them."""
         function = self._train_steps.get((train, spec))
         if function is None:
-            options = mapped_options(self.program.compiler_options)
             if spec.joins_processes:
                 job, sharding = self._replicas.of_job, self._sharding
-                function = JoiningStep(self.program, train, spec, job, options, sharding)
+                function = JoiningStep(self.program, train, spec, job, sharding)
             else:
                 step = _summing_step(self.program, train, spec, self._sharding)
                 mesh = self._replicas.mesh
                 finish = finish_of_step(spec)
-                function = PmapFunction(
-                    step, "step", mesh, True, REPLICATED_ARGS, options, finish=finish
-                )
+                function = PmapFunction(step, "step", mesh, True, REPLICATED_ARGS, finish=finish)
             self._train_steps[train, spec] = function
         return function
 

@@ -28,10 +28,6 @@ from ._code_cache import (
 )
 from ._compilation_log import CompilationCounts as CompilationCounts
 from ._compiled_function import CompiledFunction as CompiledFunction, small_jit as small_jit
-from ._compiler_options import (
-    can_split_temp_buffers as can_split_temp_buffers,
-    mapped_options as mapped_options,
-)
 from ._deferred_errors import deferred_errors as deferred_errors
 from ._donation import (
     Donated as Donated,

@@ -79,11 +79,7 @@ class Program(BaseProgram):
     backward: CompiledFunction
 
     def __init__(
-        self,
-        graph: Graph,
-        argnums: tuple[int, ...],
-        options: Options | None = None,
-        split_temp_buffers: bool = False,
+        self, graph: Graph, argnums: tuple[int, ...], options: Options | None = None
     ) -> None:
         self.graph = graph
         self.options = options or Options()
@@ -100,7 +96,7 @@ class Program(BaseProgram):
         self._disabled_passes = disabled_passes().intersection(LOWERING_PASSES)
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
         has_barriers = self._evaluator.has_barriers
-        self.compiler_options = compiler_options(graph, has_barriers, split_temp_buffers)
+        self.compiler_options = compiler_options(graph, has_barriers)
         self._fingerprint: str | None = None
         self._is_large = len(graph.steps) >= _LARGE_STEPS
         self._compiled = partial(
@@ -409,20 +405,14 @@ class Program(BaseProgram):
         return compilation_history(self, self.all_functions, cached_programs())
 
 
-def program_for(
-    graph: Graph, argnums: tuple[int, ...] = (), split_temp_buffers: bool = False
-) -> Program:
+def program_for(graph: Graph, argnums: tuple[int, ...] = ()) -> Program:
     """The program of a graph and a choice of gradients, with the present options.
 
-    Equal graphs share it. ``split_temp_buffers`` allows the compiler to take its working memory in
-    pieces (see :func:`can_split_temp_buffers`).
+    Equal graphs share it.
     """
     options = current_options()
     passes = disabled_passes().intersection(LOWERING_PASSES)
-    key = (
-        signature_of(graph), argnums, options, mirrored_steps(graph), passes,
-        split_temp_buffers,
-    )  # fmt: skip
-    program = cached_program(key, lambda: Program(graph, argnums, options, split_temp_buffers))
+    key = signature_of(graph), argnums, options, mirrored_steps(graph), passes
+    program = cached_program(key, lambda: Program(graph, argnums, options))
     assert isinstance(program, Program)
     return program

@@ -181,7 +181,7 @@ class GroupBackend(Backend):
                     core.symbol,
                     core.graph,
                     core.contexts,
-                    gradient_program(core.graph, argnums, core.split_temp_buffers),
+                    gradient_program(core.graph, argnums),
                     pmapped.arg_arrays,
                     [None] * n_args,
                     grad_req=["null"] * n_args,
@@ -263,7 +263,7 @@ class _GradientExecutor(BoundGraph[NDArray]):
         weights = [executor.arg_arrays[i] for i in argnums]
         super().__init__(
             executor.graph,
-            gradient_program(executor.graph, argnums, executor.split_temp_buffers),
+            gradient_program(executor.graph, argnums),
             executor.arg_arrays,
             executor.aux_arrays,
             executor.outputs,
@@ -314,8 +314,6 @@ class _GatherProducer:
         return self.array.pending
 
 
-def gradient_program(
-    graph: Graph, argnums: tuple[int, ...], split_temp_buffers: bool = False
-) -> Program:
+def gradient_program(graph: Graph, argnums: tuple[int, ...]) -> Program:
     """Returns the program of a bound graph with these gradients, and the present options."""
-    return program_for(graph_of(optimized(graph.head_entries)), argnums, split_temp_buffers)
+    return program_for(graph_of(optimized(graph.head_entries)), argnums)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import executorkit as mx
 from executorkit.lowering import graph_of
-from executorkit.parallel import _data_parallel_core, all_reduce
+from executorkit.parallel import all_reduce
 from executorkit.parallel._pmap_program import PmapFunction, PmapProgram
 from executorkit.parallel._replicas import Replicas
 from executorkit.parallel._replicated_array import ReplicatedArray
-from executorkit.program import StepSpec, program_for
+from executorkit.program import program_for
 
 DEVICES = tuple(mx.cpu(i).device for i in range(4))
 
@@ -51,17 +50,6 @@ def test_a_pmapped_function_counts_its_traces_and_can_be_cleared():
     mapped.clear()
     mapped(x)
     assert mapped.traces == 3
-
-
-@pytest.mark.usefixtures("fresh_programs")
-@pytest.mark.parametrize("splits", [True, False])
-def test_a_training_step_takes_its_working_memory_in_pieces_if_it_may(monkeypatch, splits):
-    monkeypatch.setattr(_data_parallel_core, "can_split_temp_buffers", lambda *_: splits)
-    net = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=2, kernel=(1, 1))
-    module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)], label_names=None)
-    module.bind([("data", (2, 1, 3, 3))])
-    step = module.core.pmapped.program.step_function(True, StepSpec((), False))
-    assert list(step.compiler_options) == ["xla_multiheap_size_constraint_per_heap"] * splits
 
 
 def test_64_bit_types_are_preserved():

@@ -127,10 +127,8 @@ def test_the_environment_and_functions_switch_it(tmp_path, monkeypatch):
     assert info.reason == "EXECUTORKIT_CACHE_DIR is empty"
     mx.program.enable_disk_cache(tmp_path / "own")
     assert mx.program.disk_cache_info().directory == str(tmp_path / "own")
-    assert switch.directory_is_named()
     mx.program.enable_disk_cache()
     assert mx.program.disk_cache_info().directory == str(tmp_path / "cache" / "executorkit")
-    assert not switch.directory_is_named()
     mx.program.disable_disk_cache()
     assert mx.program.disk_cache_info().reason == "disable_disk_cache()"
     monkeypatch.setattr(switch, "_choice", None)

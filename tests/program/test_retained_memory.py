@@ -40,3 +40,41 @@ def test_the_environment_goes_first() -> None:
     assert _settings(3072, EXECUTORKIT_RETAIN_MEMORY="0")[0] == "0"
     assert _settings(16, EXECUTORKIT_RETAIN_MEMORY="1") == ["1", "True"]
     assert _settings(3072, MALLOC_TOP_PAD_="131072") == ["1", "False"]
+
+
+STEPS = """
+import resource
+import executorkit as mx
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+x = mx.sym.Variable("data")
+for i in range(6):
+    x = mx.sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=24, name=f"c{i}")
+    x = mx.sym.Activation(x, act_type="relu")
+executor = mx.sym.MakeLoss(mx.sym.mean(x)).simple_bind(mx.cpu(), data=(4, 3, 160, 160))
+counts = []
+for _ in range(8):
+    before = faults()
+    executor.forward(is_train=True)
+    executor.backward()
+    mx.nd.waitall()
+    counts.append(faults() - before)
+print(min(counts))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="settings of the GNU C library")
+def test_steps_fetch_no_memory_again() -> None:
+    env = {n: v for n, v in os.environ.items() if not n.startswith(("MALLOC_", "GLIBC_"))}
+    env |= {"EXECUTORKIT_INTERPRET": "0"}
+
+    def faults(choice: str) -> int:
+        environment = env | {"EXECUTORKIT_RETAIN_MEMORY": choice}
+        command = [sys.executable, "-c", STEPS]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return int(done.stdout)
+
+    assert faults("1") < 500
+    assert faults("0") > 5000

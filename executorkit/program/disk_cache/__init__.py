@@ -18,7 +18,6 @@ from .fingerprint import (
 from .switch import (
     DiskCacheInfo as DiskCacheInfo,
     clear_disk_cache as clear_disk_cache,
-    directory_is_named as directory_is_named,
     disable_disk_cache as disable_disk_cache,
     disk_cache_enabled as disk_cache_enabled,
     disk_cache_info as disk_cache_info,

@@ -22,16 +22,11 @@ _VARIABLE = "EXECUTORKIT_CACHE_DIR"
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The files in use, if any; the directory that was considered; and why.
-
-    is_named
-        whether the user has named the directory.
-    """
+    """The files in use, if any; the directory that was considered; and why."""
 
     files: DiskCache | None
     directory: Path | None
     reason: str
-    is_named: bool = False
 
 
 #: None until the first use.
@@ -43,18 +38,12 @@ def set_disk_cache(files: DiskCache | None) -> None:
     """Uses these files from now on; None for none."""
     global _choice
     directory = None if files is None else files.path
-    _choice = _Choice(files, directory, "set_disk_cache", is_named=True)
+    _choice = _Choice(files, directory, "set_disk_cache")
 
 
 def active_disk_cache() -> DiskCache | None:
     """The cache in use."""
     return _present().files
-
-
-def directory_is_named() -> bool:
-    """True if the cache is in a directory that the user has named."""
-    choice = _present()
-    return choice.is_named and choice.files is not None
 
 
 def disk_cache_enabled() -> bool:
@@ -115,13 +104,13 @@ def _checked(directory: Path, reason: str, is_named: bool) -> _Choice:
     except OSError as error:
         problem, refused = str(error), is_named
     if problem is None:
-        return _Choice(DiskCache(directory, warns=is_named), directory, reason, is_named)
+        return _Choice(DiskCache(directory, warns=is_named), directory, reason)
     if refused:
         advice = f"{_VARIABLE} names another directory, or, empty, none"
         warnings.warn(
             f"compiled programs are not kept in {directory}: {problem}; {advice}", stacklevel=5
         )
-    return _Choice(None, directory, problem, is_named)
+    return _Choice(None, directory, problem)
 
 
 def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> None:
@@ -146,12 +135,6 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> None:
     write to, or that is a link is not used, which a warning says: programs that are loaded are
     code. All files together take at most 1 GiB; those that were used longest ago go first. A file
     that is damaged counts as missing. Where nothing can be written, nothing is stored.
-
-    Programs whose working memory is above 30 MiB are taken apart so that the system need not clear
-    it at every call, and XLA cannot write them to files then. In a directory that is named, here or
-    by the environment, they are not taken apart, and stored: an eighth of a training step of
-    ResNet-50, a quarter of MobileNet's. With ``GLIBC_TUNABLES=glibc.malloc.hugetlb=1`` in the
-    environment from the start that costs little.
     """
     global _choice
     if directory is None:

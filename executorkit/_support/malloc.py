@@ -1,0 +1,36 @@
+"""Settings of the GNU C library's ``malloc``, and freed memory given back to the system."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Mapping
+
+#: Numbers of ``mallopt``'s parameters.
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX, M_ARENA_MAX = -1, -2, -4, -8
+
+
+def set_malloc(settings: Mapping[int, int]) -> bool:
+    """Returns whether the settings were made: not without the GNU C library, nor where the
+    environment has settings of ``malloc``."""
+    chosen_by_user = any(
+        name.startswith("MALLOC_") or (name == "GLIBC_TUNABLES" and "malloc" in value)
+        for name, value in os.environ.items()
+    )
+    mallopt = _function("mallopt")
+    if chosen_by_user or mallopt is None:
+        return False
+    results = [mallopt(number, value) for number, value in settings.items()]
+    return all(results)
+
+
+def release_freed_memory() -> None:
+    """Gives freed memory back to the system, where the GNU C library serves ``malloc``."""
+    malloc_trim = _function("malloc_trim")
+    if malloc_trim is not None:
+        malloc_trim(0)
+
+
+def _function(name: str) -> Callable[..., int] | None:
+    return getattr(ctypes.CDLL(None), name, None) if sys.platform == "linux" else None
