@@ -100,6 +100,31 @@ class OptimizerSpec(_Spec):
     force_init: bool
 
 
+@dataclass(slots=True)
+class ModuleOptions:
+    """Arguments of a module that ``bind`` and ``init_optimizer`` hand on."""
+
+    group2ctxs: Any
+    compression_params: Any
+    compute_dtype: Any
+    remat: Any
+
+
+@dataclass(slots=True)
+class BoundShapes:
+    """The inputs that a module is bound for.
+
+    labels
+        None if it is bound without labels.
+    left_out
+        the usual labels, while the module is bound for a batch without any.
+    """
+
+    data: list[DataDesc] = None  # type: ignore[assignment]
+    labels: list[DataDesc] | None = None
+    left_out: list[DataDesc] | None = None
+
+
 def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:
     """Raises ValueError for a name that is not an argument of the symbol; warns if not
     ``required``."""

@@ -67,6 +67,18 @@ def _delegated(
     return method
 
 
+def attribute_of_part(part: str, name: str, default: Any = None) -> Any:
+    """A property that reads and sets an attribute of a part; ``default`` while there is no part."""
+
+    def read(module: Any) -> Any:
+        return getattr(getattr(module, part), name, default)
+
+    def write(module: Any, value: Any) -> None:
+        setattr(getattr(module, part), name, value)
+
+    return property(read, write)
+
+
 def state_phrases(module: Any) -> list[str]:
     purpose = "training" if module.for_training else "inference"
     return [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any, Self
 
 from .. import ndarray as nd, processes
@@ -22,8 +21,10 @@ from ..symbol import Symbol
 from ._arguments import (
     Batch,
     BindSpec,
+    BoundShapes,
     Descriptions,
     HeadGradients,
+    ModuleOptions,
     OptimizerSpec,
     ParameterSpec,
     as_data_desc,
@@ -31,18 +32,13 @@ from ._arguments import (
     check_input_names,
     data_descs,
 )
-from ._delegation import delegates, require
+from ._delegation import attribute_of_part, delegates, require
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]
-
-
-def _of_optimizer(name: str, default: Any = None) -> Any:
-    """A property of a module's optimizer, with a value for modules without one."""
-    return property(lambda module: getattr(module._module_optimizer, name, default))
 
 
 @delegates("_{}", BaseModule, "data_names", "output_names")
@@ -113,10 +109,7 @@ class Module(BaseModule, DataParallel):
         if len(self._work_load_list) != len(self._context):
             problem = f"{len(self._work_load_list)} of them for {len(self._context)} contexts"
             raise ModuleUsageError("Module: work_load_list", problem)
-        self._group2ctxs = group2ctxs
-        self._compute_dtype = compute_dtype
-        self._remat = remat
-        self._compression_params = compression_params
+        self._options = ModuleOptions(group2ctxs, compression_params, compute_dtype, remat)
         self._symbol: Symbol = symbol
         self._data_names = list(data_names or ())
         self._label_names = list(label_names or ())
@@ -128,15 +121,10 @@ class Module(BaseModule, DataParallel):
         check_input_names(symbol, self._fixed_param_names, "fixed_param", True)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
-        self._output_names = symbol.list_outputs()
         # None, as scripts test, until the module is bound.
         self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
-        #: True once programs were compiled ahead, so that none is to be interpreted.
-        self._requested_gradients: Any = None
-        self._data_shapes: list[DataDesc] = None  # type: ignore[assignment]
-        self._label_shapes: list[DataDesc] | None = None
-        #: The labels that are bound usually, while the module is bound for a batch without any.
-        self._left_out_labels: list[DataDesc] | None = None
+        self._grad_req: Any = None
+        self._shapes = BoundShapes()
         self._parameters = ParameterStore()
         self._module_optimizer: ModuleOptimizer | None = None
         self._preload_opt_states: str | None = None
@@ -223,21 +211,27 @@ class Module(BaseModule, DataParallel):
         require(self, "output_layouts", "binded")
         return self._exec_group.output_layouts
 
-    # MXNet's names of the parts, which scripts read
+    # MXNet's names of the parts, which scripts use
 
-    _optimizer, _kvstore, _updater = map(_of_optimizer, ("optimizer", "kvstore", "updater"))
-    _update_on_kvstore = _of_optimizer("update_on_kvstore", False)
-    _arg_params = property(attrgetter("_parameters.arg_params"))
-    _aux_params = property(attrgetter("_parameters.aux_params"))
-    _params_dirty = property(attrgetter("_parameters.stale"))
+    _optimizer = attribute_of_part("_module_optimizer", "optimizer")
+    _kvstore = attribute_of_part("_module_optimizer", "kvstore")
+    _updater = attribute_of_part("_module_optimizer", "updater")
+    _update_on_kvstore = attribute_of_part("_module_optimizer", "update_on_kvstore", False)
+    _arg_params = attribute_of_part("_parameters", "arg_params")
+    _aux_params = attribute_of_part("_parameters", "aux_params")
+    _params_dirty = attribute_of_part("_parameters", "stale")
+    _data_shapes = attribute_of_part("_shapes", "data")
+    _label_shapes = attribute_of_part("_shapes", "labels")
+    _group2ctxs = attribute_of_part("_options", "group2ctxs")
+    _compression_params = attribute_of_part("_options", "compression_params")
+
+    @property
+    def _output_names(self) -> list[str]:
+        return self._symbol.list_outputs()
 
     @property
     def _aux_names(self) -> list[str]:
         return self._symbol.list_auxiliary_states()
-
-    @property
-    def _grad_req(self) -> Any:
-        return None if self._exec_group is None else self._requested_gradients
 
     # Binding
 
@@ -253,7 +247,8 @@ class Module(BaseModule, DataParallel):
             _check_shared(shared, len(self._context))
         if self.binded:
             self._parameters.read(self._exec_group)
-        with options_from_arguments(self._compute_dtype, self._remat):
+        options = self._options
+        with options_from_arguments(options.compute_dtype, options.remat):
             group = DataParallelExecutorGroup(
                 symbol=self._symbol,
                 contexts=self._context,
@@ -268,14 +263,13 @@ class Module(BaseModule, DataParallel):
                 fixed_param_names=self._fixed_param_names,
                 grad_req=spec.grad_req,
                 state_names=self._state_names,
-                group2ctxs=self._group2ctxs,
+                group2ctxs=options.group2ctxs,
             )
         self._exec_group = group
-        self._requested_gradients = spec.grad_req
+        self._grad_req = spec.grad_req
         self.for_training = spec.for_training
         self.inputs_need_grad = spec.inputs_need_grad
-        self._data_shapes, self._label_shapes = data, labels
-        self._left_out_labels = None
+        self._shapes = BoundShapes(data, labels)
         self.binded = True
         if shared is not None:
             self.params_initialized = True
@@ -292,7 +286,8 @@ class Module(BaseModule, DataParallel):
             self._parameters.read(self._exec_group)
         self.binded = False
         self._exec_group = None  # type: ignore[assignment]
-        self._data_shapes = self._label_shapes = None  # type: ignore[assignment]
+        self._grad_req = None
+        self._shapes = BoundShapes()
 
     def _sync_params_from_devices(self) -> None:
         """Reads the parameters that the devices have updated, for ``get_params``."""
@@ -302,35 +297,34 @@ class Module(BaseModule, DataParallel):
         """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
         are not compiled again."""
         require(self, "reshape", "binded")
-        self._reshape(
-            *data_descs(self._data_names, self._label_names, data_shapes, label_shapes, "reshape")
-        )
+        names = self._data_names, self._label_names
+        self._reshape(BoundShapes(*data_descs(*names, data_shapes, label_shapes, "reshape")))
 
-    def _reshape(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
-        self._exec_group.reshape(data, labels)
-        self._data_shapes, self._label_shapes = data, labels
-        self._left_out_labels = None
+    def _reshape(self, shapes: BoundShapes) -> None:
+        self._exec_group.reshape(shapes.data, shapes.labels)
+        self._shapes = shapes
 
     def _reshape_for(self, batch: Any, is_train: bool) -> None:
         shapes = [tuple(array.shape) for array in batch.data]
         labels = getattr(batch, "label", None)
-        again = is_train and labels and self._left_out_labels is not None
-        if not again and shapes == [tuple(d.shape) for d in self._data_shapes]:
+        bound = self._shapes
+        again = is_train and labels and bound.left_out is not None
+        if not again and shapes == [tuple(d.shape) for d in bound.data]:
             return
-        data = getattr(batch, "provide_data", None) or _reshaped(self._data_shapes, batch.data)
+        data = getattr(batch, "provide_data", None) or _reshaped(bound.data, batch.data)
         label_descs = getattr(batch, "provide_label", None)
-        bound = self._label_shapes or self._left_out_labels
+        bound_labels = bound.labels or bound.left_out
         label_names = sorted(as_data_desc(d).name for d in label_descs or ())
-        if bound is None and label_names != sorted(self._label_names):
+        if bound_labels is None and label_names != sorted(self._label_names):
             label_descs = None  # bound without labels: those of batches are ignored
-        elif bound and labels and not label_descs:
-            label_descs = _reshaped(bound, labels)
+        elif bound_labels and labels and not label_descs:
+            label_descs = _reshaped(bound_labels, labels)
         if label_descs:
             self.reshape(data, label_descs)
         else:
             # Without labels it is for inference, which needs none: nothing to warn of.
-            self._reshape(data_descs(self._data_names, [], data, None, "forward")[0], None)
-            self._left_out_labels = bound
+            data, _ = data_descs(self._data_names, [], data, None, "forward")
+            self._reshape(BoundShapes(data, None, left_out=bound_labels))
 
     def precompile(self, shapes: Sequence[Any], is_train: bool | None = None) -> Precompilation:
         """Compiles ahead, in the background, for batches of other shapes.
@@ -389,7 +383,7 @@ class Module(BaseModule, DataParallel):
         if self._keeps_optimizer(spec):
             return
         self._module_optimizer = ModuleOptimizer(
-            spec, self._symbol, self._exec_group, self._parameters, self._compression_params
+            spec, self._symbol, self._exec_group, self._parameters, self._options.compression_params
         )
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:

@@ -30,6 +30,21 @@ def test_a_module_forgets_what_was_bound():
     assert module.get_params()[0]["fc_weight"].asnumpy().sum() == 6
 
 
+def test_attributes_of_the_parts_of_a_module_can_be_read_and_set():
+    module = _module()
+    parts = (module._optimizer, module._kvstore, module._updater, module._update_on_kvstore)
+    assert parts == (None, None, None, False)
+    module.init_optimizer(kvstore=None)
+    assert module._updater.optimizer is module._optimizer
+    module._exec_group.param_arrays[0][0][:] = 7
+    module._params_dirty = True
+    args, _ = module.get_params()
+    assert args["fc_weight"].asnumpy().tolist() == [[7] * 3] * 2
+    module._arg_params = dict(args)
+    assert module.get_params()[0] is module._arg_params
+    assert module._grad_req == "write"
+
+
 def test_a_group_has_the_arrays_of_data_by_device():
     group = _module(2)._exec_group
     shapes = [{n: x.shape for n, x in arrays.items()} for arrays in group.shared_data_arrays]
