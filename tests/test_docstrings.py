@@ -32,12 +32,21 @@ def test_examples_in_docstrings_hold(name):
     assert result.failed == 0
 
 
+#: Modules that no user imports or gets objects of.
+INNER = (
+    "executorkit.jaxprs",
+    "executorkit.jaxpr_interpreter",
+    "executorkit.lowering._graph",
+    "executorkit.lowering._numbering",
+    "executorkit.lowering.reroll",
+    "executorkit.lowering.staging",
+)
 #: Modules that users import; operators stand in the namespaces of symbols and arrays.
 PUBLIC = [
     name
     for name in ["executorkit", *MODULES]
     if not any(part.startswith("_") for part in name.split("."))
-    and not name.startswith("executorkit.ops.")
+    and not name.startswith(("executorkit.ops.", *INNER))
 ]
 #: Methods that do what the protocol they belong to says.
 OF_PROTOCOLS = {"html", "text"}
@@ -51,7 +60,8 @@ def public_names() -> Iterator[tuple[str, Any]]:
         names = getattr(module, "__all__", None)
         for key in names or [n for n in vars(module) if not n.startswith("_")]:
             value = getattr(module, key)
-            ours = str(getattr(value, "__module__", "")).startswith("executorkit")
+            origin = str(getattr(value, "__module__", ""))
+            ours = origin.startswith("executorkit") and not origin.startswith(INNER)
             if not (ours and callable(value)) or id(value) in seen:
                 continue
             seen.add(id(value))
@@ -63,7 +73,7 @@ def public_names() -> Iterator[tuple[str, Any]]:
 def methods(cls: type, seen: set[Any]) -> Iterator[tuple[str, Any]]:
     kinds = (property, functools.cached_property, staticmethod, classmethod)
     for base in cls.__mro__:
-        if not base.__module__.startswith("executorkit"):
+        if not base.__module__.startswith("executorkit") or base.__module__.startswith(INNER):
             continue
         for key, value in vars(base).items():
             if key.startswith("_") or key in OF_PROTOCOLS or (base, key) in seen:

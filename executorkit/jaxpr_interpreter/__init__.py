@@ -1,10 +1,8 @@
 """An interpreter of jaxprs by NumPy: the result of a program without XLA's compilation.
 
-:func:`plan` resolves every equation of a jaxpr once; :meth:`Plan.run` evaluates it on NumPy
-arrays. A plan says what the interpreter lacks for a jaxpr (``uncovered``) and about how long a run
-takes (``estimate``), so that a caller can choose between it and a compiler. A :class:`FlatJaxpr` is
-what a plan is made of, and can be stored. Results are those of XLA within rounding: saturating
-conversions, C's integer division, clamped slices, NaN as in XLA.
+:func:`plan` resolves every equation of a jaxpr once; :meth:`Plan.run` evaluates it on NumPy arrays.
+Results equal XLA's within rounding: saturating conversions, C's integer division, clamped slices,
+NaN as in XLA.
 """
 
 from . import (

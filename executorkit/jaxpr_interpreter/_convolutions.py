@@ -13,15 +13,13 @@ from ._shapes import padded
 
 #: Maximum number of bytes of the patches that are laid out at once, so that they stay in a cache.
 _PATCH_BYTES = 1 << 20
-#: Time of a product that ``np.einsum`` adds up, in those of a matrix product.
+#: Time of a product that ``np.einsum`` adds up, relative to a product in a matrix product.
 _SUM_COST = 8
 
 
 class _Geometry(NamedTuple):
-    """A convolution without its layout: sizes of the kernel's window, steps, and padding.
-
-    padding has (low, high, interior) of each spatial axis of the input.
-    """
+    """Kernel window, strides and dilations; padding is (low, high, interior) of each spatial
+    axis."""
 
     window: tuple[int, ...]
     strides: tuple[int, ...]
@@ -226,8 +224,7 @@ def _sums_of_windows(x: Any, factors: Any, geometry: _Geometry, last: bool) -> A
     """Returns the sum of the products of each window with the factors of its channel.
 
     x (N, spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements
-    of the window, C). ``np.einsum`` adds products to the results as it goes, in a third of the time
-    of arrays of products.
+    of the window, C). ``np.einsum`` accumulates in a third of the time of arrays of products.
     """
     window, strides, out, rank = geometry.window, geometry.strides, geometry.out, len(geometry.out)
     x = np.ascontiguousarray(x)

@@ -7,7 +7,7 @@ import numpy as np
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 from ._shapes import in_order
 
-#: Ufuncs that NumPy has for every dtype of the primitive, those of ml_dtypes included.
+#: Ufuncs that NumPy has for every dtype of the primitive, including the dtypes of ml_dtypes.
 _UFUNCS: dict[str, tuple[np.ufunc, float]] = {
     "add": (np.add, 1),
     "add_any": (np.add, 1),
@@ -229,7 +229,7 @@ def _select_n(call: Call) -> Kernel:
 
 
 def _blending(dtype: np.dtype[Any]) -> Kernel:
-    """A choice by bits, which vector instructions do; ``np.where`` branches at each element."""
+    """Chooses by bits, with vector instructions; ``np.where`` branches at each element."""
     signed = np.dtype(f"i{dtype.itemsize}")
 
     def blend(which: Any, on_false: Any, on_true: Any) -> Any:

@@ -1,8 +1,7 @@
 """The equations of a jaxpr, and of all jaxprs that it calls, over numbered values.
 
-:func:`flattened` drops those that NumPy does not need: dead ones, views of constants, views of
-views, broadcasts before ufuncs. A call of NumPy takes a microsecond beside its work, so that a
-small program takes as long as it has equations.
+:func:`flattened` drops equations that NumPy does not need: dead ones, views of constants, views of
+views, broadcasts before ufuncs. Each call of NumPy takes a microsecond beside its work.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ _JAXPRS = frozenset({"body_jaxpr", "branches", "cond_jaxpr", "jaxpr", "update_ja
 
 
 class Equation(NamedTuple):
-    """An equation of a flat jaxpr."""
-
     call: Call
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -44,18 +41,11 @@ class Equation(NamedTuple):
 
 
 class FlatJaxpr(NamedTuple):
-    """A jaxpr as equations over numbered values, without any of JAX's objects: it can be stored.
+    """A jaxpr as equations over numbered values, without JAX's objects, so that it can be stored;
+    so are jaxprs among the parameters of its equations.
 
-    Jaxprs among the parameters of its equations (bodies of loops, branches) are flat, too.
-
-    equations
-        the equations that the results depend on, in the order of evaluation.
-    avals
-        of each value.
-    constants
-        contents of values that are known, by number.
     arguments, results
-        the numbers of both, and for each whether it has typed keys.
+        number of each value, and whether it has typed keys.
     faults
         sorted names of unsupported dtypes of its values.
     """
@@ -68,23 +58,20 @@ class FlatJaxpr(NamedTuple):
     faults: tuple[str, ...]
 
     def to_bytes(self) -> bytes:
-        """Serialises the flat jaxpr for :meth:`from_bytes`, in a process with the same code.
-
-        Raises the errors of ``pickle`` for parameters that cannot be serialised.
-        """
+        """Serialises the flat jaxpr for a process with the same code; raises the errors of
+        ``pickle``."""
         file = io.BytesIO()
         _JaxprPickler(file, pickle.HIGHEST_PROTOCOL).dump(self)
         return file.getvalue()
 
     @staticmethod
     def from_bytes(contents: bytes) -> FlatJaxpr:
-        """Reads the flat jaxpr that :meth:`to_bytes` wrote. Like all pickles, these may run any
-        code."""
+        """Reads what :meth:`to_bytes` wrote; like all pickles, the contents may run any code."""
         return _JaxprUnpickler(io.BytesIO(contents)).load()
 
 
 class _NamedPrimitive(NamedTuple):
-    """A primitive among the parameters of an equation, of which rules read the name alone."""
+    """A primitive among the parameters of an equation; rules read its name only."""
 
     name: str
 
@@ -100,7 +87,6 @@ class _JaxprUnpickler(pickle.Unpickler):
 
 
 def flattened(jaxpr: ClosedJaxpr | Jaxpr) -> FlatJaxpr:
-    """Flattens a jaxpr. One that is open has no constants."""
     equations = _Equations()
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     arguments = [equations.value(v.aval) for v in inner.invars]
@@ -134,7 +120,7 @@ def _flat_jaxpr(
 
 
 def flattened_program(program: FlatProgram) -> FlatJaxpr:
-    """Converts a flat program, without a trace: every operation as its primitive."""
+    """Converts a flat program without tracing it: every operation as its primitive."""
     equations = _Equations()
     inputs = [equations.value(x) for x in program.inputs]
     numbers = dict(zip(program.inputs, inputs, strict=True))
@@ -161,15 +147,8 @@ def _with_keys(numbers: Sequence[int], avals: Sequence[Any]) -> list[tuple[int, 
 
 
 class _Equations(Flattener[int]):
-    """The equations of a jaxpr and of all jaxprs that it calls, over numbered values.
-
-    all
-        in the order of evaluation.
-    avals, constants
-        as in :class:`FlatJaxpr`.
-    faults
-        names of unsupported dtypes, by the number of the value.
-    """
+    """The equations of a jaxpr and of the jaxprs that it calls; ``faults`` are names of unsupported
+    dtypes by number of the value."""
 
     def __init__(self) -> None:
         super().__init__("cpu")
@@ -209,7 +188,7 @@ class _Equations(Flattener[int]):
         outs: Sequence[Any],
         has_effects: bool,
     ) -> Sequence[int]:
-        """Appends a primitive of inputs with the avals ``ins``; returns its results, new values of
+        """Appends a primitive whose inputs have the avals ``ins``; returns new values of
         ``outs``."""
         name = primitive.name
         if name in _IDENTITIES:
@@ -248,10 +227,8 @@ def _expanded(primitive: Any, params: Mapping[str, Any], ins: Sequence[Any]) -> 
 
 
 def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
-    """Returns the equations without redundant ones, and the numbers of the results.
-
-    Constants that follow are added to ``flat``.
-    """
+    """Returns the equations without redundant ones, and the numbers of the results; adds new
+    constants to ``flat``."""
     avals, constants = flat.avals, flat.constants
     #: Values that are other values.
     equal: dict[int, int] = {}

@@ -46,11 +46,8 @@ def _dynamic_update_slice(call: Call) -> Kernel:
 
 
 class Windows:
-    """The places of the windows of a gather or scatter in the flattened operand.
-
-    The operand is a matrix: its columns are the trailing axes that each window covers whole, its
-    rows all other axes. A window is a set of rows.
-    """
+    """The windows of a gather or scatter in the operand, flattened to a matrix: its columns are the
+    trailing axes that each window covers whole, and a window is a set of rows."""
 
     def __init__(
         self,

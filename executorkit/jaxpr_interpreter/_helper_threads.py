@@ -1,9 +1,8 @@
 """Helper threads: one large kernel is computed by several threads.
 
-NumPy and BLAS release Python's lock while they work on large arrays. How a kernel is divided
-follows from its shapes and the number of cores that the process may use, never from the threads
-that are free, so that its results are the same at every call. A kernel whose helpers have no core
-at the time computes all parts itself.
+NumPy and BLAS release Python's lock while they work on large arrays. The division of a kernel
+follows from its shapes and the cores of the process, never from the threads that are free, so that
+results are the same at every call.
 """
 
 import os
@@ -25,8 +24,6 @@ MIN_MULTIPLICATIONS = 1 << 23
 
 
 class _Helpers:
-    """The helper threads of this process, which start when they are first needed."""
-
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._process = 0
@@ -39,7 +36,6 @@ class _Helpers:
         return self._pool
 
     def end(self, pool: ThreadPoolExecutor) -> None:
-        """Cancels the queue of a pool, and waits for its running jobs."""
         if self._pool is pool:
             self._pool = None
         pool.shutdown(cancel_futures=True)
@@ -49,10 +45,8 @@ _helpers = _Helpers()
 
 
 def run_all(jobs: Sequence[Callable[[], object]], multiplications: int) -> None:
-    """Runs independent jobs in this thread and its helpers; returns when all have ended.
-
-    ``multiplications`` is the number of all jobs together; few are not worth helpers.
-    """
+    """Runs independent jobs in this thread and its helpers. ``multiplications`` counts all jobs
+    together: few are not worth helpers."""
     count = min(len(jobs), THREADS) - 1
     remaining = iter(jobs)
     if count < 1 or multiplications < MIN_MULTIPLICATIONS:

@@ -9,16 +9,14 @@ import numpy as np
 from ._helper_threads import MIN_MULTIPLICATIONS, THREADS, parts, run_all
 from ._rules import Call, Kernel, is_small_float, rule
 
-#: Rows and columns of a product's parts are multiples of those that BLAS computes at once.
+#: Rows and columns of a product's parts are multiples of the block that BLAS computes at once.
 _TILE = 16
 
 
 def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any]:
-    """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough.
-
-    Small floats are multiplied in float32, as XLA does. Products of small integers are exact in
-    float32 or float64; larger sums have the dtype of the result.
-    """
+    """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough: float32
+    for small floats, as XLA does, and for small integers float32 or float64, where sums are
+    exact."""
     if is_small_float(dtype) or is_small_float(other):
         wide = np.dtype(np.float32)
         return np.result_type(wide, result) if result.itemsize > 4 else wide

@@ -18,8 +18,6 @@ def _result_shape(jaxpr: Any) -> tuple[int, ...]:
 
 
 class Cond(NestedKernel):
-    """``lax.cond`` and ``lax.switch``: the branch of an index, which is clamped."""
-
     def __init__(self, call: Call) -> None:
         self.plans = [plan(branch) for branch in call.params["branches"]]
         self.estimate = max([p.estimate for p in self.plans])
@@ -30,10 +28,8 @@ class Cond(NestedKernel):
 
 
 class While(NestedKernel):
-    """``lax.while_loop``: the body as long as the condition holds.
-
-    A condition with axes, of a loop mapped by ``vmap``, keeps the carries of finished places.
-    """
+    """``lax.while_loop``; a condition with axes, of a loop mapped by ``vmap``, keeps the carries of
+    finished places."""
 
     def __init__(self, call: Call) -> None:
         params = call.params
@@ -67,8 +63,6 @@ class While(NestedKernel):
 
 
 class Scan(NestedKernel):
-    """``lax.scan``: a carry through all slices, whose results are stored as they come."""
-
     def __init__(self, call: Call) -> None:
         params = call.params
         self._body = plan(params["jaxpr"])

@@ -47,8 +47,6 @@ class PlanResult(NamedTuple):
 class Plan:
     """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once.
 
-    steps, inputs, results, constants
-        the calls of NumPy, the places of arguments and results, and the values before a run.
     uncovered
         sorted names of unsupported primitives, effects and dtypes; only a plan without any may run.
     estimate
@@ -70,7 +68,6 @@ class Plan:
 
     @property
     def equations(self) -> int:
-        """Number of calls of NumPy."""
         return len(self.steps)
 
     @property
@@ -80,11 +77,7 @@ class Plan:
         return self.equations + sum(plan.all_equations for plans in nested for plan in plans)
 
     def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
-        """Returns the plan for arguments whose results have these shapes, from a plan for any
-        shape.
-
-        Its estimate grows with the largest result.
-        """
+        """Returns the plan for results of these shapes; the estimate grows with the largest."""
         largest = max([aval.size for _, aval, _, _ in self.results])
         growth = max(1.0, max(map(math.prod, shapes)) / max(largest, 1))
         calls = CALL_SECONDS * self.equations
@@ -98,9 +91,8 @@ class Plan:
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:
         """Computes the results for NumPy arrays of the jaxpr's shapes and dtypes.
 
-        Typed keys are passed, and returned, as their key data (``uint32[..., 2]``). No argument is
-        changed. Every result is a new C-contiguous array of exactly the jaxpr's dtype and shape,
-        which shares memory with no argument, no constant and no other result.
+        Typed keys are passed and returned as key data (``uint32[..., 2]``). Every result is a new
+        C-contiguous array of the jaxpr's dtype and shape that shares no memory.
         """
         values = self.constants.copy()
         for (position, is_key), x in zip(self.inputs, args, strict=True):
@@ -133,8 +125,8 @@ class Plan:
         return results
 
     def evaluate(self, args: Sequence[Any]) -> list[Any]:
-        """Computes the results of a plan inside of another one: values as they come, keys as they
-        are held."""
+        """Computes the results inside of another plan: values as they come, keys as they are
+        held."""
         values = self.constants.copy()
         for (position, _), x in zip(self.inputs, args, strict=True):
             values[position] = x
@@ -153,8 +145,7 @@ _silent_contexts: list[Context] = []
 
 
 class NestedKernel:
-    """Base class of kernels that run ``plans``: loops and branches; ``estimate`` is in seconds a
-    call."""
+    """Base class of kernels that run plans; ``estimate`` is in seconds a call."""
 
     plans: Sequence[Plan]
     estimate: float
@@ -168,7 +159,6 @@ class NestedKernel:
 
 
 def execute(steps: list[PlanStep], values: list[Any]) -> None:
-    """Runs the steps over the list of values."""
     for kernel, ins, out, dead in steps:
         result = kernel(*[values[i] for i in ins])
         if out.__class__ is int:
@@ -181,10 +171,8 @@ def execute(steps: list[PlanStep], values: list[Any]) -> None:
 
 
 def keys_of_data(data: Any) -> Any:
-    """Converts key data ``uint32[..., 2]`` to typed keys as the interpreter holds them."""
     return np.ascontiguousarray(data, np.uint32).view(KEY)[..., 0]
 
 
 def data_of_keys(keys: Any) -> np.ndarray:
-    """Converts typed keys to their key data ``uint32[..., 2]``."""
     return np.array(np.asarray(keys, KEY)[..., None], order="C").view(np.uint32)

@@ -36,7 +36,6 @@ _VIEWS = primitives_with(Trait.VIEW)
 
 
 def plan(jaxpr: ClosedJaxpr | FlatJaxpr) -> Plan:
-    """Plans a jaxpr. ``Plan.uncovered`` names everything that the interpreter does not have."""
     flat = jaxpr if isinstance(jaxpr, FlatJaxpr) else flattened(jaxpr)
     live, avals, constants_of = flat.equations, flat.avals, flat.constants
     results = [i for i, _ in flat.results]
@@ -102,8 +101,8 @@ def _reusable(
     equations: Sequence[Equation], owned: set[int], results: Sequence[int], n_bytes: Sequence[int]
 ) -> list[list[int]]:
     """Returns for each equation the inputs whose memory no later equation reads and no other of its
-    inputs shares; ``owned`` are values with memory of their own. A part of an array is not among
-    them: a result in its place would keep all of the array alive."""
+    inputs shares; ``owned`` values have memory of their own. A part of an array is not among them,
+    since a result in its place would keep all of the array alive."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
     #: The last equations that read from the memory of values.

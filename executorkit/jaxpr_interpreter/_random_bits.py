@@ -35,8 +35,7 @@ def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np
 
 
 def hash_words(key: tuple[int, int], counter: int) -> tuple[int, int]:
-    """Computes :func:`threefry2x32` of one small counter by Python's integers, in a tenth of the
-    time."""
+    """Computes :func:`threefry2x32` by Python's integers, in a tenth of the time."""
     mask = 0xFFFFFFFF
     keys = (*key, key[0] ^ key[1] ^ 0x1BD11BDA)
     first, second = key[0], (counter + key[1]) & mask

@@ -17,7 +17,7 @@ _ASSOCIATIVE = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-#: Ufuncs of the reducing primitives, and of those that keep all partial results.
+#: Ufuncs of the reducing primitives, and of the primitives that keep all partial results.
 _REDUCTIONS = {f"reduce_{name}": ufunc for name, ufunc in _ASSOCIATIVE.items()}
 _CUMULATIVE: dict[str, np.ufunc] = {
     **{f"cum{name}": _ASSOCIATIVE[name] for name in ("sum", "prod", "max", "min")},
@@ -28,14 +28,12 @@ MONOIDS = _ASSOCIATIVE | {"add": np.add, "add_any": np.add, "mul": np.multiply}
 
 
 def smallest(dtype: np.dtype[Any]) -> Any:
-    """Returns the number below all others of a dtype: the result of an empty maximum."""
     if dtype.kind == "b":
         return np.False_
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
 def largest(dtype: np.dtype[Any]) -> Any:
-    """Returns the number above all others of a dtype: the result of an empty minimum."""
     if dtype.kind == "b":
         return np.True_
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
@@ -60,11 +58,8 @@ def _reduce(call: Call) -> Kernel:
 
 
 def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel:
-    """Sums in an order in which NumPy is quick and exact.
-
-    Sums over leading axes of floats are matrix products, whose partial sums are many; NumPy's own
-    would add row after row, and lose digits.
-    """
+    """Reduces leading axes of floats by matrix products: NumPy would add row after row, and lose
+    digits."""
     count = len(axes)
     rows, rest = math.prod(shape[:count]), shape[count:]
     if axes == tuple(range(count)) and rest and dtype.kind == "f" and rows > 8:
@@ -149,7 +144,6 @@ def _comparable(x: Any) -> Any:
 
 
 def argsort(x: Any, axis: int) -> np.ndarray:
-    """Returns the stable order of ``x`` along an axis, NaN at the end."""
     return np.argsort(_comparable(x), axis=axis, kind="stable")
 
 

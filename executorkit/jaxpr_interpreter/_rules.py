@@ -27,8 +27,6 @@ class Aval(NamedTuple):
 
 
 class Call(NamedTuple):
-    """One equation: its parameters, and the avals of its inputs and outputs."""
-
     name: str
     params: Mapping[str, Any]
     ins: tuple[Aval, ...]
@@ -49,12 +47,11 @@ class KernelRule(NamedTuple):
     make
         makes the kernel of an equation; None if its parameters are not covered.
     fresh
-        True if the kernel's results never share memory with its inputs or among each other.
+        True if results never share memory with inputs or among each other.
     weight
         time of an element of the results, in units of one addition.
     in_place, changed_input
-        makes a kernel that changes and returns the input of that number, for an equation that is
-        the last to read it.
+        makes a kernel that changes and returns the input of that number, for its last reader.
     any_shape
         True if the same kernel serves calls with other shapes, which NumPy broadcasts.
     """
@@ -78,8 +75,6 @@ def rule(
     any_shape: bool = False,
     changed_input: int = 0,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
-    """Registers the decorated function as the rule of the primitives ``names``."""
-
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
             RULES[name] = KernelRule(make, fresh, weight, in_place, any_shape, changed_input)
@@ -114,12 +109,10 @@ def is_small_float(dtype: np.dtype[Any]) -> bool:
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
-    """Returns True for real floating dtypes, including ml_dtypes'."""
     return dtype.kind == "f" or dtype.name in _SMALL_FLOATS
 
 
 def in_float32(kernel: Kernel, call: Call) -> Kernel:
-    """Wraps ``kernel`` to compute smaller floats in float32 and round its result."""
     small = [is_small_float(x.dtype) for x in call.ins]
     if not any(small):
         return kernel

@@ -16,8 +16,8 @@ _STRIP_FROM, _STRIP = 1 << 18, 16
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """Returns a copy in C order, made of a large array in strips of the last axis, which read all
-    of the cache lines that they touch: whole rows take four times as long where x is transposed."""
+    """Copies to C order, large arrays in strips of the last axis: whole rows of a transposed x
+    would take four times as long."""
     if x.nbytes < _STRIP_FROM or x.ndim < 2 or x.strides[-1] <= x.itemsize:
         return np.array(x, order="C")
     result = np.empty(x.shape, x.dtype)
@@ -123,10 +123,7 @@ rule("empty", "empty2", fresh=True)(lambda call: partial(np.zeros, call.shape, c
 
 
 def padded(x: Any, value: Any, config: Any) -> Any:
-    """Pads ``x`` with ``value`` around and between its elements; negative edges cut elements off.
-
-    ``config`` has (low, high, interior) of each axis.
-    """
+    """Pads by (low, high, interior) of each axis; negative edges cut elements off."""
     shape, target, source = [], [], []
     for size, (low, high, interior) in zip(x.shape, config, strict=True):
         step = interior + 1

@@ -1,10 +1,9 @@
 """Products by one thread each: the number of OpenBLAS's threads while plans run.
 
 OpenBLAS divides a product among all cores and waits, busily, for the slowest. Where another thread
-has a core at the time, such as the compiler that prepares the program which a plan stands in for,
-products of microseconds take the scheduler's milliseconds: measured on two cores with one busy
-process beside, an LSTM's step took 1100 ms instead of 7. The number of threads is a setting of the
-process, so other threads' products are single-threaded as long as a plan runs.
+has a core, such as the compiler of the same program, products of microseconds take the scheduler's
+milliseconds: with one busy process on two cores an LSTM's step took 1100 ms instead of 7. The
+setting is the process's, so other threads' products are single-threaded while a plan runs.
 """
 
 import ctypes
@@ -20,8 +19,6 @@ _LOST_AFTER = 1.0
 
 
 class BlasLibrary(NamedTuple):
-    """The functions of one loaded OpenBLAS that read and set its number of threads."""
-
     get: Callable[[], int]
     set: Callable[[int], object]
 
@@ -47,11 +44,8 @@ def loaded_libraries() -> Iterator[BlasLibrary]:
 
 
 class SingleThreadedProducts:
-    """A context in which OpenBLAS uses one thread; several threads may be in it at once.
-
-    An interrupt may end ``__enter__`` or ``__exit__`` anywhere: the next context of the same
-    thread restores the number of threads then.
-    """
+    """A context in which OpenBLAS uses one thread; several threads may be in it at once. After an
+    interrupt inside ``__enter__`` or ``__exit__`` the thread's next context restores the number."""
 
     def __init__(self, libraries: Callable[[], Iterable[BlasLibrary]] = loaded_libraries) -> None:
         self._find = libraries
@@ -88,8 +82,8 @@ class SingleThreadedProducts:
             lock.release()
 
     def _acquired_lock(self) -> Any:
-        """Acquires the lock. A lock that a thread has held for long was lost to an exception
-        between two instructions, and is replaced; its own thread acquires it again."""
+        """Acquires the lock, replacing one that a thread lost to an exception between two
+        instructions; the thread itself acquires it again."""
         while True:
             lock = self._lock
             if lock.acquire(timeout=_LOST_AFTER):

@@ -1,9 +1,4 @@
-"""Jaxprs: the only package that reads their equations.
-
-:class:`Flattener` walks over a jaxpr and all jaxprs that it calls; :func:`flat_program` makes a
-list of operations of it that can be rewritten and evaluated. ``primitives`` has what is known of
-single primitives.
-"""
+"""Jaxprs: the only package that reads their equations."""
 
 from .flat_program import (
     FlatProgram as FlatProgram,

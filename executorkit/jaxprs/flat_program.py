@@ -1,7 +1,6 @@
-"""Flat programs: a jaxpr as a list of operations on values, with all calls of functions inlined.
+"""Flat programs: a jaxpr as a list of operations on values, which rewrites change.
 
-Rewrites change the list; :class:`FlatProgram` evaluates it while JAX traces. Loops and branches
-that depend on data stay one operation each.
+Calls are inlined; loops and branches that depend on data stay one operation each.
 """
 
 import math
@@ -19,7 +18,7 @@ from .flatten import Flattener, needed
 
 @dataclass(eq=False, slots=True)
 class FlatValue:
-    """An array of a flat program: its shape and dtype, and its contents if they are constant."""
+    """An array of a flat program; ``constant`` holds known contents."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -27,28 +26,18 @@ class FlatValue:
 
     @property
     def size(self) -> int:
-        """The number of elements."""
         return math.prod(self.shape)
 
     @property
     def n_bytes(self) -> int:
-        """The size in bytes; for random keys, the size of their data."""
         return self.size * getattr(self.dtype, "itemsize", 8)
 
 
 @dataclass(eq=False, slots=True)
 class Operation:
-    """A function from values to values: a primitive with its parameters, or a rewrite of one.
-
-    primitive, params
-        the primitive, which computes the same except for rounding.
-    compute
-        ``compute(params, *arrays)`` returns its results.
-    scopes
-        name stacks of the surrounding calls, the outermost first, and its own.
-    has_effects
-        True if it does more than compute.
-    """
+    """A primitive with its parameters, or a rewrite of one that computes the same except for
+    rounding: ``compute(params, *arrays)`` returns the results. ``scopes`` are name stacks of the
+    surrounding calls, outermost first, and its own."""
 
     primitive: Primitive
     params: Mapping[str, Any]
@@ -60,13 +49,12 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """The name of the primitive."""
         return self.primitive.name
 
 
 class FlatProgram:
-    """Operations in an order of evaluation, from ``inputs`` to ``outputs``; operations without
-    effects that no output depends on are dropped."""
+    """Operations in an order of evaluation; those without effects that no output needs are
+    dropped."""
 
     def __init__(
         self,
@@ -92,15 +80,12 @@ class FlatProgram:
 
     @property
     def used_inputs(self) -> set[FlatValue]:
-        """The values that operations read, or that are outputs."""
         return {*self.outputs, *(x for each in self.operations for x in each.inputs)}
 
 
 def flat_program(jaxpr: Any, platform: str | None = None) -> FlatProgram:
-    """Flattens a jaxpr for one platform (``cpu``) or for any.
-
-    The constants of an open jaxpr are its first inputs.
-    """
+    """Flattens a jaxpr for one platform (``cpu``) or for any. The constants of an open jaxpr are
+    its first inputs."""
     operations = _Operations(platform)
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     inputs = operations.values(inner.invars)

@@ -26,13 +26,12 @@ Value = TypeVar("Value")
 class Flattener(Generic[Value]):
     """A walk over the equations of a jaxpr and of all jaxprs that it calls.
 
-    Calls are inlined, and branches that are known to be taken. Loops, and branches that
-    depend on data, are one equation each. Subclasses define the representation of a value: see
-    :meth:`constant`, :meth:`contents` and :meth:`equation`.
+    Calls and branches that are known to be taken are inlined; loops and branches that depend on
+    data are one equation each. Subclasses define the representation of a value.
 
     platform
-        the platform whose branch of ``lax.platform_dependent`` is taken (``cpu``). Without such a
-        branch, and for None, the choice stays an equation: JAX refuses to lower it.
+        the platform whose branch of ``lax.platform_dependent`` is taken. With None the choice stays
+        an equation, which JAX refuses to lower.
     scopes
         name stacks of the calls around the present equation, the outermost first.
     """
@@ -56,10 +55,7 @@ class Flattener(Generic[Value]):
     def flatten(
         self, jaxpr: Any, inputs: Sequence[Value], constants: Sequence[Value] | None = None
     ) -> list[Value]:
-        """Returns the results of a jaxpr, closed or open, for these inputs.
-
-        ``constants`` replace its constants; without them the constants of a closed jaxpr are known.
-        """
+        """Returns the results of a jaxpr, closed or open; ``constants`` replace its own."""
         closed = jaxpr
         if isinstance(jaxpr, ClosedJaxpr):
             jaxpr = jaxpr.jaxpr
@@ -82,7 +78,6 @@ class Flattener(Generic[Value]):
         ]
 
     def inline(self, equation: Any, jaxpr: Any, inputs: Sequence[Value]) -> list[Value]:
-        """Returns the results of a jaxpr that belongs to an equation."""
         outer = self.scopes
         self.scopes = (*outer, equation.source_info.name_stack)
         results = self.flatten(jaxpr, inputs)
@@ -114,7 +109,7 @@ class Flattener(Generic[Value]):
 
 
 def bodies(equation: Any) -> list[Any]:
-    """Returns the jaxprs among the parameters of an equation: the bodies of loops, all branches."""
+    """Returns the jaxprs among the parameters of an equation: loop bodies and branches."""
     return [
         item
         for value in equation.params.values()
@@ -132,38 +127,27 @@ class _Identifiers(Flattener[Hashable]):
 
 
 def output_ids(jaxpr: Any) -> list[Hashable]:
-    """Returns an identifier of every result of a jaxpr, shared by equal results.
-
-    It is a number where the result is the input of that number, unchanged.
-    """
+    """Returns an identifier of every result of a jaxpr, shared by equal results: the number of the
+    input that is returned unchanged, else an object."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     return _Identifiers().flatten(jaxpr, range(len(inner.invars)))
 
 
 class FlatEquation(Protocol):
-    """An equation over values: what it reads, what it computes, and whether it does more."""
+    @property
+    def inputs(self) -> Sequence[Any]: ...
 
     @property
-    def inputs(self) -> Sequence[Any]:
-        """Operands."""
-        ...
+    def outputs(self) -> Sequence[Any]: ...
 
     @property
-    def outputs(self) -> Sequence[Any]:
-        """Results."""
-        ...
-
-    @property
-    def has_effects(self) -> bool:
-        """True if it does more than compute its outputs."""
-        ...
+    def has_effects(self) -> bool: ...
 
 
 Equation = TypeVar("Equation", bound=FlatEquation)
 
 
 def needed(equations: Sequence[Equation], results: Iterable[Any]) -> list[Equation]:
-    """Returns the equations that the results depend on and equations with effects, in order."""
     live = set(results)
     kept = []
     for equation in reversed(equations):

@@ -1,7 +1,7 @@
-"""The table of primitives: what they do with elements, and their number of operations.
+"""The table of primitives: their traits, and their number of operations.
 
-A primitive that is not in the table computes each element of its results by one operation that
-is worth storing (``exp``), and calls no jaxpr that is not worth looking into.
+A primitive that is not in the table computes each element of its results by one operation that is
+worth storing (``exp``), and calls no jaxpr.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +14,6 @@ _Flops = Callable[[Mapping[str, Any], Sequence[Any], Sequence[Any]], float]
 
 
 class Trait(Flag):
-    """A fact about a primitive."""
-
     #: Its results are its inputs, for all but compilers.
     IDENTITY = auto()
     #: It moves elements, and computes nothing.
@@ -28,7 +26,7 @@ class Trait(Flag):
     VIEW = auto()
     #: It reads a part of an array.
     PART = auto()
-    #: Its result is no better than its inputs where it is larger.
+    #: Its result is worth no more than its inputs where it is larger.
     WIDENS = auto()
     #: It takes less time to compute its result again than to store and read it in a loop.
     CHEAP = auto()
@@ -41,8 +39,6 @@ class Trait(Flag):
 
 
 class _Row(NamedTuple):
-    """Primitives with the same facts: names, traits, and their operations if it takes a formula."""
-
     names: str
     traits: Trait
     flops: _Flops | None = None
@@ -147,7 +143,6 @@ _ROWS = {name: row for row in _TABLE for name in row.names.split()}
 
 
 def primitives_with(trait: Trait) -> frozenset[str]:
-    """Returns the names of the primitives that have a trait."""
     return frozenset(name for name, row in _ROWS.items() if trait in row.traits)
 
 
@@ -158,8 +153,8 @@ COUNTED = _UNCOUNTED | _BY_INPUT | {name for name, row in _ROWS.items() if row.f
 
 
 def flops(name: str, params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
-    """Returns the operations of a primitive for the shapes of its inputs and outputs: two for each
-    product of a dot or a convolution, one for each element that it computes, none for moving it."""
+    """Returns the operations of a primitive: two for each product of a dot or a convolution, one
+    for each element that it computes, none for moving it."""
     if name in _UNCOUNTED:
         return 0.0
     row = _ROWS.get(name)

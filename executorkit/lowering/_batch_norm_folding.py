@@ -1,9 +1,8 @@
 """Batch normalisation by moving statistics as a part of the convolution or dense layer before it.
 
-``gamma (W x + b - mean) / sqrt(var + eps) + beta`` is ``W' x + b'`` with
-``scale = gamma / sqrt(var + eps)``, ``W' = scale W`` and ``b' = beta + scale (b - mean)``, both
-operations on parameters alone. Valid for inference in float32 and float64: rounding a weight times
-its scale to 16 bits would lose the trained precision.
+``gamma (W x + b - mean) / sqrt(var + eps) + beta`` is ``W' x + b'`` with ``W' = scale W``, ``b' =
+beta + scale (b - mean)`` and ``scale = gamma / sqrt(var + eps)``. For inference in float32 and
+float64: rounding the scaled weight to 16 bits would lose the trained precision.
 """
 
 from collections import Counter
@@ -29,8 +28,8 @@ _RECTIFIED = "_contrib_BatchNormWithReLU"
 def fold_batch_norms(heads: Heads) -> Heads:
     """Folds normalisations into the layers before them, for inference.
 
-    A layer whose result has other readers, or is an output, stays; so does one before a
-    normalisation along another axis than its filters, or whose statistics are read.
+    Not folded: a layer whose result has other readers or is an output, a normalisation along
+    another axis than the filters', or with statistics that are read.
     """
     order = topological_order(heads)
     readers = Counter(entry for node in order for entry in node.inputs)
@@ -120,10 +119,7 @@ def _call(op_name: str, name: str, inputs: Sequence[Entry], attrs: dict[str, Any
 
 
 def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any], Any], Any]:
-    """Returns inference as a pure function ``run(args, aux, key)``, with folded parameters.
-
-    Results differ from :func:`lower`'s by rounding.
-    """
+    """Returns inference as a pure function ``run(args, aux, key)``; results differ by rounding."""
     plain = lower(graph)
     folded = _folded_graph(graph)
     folded_run = lower(folded)

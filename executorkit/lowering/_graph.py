@@ -1,7 +1,4 @@
-"""Numbered graphs: a symbol's operators and values in topological order, addressed by number.
-
-Signatures let equal graphs share results.
-"""
+"""Numbered graphs: a symbol's operators and values in topological order, addressed by number."""
 
 import threading
 from collections.abc import Collection, Iterable, Iterator
@@ -26,11 +23,9 @@ class StateWrite(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphStep:
-    """One operator call: the numbers of the values that it reads and writes in the whole graph.
-
-    ``random_number`` counts the earlier operators that draw random numbers: a pass that drops other
-    nodes does not change the numbers that the step draws.
-    """
+    """One operator call, with the numbers of its values in the whole graph. ``random_number``
+    counts the earlier operators that draw random numbers, so that dropping other nodes changes no
+    draw."""
 
     node: Node
     op: OpDef
@@ -45,12 +40,10 @@ class GraphStep:
 
     @property
     def outputs(self) -> range:
-        """The numbers of its outputs' values."""
         return range(self.first_output, self.first_output + self.n_outputs)
 
 
 def written_states(steps: Iterable[GraphStep]) -> set[int]:
-    """Returns the numbers of the auxiliary states that steps change."""
     return {write.state for step in steps for write in step.aux_writes}
 
 
@@ -58,9 +51,8 @@ def written_states(steps: Iterable[GraphStep]) -> set[int]:
 class Graph:
     """A graph in topological order.
 
-    ``args`` and ``aux`` are variable nodes, in ``list_arguments`` and ``list_auxiliary_states``
-    order; ``arg_values``, ``aux_values`` and ``heads`` number the values. ``memo`` holds results of
-    inference by given shapes and types; bounded by :func:`memoize`.
+    ``args`` and ``aux`` are variable nodes; ``arg_values``, ``aux_values`` and ``heads`` are
+    numbers of values. ``memo`` holds results of inference, bounded by :func:`memoize`.
     """
 
     nodes: tuple[Node, ...]
@@ -83,7 +75,6 @@ class Graph:
         yield from zip(self.aux, self.aux_values, strict=True)
 
     def numbered(self, args: Iterable[Any], aux: Iterable[Any]) -> Iterator[tuple[int, Any]]:
-        """Yields arrays of all variables, in the graph's order, with their values' numbers."""
         yield from zip(self.arg_values, args, strict=True)
         yield from zip(self.aux_values, aux, strict=True)
 
@@ -120,26 +111,23 @@ class Graph:
 
     @property
     def arg_names(self) -> list[str]:
-        """As ``list_arguments``."""
+        """Names of the arguments, as ``list_arguments``."""
         return [node.name for node in self.args]
 
     @property
     def aux_names(self) -> list[str]:
-        """As ``list_auxiliary_states``."""
+        """Names of the auxiliary states, as ``list_auxiliary_states``."""
         return [node.name for node in self.aux]
 
     @property
     def output_names(self) -> list[str]:
-        """As ``list_outputs``."""
+        """Names of the outputs, as ``list_outputs``."""
         return [node.output_names[k] for node, k in self.head_entries]
 
 
 class Signature:
-    """A graph's structure as a value: equal when the same computations read the same values.
-
-    Names and annotations do not count. Comparing two of them costs one walk; the hash is computed
-    once.
-    """
+    """A graph's structure as a value: equal when the same computations read the same values,
+    whatever their names. The hash is computed once."""
 
     __slots__ = ("_hash", "content")
 
@@ -160,7 +148,7 @@ class Signature:
 
 @lru_cache(maxsize=512)
 def signature_of(graph: Graph) -> Signature:
-    """Returns the signature of a graph, computed once per graph."""
+    """Returns the signature of a graph."""
     return Signature(graph)
 
 
@@ -172,10 +160,8 @@ def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
 
 
 def optional_arguments(graph: Graph) -> tuple[str, ...]:
-    """Returns the arguments that neither outputs nor new auxiliary states depend on, in order.
-
-    They are labels, read for gradients of loss heads, and arguments that labels are computed from.
-    """
+    """Returns the arguments that neither outputs nor new auxiliary states depend on: labels, and
+    arguments that labels are computed from."""
     needed = set(graph.heads)
     for step in reversed(graph.steps):
         runs_python = CALLS_PYTHON in step.op.traits
@@ -186,10 +172,8 @@ def optional_arguments(graph: Graph) -> tuple[str, ...]:
 
 
 def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
-    """Removes optional arguments, and values computed from them.
-
-    Computing the gradient of a loss head then raises MXNetError.
-    """
+    """Removes optional arguments, and values computed from them; the gradient of a loss head then
+    raises MXNetError."""
     arguments = list(zip(graph.args, graph.arg_values, strict=True))
     gone = {number for node, number in arguments if node.name in absent}
     steps = []

@@ -1,9 +1,8 @@
 """Inference of shapes and element types: deduced forward and backward until nothing changes.
 
-Operators state how their inputs follow from each other (``infer_shape``, ``infer_type``); output
-shapes come from the function itself under ``jax.eval_shape``, cached by operator, attributes and
-input shapes, unless the operator states them (``output_shapes``). An unknown dimension is replaced
-by two different sizes: output dimensions that stay equal are known, the others are not.
+Operators state how inputs follow from each other; output shapes come from the function itself under
+``jax.eval_shape``, cached, unless the operator states them. An unknown dimension is replaced by two
+different sizes: output dimensions that stay equal are known.
 """
 
 from __future__ import annotations
@@ -75,9 +74,8 @@ def infer(
 ) -> InferenceResult:
     """Infers shapes and dtypes from those given by variable name (others are ignored).
 
-    ``bound`` says that they come from arrays, which an error's message then names;
-    ``default_dtype`` is the dtype of variables that are left open.
-    Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
+    ``bound``: they come from arrays, which messages then name. ``default_dtype``: the dtype of
+    variables that are left open. A contradiction raises :class:`ShapeError` or :class:`DTypeError`.
     """
     given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (
@@ -108,8 +106,6 @@ def infer(
 
 
 class _KnownFacts(NamedTuple):
-    """Shapes and dtypes given by name, for messages; ``bound``: they come from arrays."""
-
     shapes: Mapping[str, Shape]
     dtypes: Mapping[str, str]
     bound: bool
@@ -145,15 +141,14 @@ def _inferred(
 
 
 def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shape | None]:
-    """Returns the output shapes as inference reports them: None for shapes that MXNet knows only at
-    run time, though they are known here."""
+    """Returns the output shapes, with None for shapes that MXNet knows only at run time."""
     dynamic = graph.dynamic_values
     shapes = zip(graph.heads, inferred.out_shapes, strict=True)
     return [None if i in dynamic else shape for i, shape in shapes]
 
 
 def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
-    """Infers dtype names of arguments, outputs and auxiliary states from those given by name."""
+    """Infers dtype names of arguments, outputs and auxiliary states."""
     types = value_dtypes(graph, dtypes)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
@@ -162,8 +157,8 @@ def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
 
 
 def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
-    """Completes the attributes, by step index, of operators that create an array whose shape has
-    unknown dimensions (``_zeros`` with shape (0, 200), an initial state)."""
+    """Completes the attributes, by step index, of operators whose shape has unknown dimensions
+    (``_zeros`` with shape (0, 200), an initial state)."""
     resolved: dict[int, Params] = {}
     for step in graph.steps:
         op, p = step.op, step.params
@@ -268,9 +263,6 @@ def _facts(kind: type[Facts], step: GraphStep, values: list[Any]) -> Any:
 
 
 class _TypeVisitor:
-    """Deduces the types around one step from its operator, its attributes, and the known types of
-    its inputs and outputs."""
-
     def context(self, step: GraphStep) -> Hashable:
         return None
 
@@ -329,8 +321,8 @@ def output_shapes(
 def call_results(
     op: OpDef, p: Params, inputs: Sequence[tuple[Shape, Any]]
 ) -> list[tuple[Shape, Any]]:
-    """Returns shapes and dtypes of a call's results: outputs, then perhaps new auxiliary states. An
-    error is the operator's own."""
+    """Returns shapes and dtypes of a call's outputs, then perhaps of new auxiliary states. An error
+    is the operator's own."""
     shapes, dtypes = tuple([s for s, _ in inputs]), tuple([d.name for _, d in inputs])
     if op.output_shapes is not None and all(d in _FLOATING for d in dtypes):
         stated = op.output_shapes(p, shapes) if all(0 not in s for s in shapes) else None
@@ -437,11 +429,8 @@ _PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_0
 
 
 class StandInSizes:
-    """Prime numbers for symbolic sizes; multiples of a prime in results stand for multiples of the
-    size.
-
-    Inference knows numbers only. Other results stay numbers.
-    """
+    """Prime numbers for symbolic sizes, as inference knows numbers only: multiples of a prime in
+    results stand for multiples of the size."""
 
     def __init__(self, sizes: Iterable[Any]) -> None:
         distinct = dict.fromkeys(size for size in sizes if not is_known(size))
@@ -453,7 +442,6 @@ class StandInSizes:
         return tuple(s if is_known(s) else self._number_of.get(s, 0) for s in shape)
 
     def symbolic(self, inferred: InferenceResult) -> InferenceResult:
-        """Returns a result with symbolic sizes in place of their numbers."""
         shapes = {
             f.name: tuple(s if s is None else tuple(map(self._size, s)) for s in value)
             for f in fields(inferred)

@@ -1,7 +1,6 @@
 """Interpreter: runs the steps of a graph in topological order, each under its node's name.
 
-Traced by JAX, the graph becomes a JAX program. Values may be channels last between steps that
-compute faster in that layout.
+Values may be channels last between steps that compute faster in that layout.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,7 +50,6 @@ class ValueStore:
         self._arrays[number] = array
 
     def update(self, arrays: Iterable[tuple[int, jax.Array]]) -> None:
-        """Stores arrays by number."""
         for number, array in arrays:
             self[number] = array
 
@@ -74,7 +72,6 @@ class ValueStore:
         return self._channels_last[number]
 
     def shape(self, number: int) -> Shape:
-        """Returns the shape in the graph's layout."""
         if self._arrays[number] is None and number in self._channels_last:
             n, *spatial, c = self._channels_last[number].shape
             return (n, c, *spatial)
@@ -105,10 +102,9 @@ def evaluate(
 ) -> tuple[ValueStore, tuple[jax.Array, ...]]:
     """Computes all values of the graph, by number, and the new auxiliary states.
 
-    ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it.
-
-    A state that several operators update passes through them in topological order, then through the
-    operators in ``backward_updates``, in that order.
+    ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it. A
+    state that several operators update passes through them in topological order, then through
+    ``backward_updates``.
     """
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
@@ -139,11 +135,8 @@ def walk(
 
 @dataclass(frozen=True, slots=True)
 class StepRunner:
-    """The computation of steps in one run, by its random key and mode.
-
-    ``resolved`` are attributes completed by inference (:func:`resolved_params`); ``channels_last``
-    lets steps choose that layout; ``observe`` sees every step.
-    """
+    """The computation of steps in one run, by its random key and mode. ``resolved`` are attributes
+    completed by :func:`resolved_params`."""
 
     key: Key
     train: bool
@@ -154,8 +147,8 @@ class StepRunner:
     def __call__(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
     ) -> tuple[jax.Array, ...]:
-        """Runs a step on the values that it reads, stores its outputs, and returns all results.
-        ``states`` are the present auxiliary states, by position among the inputs."""
+        """Runs a step, stores its outputs, and returns all results; ``states`` are the present
+        auxiliary states, by position among the inputs."""
         results, rewrite = self._results(values, step, states, self.observe)
         for k, number in enumerate(step.outputs):
             values.adopt(number, {rewrite is not None and k < rewrite.outputs: results[k]})
@@ -164,8 +157,7 @@ class StepRunner:
     def again(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
     ) -> tuple[jax.Array, ...]:
-        """Returns all results of a step that has run before, for its states. The compiler merges
-        the rest."""
+        """Repeats a step for its states; the compiler merges the rest."""
         return self._results(values, step, states, None)[0]
 
     def _results(
@@ -229,9 +221,8 @@ def apply_step(
 ) -> tuple[jax.Array, ...]:
     """Returns the results of a step: its outputs, then its new auxiliary states.
 
-    ``key`` is the step's own, ``resolved`` are its attributes completed by inference, ``rewrite``
-    is its form for channels-last inputs. An error gets a note with node, operator, attributes and
-    input shapes.
+    ``key`` is the step's own, ``rewrite`` its form for channels-last inputs. An error gets a note
+    with node, operator, attributes and input shapes.
     """
     op = step.op
     params, function = resolved or step.params, None

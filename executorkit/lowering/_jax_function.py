@@ -35,26 +35,24 @@ class JaxFunction:
 
     args, aux
         Arrays of all arguments and auxiliary states by name: of JAX or NumPy, numbers, or NDArrays,
-        whose contents are read. (``jax.jit`` converts the arguments of a function that it compiles,
-        and takes no NDArray: pass ``array.jax``.) ``aux`` may be left out where the graph has no
-        auxiliary state. Arguments in :attr:`optional` may be left out.
+        whose contents are read. (``jax.jit`` takes no NDArray: pass ``array.jax``.) ``aux`` may be
+        left out where the graph has no auxiliary state, as may arguments in :attr:`optional`.
     key
         A JAX PRNG key, for graphs that draw random numbers in this mode.
     is_train
         The mode, a Python bool (static, if the function is compiled).
 
     ``outputs`` is a tuple in the order of ``list_outputs``; ``new_aux`` maps every auxiliary state
-    to its new value. 64-bit dtypes are kept only if your own tracing runs with 64-bit types
-    enabled. Sizes may be symbolic, as in ``jax.export``.
+    to its new value. 64-bit dtypes need 64-bit types enabled in your tracing. Sizes may be
+    symbolic, as in ``jax.export``.
 
-    Both modes of differentiation work, of any order and over each other (``grad``, ``jvp``,
-    ``jacfwd``, ``hessian``); only Custom, which runs Python, has no forward mode. In reverse mode a
-    loss head has the gradient of its loss, as MXNet defines it. Forward mode differentiates the
-    computed function: the softmax of a SoftmaxOutput.
+    Both modes of differentiation work, of any order and over each other; only Custom, which runs
+    Python, has no forward mode. In reverse mode a loss head has the gradient of its loss, as MXNet
+    defines it; forward mode differentiates the computed function (the softmax of a SoftmaxOutput).
 
-    Before anything is computed, an unknown name raises :class:`UnknownArgumentError`, a missing one
+    An unknown name raises :class:`UnknownArgumentError`, a missing one
     :class:`MissingParameterError`, a value that is not an array :class:`InputTypeError`, and shapes
-    that do not fit :class:`ShapeError`.
+    that do not fit :class:`ShapeError`, before anything is computed.
     """
 
     def __init__(self, symbol: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> None:
@@ -185,7 +183,7 @@ class JaxFunction:
         names = (*self.arguments, *self.auxiliary_states)
         for name in shapes:
             if name not in names:
-                problem = f"there is no argument {name!r}"
+                problem = f"unknown argument {name!r}"
                 raise MXNetError("to_jax", problem, hint=did_you_mean(name, names))
         try:
             inferred = infer(self._graph, shapes)

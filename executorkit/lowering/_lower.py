@@ -18,13 +18,11 @@ def lower(
 ) -> Callable[..., tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]]:
     """Returns the graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
-    ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
-    no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
-    that no operator updates are returned unchanged. ``reroll`` turns repetitions into loops; by
-    default unless that pass is disabled now. Convolutions run channels last where that pays, with
-    the same exception. The function's ``wrap_body`` transforms each body of a loop, as
-    ``jax.checkpoint`` does. ``backward_updates`` are operators that update shared states last
-    (:func:`shared_state_updates`); then nothing becomes a loop.
+    ``args`` and ``aux`` are sequences in the graph's order; ``key`` is a JAX key array, or None if
+    no operator draws random numbers in this mode. ``reroll`` turns repetitions into loops; by
+    default unless that pass is disabled. Convolutions run channels last where that pays. The
+    function's ``wrap_body`` transforms each body of a loop, as ``jax.checkpoint`` does. With
+    ``backward_updates`` (:func:`shared_state_updates`) nothing becomes a loop.
     """
     channels_last = channels_last_allowed()
     may_reroll = "reroll" not in disabled_passes() if reroll is None else reroll
@@ -66,18 +64,18 @@ def _plan(graph: Graph, args: Sequence[jax.Array], aux: Sequence[jax.Array]) -> 
 
 
 def channels_last_allowed() -> bool:
-    """Returns True if steps may run channels last now: on CPUs, unless that pass is disabled.
-    Compilers for accelerators choose layouts themselves."""
+    """Returns True if steps may run channels last: on CPUs, unless that pass is disabled. Compilers
+    for accelerators choose layouts themselves."""
     return jax.default_backend() == "cpu" and "channels_last" not in disabled_passes()
 
 
 def shared_state_updates(graph: Graph, argnums: Sequence[int]) -> tuple[GraphStep, ...]:
     """Returns the operators that update in backward a state that another one updates too, in the
-    order of MXNet's backward for gradients of these arguments. Empty for nearly all graphs.
+    order of MXNet's backward for gradients of these arguments; none in nearly all graphs.
 
-    MXNet visits its gradient graph depth first from the requested gradients. An operator's backward
-    comes after the backwards of the operators that read its outputs, later readers before earlier
-    ones. Each updates the operator's states in turn, while forward reads all of them unchanged.
+    MXNet visits its gradient graph depth first from the requested gradients: an operator's backward
+    follows the backwards of its readers, later readers first. Each updates the operator's states in
+    turn, while forward reads all of them unchanged.
     """
     writers: dict[int, list[GraphStep]] = {}
     for step in graph.steps:

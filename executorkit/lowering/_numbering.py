@@ -1,5 +1,4 @@
-"""Construction of numbered graphs from the heads of a symbol, and of functions from the bodies of
-their loops and branches."""
+"""Construction of numbered graphs from the heads of a symbol, and of functions from subgraphs."""
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -16,7 +15,7 @@ from ._lower import lower
 
 @lru_cache(maxsize=512)
 def graph_of(heads: tuple[Entry, ...]) -> Graph:
-    """Returns the numbered graph of a symbol's heads; built once per tuple of heads."""
+    """Returns the numbered graph of a symbol's heads."""
     return _number(heads)
 
 
@@ -93,8 +92,7 @@ class LoweredBody:
     """A subgraph as a function of its variables, in the order of ``list_inputs``.
 
     Bodies compare by the structure of their graphs, so that attributes with bodies can be keys of
-    caches. Auxiliary states are inputs like any other; their new values are dropped, as MXNet's
-    loops do.
+    caches. New values of auxiliary states are dropped, as MXNet's loops do.
     """
 
     __slots__ = ("_positions", "_run", "graph", "input_names", "structure")
@@ -120,12 +118,10 @@ class LoweredBody:
 
     @property
     def states(self) -> tuple[int, ...]:
-        """The positions of the inputs that are auxiliary states."""
         return tuple(sorted(self._positions[1]))
 
     @property
     def last(self) -> tuple[OpDef, Params]:
-        """The operator of the first output, and its attributes."""
         head = self.graph.heads[0]
         steps = (s for s in self.graph.steps if s.first_output <= head)
         step = max(steps, key=lambda s: s.first_output)
@@ -134,7 +130,6 @@ class LoweredBody:
     def interpret(
         self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """Returns the outputs with ``call(operator, attributes, inputs)`` for every operator."""
         arguments, states = ([inputs[i] for i in positions] for positions in self._positions)
         values = dict(self.graph.numbered(arguments, states))
         for step in self.graph.steps:
@@ -146,17 +141,14 @@ class LoweredBody:
         return f"<body of {len(self.graph.steps)} operators>"
 
     def uses_rng(self, train: bool) -> bool:
-        """Returns True if a run in this mode draws random numbers."""
         return self.graph.uses_rng(train)
 
     def shapes(self, inputs: Sequence[Shape | None]) -> list[Shape | None]:
-        """Infers the shapes of the inputs from known ones."""
         shapes = {n: s for n, s in zip(self.input_names, inputs, strict=True) if s is not None}
         inferred = infer(self.graph, shapes)
         return self._by_input(inferred.arg_shapes, inferred.aux_shapes)
 
     def types(self, inputs: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
-        """Infers dtype names of the inputs and of the outputs from known ones."""
         dtypes = {n: t for n, t in zip(self.input_names, inputs, strict=True) if t is not None}
         arguments, outputs, states = graph_types(self.graph, dtypes)
         return self._by_input(arguments, states), outputs

@@ -1,8 +1,8 @@
 """Passes: graph rewrites before lowering, and the choices of lowering that can be disabled.
 
-A rewrite is one function from heads to heads. It keeps the names of the nodes that stay and the
-order of variables. Operators that draw random numbers, call back into Python or update auxiliary
-states are never merged or dropped. All passes can be disabled one by one (:func:`disabled`).
+A rewrite maps heads to heads; it keeps the names of the nodes that stay and the order of variables.
+Operators that draw random numbers, call back into Python or update auxiliary states are never
+merged or dropped.
 """
 
 import os
@@ -23,8 +23,8 @@ _disabled: ContextVar[frozenset[str]] = ContextVar("passes_disabled", default=fr
 
 
 def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
-    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` returns the node to use (whose
-    outputs take the old ones' places), or the entry to use for its only output."""
+    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` returns the node to use, or the
+    entry to use for its only output."""
     rebuilt: dict[Entry, Entry] = {}
     for node in topological_order(heads):
         inputs = tuple(rebuilt[e] for e in node.inputs)
@@ -35,7 +35,6 @@ def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | N
 
 
 def with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
-    """Returns a node that reads other inputs; itself if they are its own."""
     if inputs == node.inputs:
         return node
     return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
@@ -131,9 +130,8 @@ def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
 
 
 def with_merged_heads(heads: Heads) -> Heads:
-    """Returns :func:`optimized` heads with equal outputs computed once too, as MXNet's elimination
-    of common expressions shows them: the second of two equal outputs is a ``_copy`` of the first,
-    called ``NAME_0_copy``, so that their number stays."""
+    """Returns :func:`optimized` heads with equal outputs computed once too, as MXNet shows them:
+    the second of two equal outputs is a ``_copy`` of the first, called ``NAME_0_copy``."""
     heads = optimized(heads)
     if "common_subexpressions" in disabled_passes():
         return heads

@@ -19,15 +19,14 @@ _WHERE = "prepared function"
 @jax.tree_util.register_pytree_node_class
 class PreparedFunction:
     """Inference of a symbol for inputs of certain shapes, with its parameters prepared: batch
-    normalisations folded into weights, weights turned and packed for the device.
+    normalisations folded into weights, weights transposed and packed for the device.
 
     ``prepared(inputs, key=None) -> outputs``: ``inputs`` maps the names of the fed arguments to
     arrays of the prepared shapes and dtypes; ``outputs`` is a tuple in the order of
     ``list_outputs``. Results equal inference but for rounding. Raises
     :class:`MissingParameterError` for a missing input, :class:`ShapeError` for another shape.
 
-    It is a pytree of its ``arrays`` (unchanged parameters and prepared arrays), so that it can be
-    an argument of a compiled function::
+    It is a pytree of its ``arrays``, so that it can be an argument of a compiled function::
 
         run = jax.jit(lambda prepared, inputs: prepared(inputs))
     """
@@ -77,11 +76,9 @@ def prepared_function(
     inputs: Mapping[str, jax.ShapeDtypeStruct],
     key: Any = None,
 ) -> PreparedFunction:
-    """Prepares the inference of a graph.
-
-    ``params`` and ``aux`` are arrays by name, ``inputs`` shapes and dtypes of all other arguments;
-    ``key`` is any random key, for a graph that draws random numbers in inference.
-    """
+    """Prepares the inference of a graph: ``params`` and ``aux`` are arrays by name, ``inputs``
+    shapes and dtypes of all other arguments, ``key`` any random key if inference draws random
+    numbers."""
     run = lower_for_inference(graph)
     fed = [name for name in graph.arg_names if name not in params]
     keys = [] if key is None else [key]

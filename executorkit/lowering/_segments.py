@@ -1,4 +1,4 @@
-"""Cuts of a graph: into pieces by device for ``group2ctx``, and into checkpoints for backward."""
+"""Cuts of a graph: into segments by device for ``group2ctx``, and into checkpoints for backward."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,12 +48,8 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSegment:
-    """Consecutive operators in one context, as a graph of its own, whose operators draw the same
-    random numbers as in the whole graph.
-
-    ``inputs``, ``aux`` and ``outputs`` are numbers in the whole graph (of values for inputs and
-    outputs).
-    """
+    """Consecutive operators in one context as a graph, which draws the whole graph's random
+    numbers. ``inputs``, ``aux`` and ``outputs`` are numbers in the whole graph."""
 
     context: Context
     graph: Graph
@@ -128,11 +124,9 @@ def _device_segment(
 
 
 class CheckpointSegment(NamedTuple):
-    """Consecutive steps whose activations are recomputed together.
-
-    ``inputs`` and ``outputs`` number the values read from earlier and exported to later steps,
-    ``aux`` the auxiliary states that they update.
-    """
+    """Consecutive steps whose activations are recomputed together. ``inputs`` and ``outputs``
+    number the values read from earlier and exported to later steps, ``aux`` the states that they
+    update."""
 
     steps: tuple[GraphStep, ...]
     inputs: tuple[int, ...]
@@ -142,8 +136,8 @@ class CheckpointSegment(NamedTuple):
 
 @lru_cache(maxsize=64)
 def checkpoint_segments(graph: Graph, results: tuple[int, ...]) -> tuple[CheckpointSegment, ...]:
-    """Cuts about as many segments as each has steps, where few values cross. ``results`` are the
-    values that are read when all have run.
+    """Cuts about as many segments as each has steps, where few values cross; ``results`` are read
+    after the last.
 
     Storing only the values that cross takes memory for about twice the root of the number of steps,
     and one more forward. Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
@@ -199,7 +193,7 @@ def evaluate_with_checkpoints(
     backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
     """Computes :func:`evaluate`'s outputs and new auxiliary states, with ``wrap_body``
-    (``jax.checkpoint``) applied to every segment but the last, where the backward pass begins."""
+    (``jax.checkpoint``) around every segment but the last, where the backward pass begins."""
     values = ValueStore(graph.n_values)
     values.update(graph.numbered(args, aux))
     new_aux = list(aux)

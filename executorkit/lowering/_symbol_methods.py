@@ -20,12 +20,11 @@ from .summary import Summary
 def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
     """Infers shapes of arguments, outputs and auxiliary states from the shapes of some inputs.
 
-    Shapes are given by name, or by position in the order of ``list_arguments`` (None for
-    unknown); a 0 in a shape is an unknown dimension, or -1 under
-    :func:`executorkit.util.np_shape`. Returns three lists of shapes, or three times None, with
-    a warning that names the unknown ones, if they do not follow. Raises :class:`ShapeError` for
-    a contradiction and :class:`MXNetError` for an unknown name; NotSupportedError for an axis
-    of length 0 under ``np_shape``, which graphs do not have.
+    Shapes are given by name, or by position in the order of ``list_arguments`` (None for unknown);
+    0 is an unknown dimension, or -1 under :func:`executorkit.util.np_shape`. Returns three lists of
+    shapes; three times None, with a warning that names the unknown ones, if they do not follow.
+    Raises :class:`ShapeError` for a contradiction, :class:`MXNetError` for an unknown name, and
+    NotSupportedError for an axis of length 0 under ``np_shape``.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -49,8 +48,8 @@ def infer_shape_partial(
 def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
     """Infers element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
-    Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
-    three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
+    Types are given by name or by position, as anything that NumPy takes for a dtype. Returns three
+    times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
     contradiction and :class:`MXNetError` for an unknown name.
     """
     result = infer_type_partial(symbol, *args, **kwargs)
@@ -68,10 +67,9 @@ def summary(
 ) -> Summary:
     """Summarizes output shapes, parameters, FLOPs and bytes of every layer.
 
-    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown
-    results are shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
-    which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
-    ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
+    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown results are
+    shown as "?". Returns a :class:`~executorkit.lowering.Summary`: a table when it is printed, with
+    the sums as attributes and the layers as items.
 
     FLOPs count one forward pass at inference, before XLA fuses anything: two for each product of a
     convolution (products with its padding too) or of matrices, one for each other element computed.
@@ -99,8 +97,7 @@ def summary(
 def to_jax(symbol: Symbol, /, **shapes: Sequence[int]) -> JaxFunction:
     """Returns the graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
 
-    Shapes of inputs, by name, are for the function's docstring, which lists all others that
-    follow from them.
+    Shapes of inputs, by name, let the function's docstring list all others that follow.
 
     >>> import jax
     >>> import executorkit as mx
@@ -152,7 +149,7 @@ def _by_name(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     for name in kwargs:
         if name not in inputs:
             hint = f"one of: {', '.join(inputs)}"
-            raise MXNetError(f"{symbol!r}", f"there is no argument {name!r}", hint=hint)
+            raise MXNetError(f"{symbol!r}", f"unknown argument {name!r}", hint=hint)
     by_position = zip(names, args, strict=False)
     return {name: value for name, value in by_position if value is not None} | dict(kwargs)
 

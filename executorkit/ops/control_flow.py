@@ -1,7 +1,7 @@
 """Loops and branches over subgraphs, as compiled control flow.
 
-Nodes of these operators hold their bodies as subgraphs; attributes map inputs of the node to
-variables of a body. ``mx.sym.contrib`` has functions that build them from Python functions.
+Attributes map inputs of a node to variables of its bodies. ``mx.sym.contrib`` builds such nodes
+from Python functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -132,8 +132,7 @@ def while_loop(
     key: Key,
     train: Train,
 ):
-    """Applies a body to loop variables while a condition on them holds, at most ``max_iterations``
-    times.
+    """Applies a body to loop variables while a condition holds, at most ``max_iterations`` times.
 
     ``cond_input_locs`` and ``func_input_locs`` give the array of each variable of the condition and
     of the body, ``func_var_locs`` the loop variables among the body's variables. Returns the first

@@ -47,8 +47,7 @@ class CustomKernel(Protocol):
 
 
 class CustomOpInfo(Protocol):
-    """Names, shapes and dtype names of a custom operator with given attributes, in the order
-    inputs, outputs, states."""
+    """Names, shapes and dtype names of a custom operator: inputs, outputs, states."""
 
     arguments: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -59,9 +58,7 @@ class CustomOpInfo(Protocol):
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]: ...
 
-    def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
-        """Returns the operator itself, for inputs and states of these shapes and dtypes."""
-        ...
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel: ...
 
 
 #: From a node's attributes, as texts and without ``op_type``, to its description.
@@ -83,7 +80,6 @@ def _cached_op_info(factory: CustomOpFactory, attrs: tuple[tuple[str, str], ...]
 
 
 def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
-    """Returns the description of a node with these attributes."""
     factory = _op_factories.get(p["op_type"])
     if factory is None:
         problem = f"op_type={p['op_type']!r} is not registered"
@@ -131,7 +127,7 @@ class _KernelRef:
     """A kernel, created when it first runs, and the number by which its backward finds it.
 
     A program may be traced more than once, and its backward must use the kernel whose forward ran,
-    since kernels hold state between the two. So the number is one of the residuals.
+    which holds state. So the number is one of the residuals.
     """
 
     _numbers = itertools.count(1)

@@ -20,7 +20,7 @@ LOSSES = (
 
 class Precisions(NamedTuple):
     """Names of operators for one half precision type: computed in it (``low``), in ``float32``, in
-    the type of their inputs (``either``), or in the widest type of their inputs."""
+    the type of their inputs (``either``), or in the widest of their types."""
 
     low: frozenset[str]
     float32: frozenset[str]

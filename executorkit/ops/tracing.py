@@ -47,13 +47,12 @@ def varying_over(axes: frozenset[Any], x: Array) -> Array:
 
 
 def varying_as(x: Array, *arrays: Array) -> Array:
-    """Casts ``x`` to varying over all axes over which one of the arrays varies."""
     return varying_over(varying_axes(arrays), x)
 
 
 def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Any:
-    """Returns an example of an array that varies over all axes over which one of these does: its
-    shape and dtype, and in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
+    """Returns shape and dtype of an array that varies over all axes over which one of the arrays
+    does; in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
     axes = varying_axes(arrays)
     if not axes:
         return jax.ShapeDtypeStruct(shape, dtype)
@@ -75,13 +74,12 @@ def this_process_only() -> Iterator[None]:
 
 
 def traced_for_cpus() -> bool:
-    """Returns True in a trace that only runs in this process, whose default devices are CPUs."""
     return _cpus_only.get()
 
 
 def without_derivatives() -> AbstractContextManager[None]:
-    """Marks traces that are not differentiated. Functions are traced without their custom
-    derivatives, which takes a third of the time of a network's trace."""
+    """Marks traces that are not differentiated: without custom derivatives a network's trace takes
+    a third of the time."""
     return differentiable(False)
 
 
@@ -101,7 +99,6 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
 
 
 def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
-    """Runs ``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
     if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

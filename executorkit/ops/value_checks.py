@@ -1,10 +1,10 @@
 """Checks of values inside a program: a failed one becomes an error where a result is read.
 
 MXNet refuses some values while it computes (an index out of range, a matrix that is not positive
-definite). A compiled program cannot raise, so an operator states with :func:`check_values` the
-condition, and :func:`collect_checks` adds the outcome of all checks to the results of the
-function. Elsewhere (in a program mapped over devices, or in a function that a user jits) a check
-has no effect.
+definite). A compiled program cannot raise, so an operator states the condition with
+:func:`check_values`, and :func:`collect_checks` adds the outcome of all checks to the results of
+the function. In a program mapped over devices, or a function that a user jits, a check has no
+effect.
 """
 
 import threading
@@ -35,7 +35,6 @@ _lock = threading.RLock()
 
 
 def collects_checks() -> bool:
-    """Returns True if checks of the operator that is traced now have an effect."""
     return _collecting.now
 
 
@@ -44,10 +43,9 @@ def check_values(
 ) -> None:
     """States that ``valid``, one boolean, must be true when the program runs.
 
-    Otherwise reading a result raises ``error`` with the text of ``where`` and ``problem``;
-    ``numbers`` (integer scalars, known when the program runs) fill the fields in braces. A number
-    called ``exception`` comes from :func:`keep_exception`: that exception becomes the error's
-    cause.
+    Otherwise reading a result raises ``error`` with the text of ``where`` and ``problem``, in which
+    ``numbers`` (integer scalars) fill the fields in braces. A number called ``exception`` comes
+    from :func:`keep_exception`: that exception becomes the error's cause.
     """
     if _collecting.now:
         text = explain(where, problem)
@@ -57,10 +55,8 @@ def check_values(
 
 
 def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``function`` with a pair as result: its own result, and the outcome of its checks.
-
-    The outcome has no arrays if nothing was checked; :func:`failed_check` reads it.
-    """
+    """Returns ``function`` with a pair as result: its own result, and the outcome of its checks,
+    which :func:`failed_check` reads."""
 
     @wraps(function)
     def collecting(*args: Any) -> Any:

@@ -35,7 +35,6 @@ def execute_plan(
     runner: StepRunner,
     wrap_body: BodyWrapper | None = None,
 ) -> tuple[tuple[jax.Array, ...], tuple[jax.Array, ...]]:
-    """Computes outputs and new auxiliary states of a graph, in the form of ``lower``."""
     execution = _PlanExecution(graph, plan, runner, wrap_body)
     store, states = execution.store, range(graph.n_values, graph.n_values + len(graph.aux))
     store.update(graph.numbered(args, aux))

@@ -1,9 +1,8 @@
 """Folding: the repetitions of a graph become one.
 
-Every pack (one operator in all repetitions) becomes one vertex of the graph. Packs on a cycle are
-a recurrence, a :class:`~.ir.RerolledLoop`. The others do not depend on an earlier repetition:
-each is a :class:`~.ir.VectorizedOp`, such as the product of all inputs of a recurrent layer with
-its weight. All other steps are unchanged.
+Every pack (one operator in all repetitions) becomes one vertex of the graph. Packs on a cycle are a
+recurrence, a :class:`~.ir.RerolledLoop`. Each other pack is a :class:`~.ir.VectorizedOp`, such as
+the product of all inputs of a recurrent layer with its weight.
 """
 
 from collections import defaultdict
@@ -19,11 +18,8 @@ PackIndex = Mapping[int, tuple[int, int]]
 
 
 class GraphFolding:
-    """A graph whose accepted packs are folded into one vertex each.
-
-    A pack's number is its vertex. ``pack_index`` has the pack and repetition of every packed step,
-    ``loops`` each loop with the numbers of its packs.
-    """
+    """A graph whose accepted packs are folded into one vertex each: a pack's number. ``pack_index``
+    has the pack and repetition of every packed step, ``loops`` each loop with its packs."""
 
     def __init__(self, graph: Graph) -> None:
         self.use_def = UseDef(graph)
@@ -33,7 +29,6 @@ class GraphFolding:
         self._write_orders = _write_orders(graph)
 
     def is_packed(self, step: int) -> bool:
-        """Returns True if a step is part of an accepted pack."""
         return step in self.pack_index
 
     def fold(self, seed: Pack) -> bool:
@@ -98,7 +93,6 @@ class GraphFolding:
         return _loop_of(self.use_def, {p: self.packs[p] for p in cycle}, self.pack_index)
 
     def plan(self) -> RerollPlan:
-        """Returns the plan: earlier steps of the graph come first where there is a choice."""
         leader = {p: cycle[0] for cycle, _ in self.loops for p in cycle}
         items: dict[int, GraphStep | VectorizedOp | RerolledLoop] = {
             cycle[0]: loop for cycle, loop in self.loops
@@ -143,11 +137,9 @@ def _write_orders(graph: Graph) -> list[tuple[int, int]]:
 
 
 def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
-    """Returns True if an operator may be applied to all repetitions at once.
-
-    Products with a weight per repetition may not: batched products of small matrices are slow,
-    batched convolutions slower.
-    """
+    """Returns True if an operator may be applied to all repetitions at once. Products with a weight
+    per repetition may not: batched products of small matrices are slow, batched convolutions
+    slower."""
     steps = [use_def.steps[s] for s in pack]
     rows = zip(*(step.inputs for step in steps), strict=True)
     varying = [values for values in rows if len(set(values)) > 1]

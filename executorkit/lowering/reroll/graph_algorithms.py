@@ -1,7 +1,4 @@
-"""Strongly connected components, reachability and ordering of directed graphs.
-
-A graph is a mapping from every vertex to its successors.
-"""
+"""Algorithms on directed graphs, each a mapping from every vertex to its successors."""
 
 import heapq
 from collections.abc import Collection, Hashable, Mapping
@@ -11,8 +8,8 @@ V = TypeVar("V", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
-    """Finds the strongly connected components by Tarjan's algorithm (Depth-First Search and Linear
-    Graph Algorithms, 1972), without recursion."""
+    """Finds the components by Tarjan's algorithm (Depth-First Search and Linear Graph Algorithms,
+    1972), without recursion."""
     number: dict[V, int] = {}
     low: dict[V, int] = {}
     unassigned: dict[V, None] = {}
@@ -60,8 +57,8 @@ def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> 
 def ranked_topological_order(
     successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]
 ) -> list[V]:
-    """Orders all vertices of an acyclic graph, each before its successors; among candidates the
-    lowest rank comes first."""
+    """Orders all vertices, each before its successors; among candidates the lowest rank comes
+    first."""
     in_degree = dict.fromkeys(successors, 0)
     for targets in successors.values():
         for vertex in targets:

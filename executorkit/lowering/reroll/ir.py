@@ -13,7 +13,7 @@ class PackedOperand:
 
     ``producer`` is the (index of the pack in the loop, output) of a value computed by the loop
     itself, ``distance`` the number of iterations between producer and reader, 0 within one
-    iteration. The first ``distance`` values come from outside: they are the initial carry.
+    iteration. The first ``distance`` values are the initial carry.
     """
 
     values: ValueIds
@@ -33,20 +33,15 @@ class PackedOperand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorizedOp:
-    """One operator applied to all repetitions at once, and its inputs."""
-
     steps: tuple[GraphStep, ...]
     operands: tuple[PackedOperand, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RerolledLoop:
-    """A recurrence. Repetitions are in the order of the iterations.
-
-    ``packs`` are the operators of one iteration in execution order, each with its step in every
-    repetition. ``outputs`` are the (pack, output) read outside the loop at every iteration,
-    ``final_only`` are read after the last iteration only.
-    """
+    """A recurrence. ``packs`` are the operators of one iteration in execution order, each with its
+    step in every repetition. ``outputs`` are the (pack, output) read outside the loop at every
+    iteration, ``final_only`` are read after the last iteration only."""
 
     packs: tuple[tuple[GraphStep, ...], ...]
     operands: tuple[tuple[PackedOperand, ...], ...]
@@ -55,17 +50,13 @@ class RerolledLoop:
 
     @property
     def length(self) -> int:
-        """The number of iterations."""
         return len(self.packs[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RerollPlan:
-    """The items that compute a graph, producers before readers.
-
-    ``stacked_values`` are the numbers of the values that a vectorised operator or a loop reads one
-    per repetition.
-    """
+    """The items that compute a graph, producers before readers; ``stacked_values`` are the numbers
+    of the values that a vectorised operator or a loop reads one per repetition."""
 
     items: tuple[GraphStep | VectorizedOp | RerolledLoop, ...]
     stacked_values: frozenset[int]

@@ -15,8 +15,7 @@ class LoopBodyTracer:
 
     ``carries`` are (producer, distance, numbers of the initial values): lists of the values of the
     last ``distance`` iterations, oldest first. ``outputs`` are the (pack, index among the results)
-    returned by every iteration (``ys``). ``weights`` number the weights of fully connected layers
-    shared by all iterations.
+    returned by every iteration (``ys``). ``weights`` number the shared weights of dense layers.
     """
 
     def __init__(self, loop: RerolledLoop, train: bool) -> None:

@@ -1,13 +1,11 @@
 """Choice of a graph's plan: search, fold and fuse, once per graph.
 
-Loops that feed each other are fused into one, on CPUs. The layers of an unrolled recurrent network
-are separate loops, with the products of whole sequences between them. In one loop these products
-are computed iteration by iteration, but two layers can be computed side by side. Measured on two
-x86-64 cores, two LSTM layers of 200 over 60 steps, milliseconds in one loop / in two: 32 rows,
-inference 22.0 / 25.4, training 69 / 75; one row, 2.4 / 1.9 and 6.1 / 4.6, since products of single
-rows are bound by reading the weights. So are layers of 512 (32 rows, 30 steps: 57 / 53, 168 / 157),
-whose weights exceed the caches of the cores. An accelerator computes one thing at a time, and large
-products best: loops stay separate on it.
+On CPUs loops that feed each other are fused into one, such as the layers of an unrolled recurrent
+network: products of whole sequences are then computed iteration by iteration, but two layers side
+by side. Measured on two x86-64 cores, two LSTM layers of 200 over 60 steps, milliseconds in one
+loop / in two: 32 rows, inference 22.0 / 25.4, training 69 / 75; one row, bound by reading the
+weights, 2.4 / 1.9 and 6.1 / 4.6. So are layers of 512 (32 rows, 30 steps: 57 / 53, 168 / 157),
+whose weights exceed the caches. Accelerators compute large products best: loops stay separate.
 """
 
 from collections.abc import Callable
@@ -29,8 +27,8 @@ _MAX_TRIALS = 32
 
 
 def plan_for(graph: Graph, shape_of: Callable[[int], Shape]) -> RerollPlan | None:
-    """Returns the faster plan of a graph, given the shapes of values by number; None if there is
-    nothing to re-roll. ``shape_of`` is called only if the choice depends on shapes."""
+    """Returns the faster plan of a graph; None if there is nothing to re-roll. ``shape_of`` gives
+    shapes of values by number, and is called only if the choice depends on them."""
     plan, fused = _plans_of(graph)
     return fused if fused is not None and fusion_pays(fused, shape_of) else plan
 
@@ -61,7 +59,6 @@ def _plans_of(graph: Graph) -> tuple[RerollPlan | None, RerollPlan | None]:
 
 
 def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
-    """Returns True if a plan with fused loops is faster, given the shapes of values by number."""
     for loop in fused.items:
         if not isinstance(loop, RerolledLoop):
             continue
@@ -81,8 +78,8 @@ def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
 
 
 def fuse_loops(folding: GraphFolding) -> bool:
-    """Fuses pairs of loops of equal length that have only packs between them, with these packs,
-    as long as there are such pairs; returns whether any was fused."""
+    """Fuses pairs of loops of equal length that have only packs between them, with these packs, as
+    long as there are such pairs; returns whether any was fused."""
     count = len(folding.loops)
     first = 0
     while first + 1 < len(folding.loops):

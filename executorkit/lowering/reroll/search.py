@@ -3,9 +3,8 @@
 A *pack* is one operator in every repetition: a tuple of steps, by number, first repetition first.
 The search begins with chains: from a step that multiplies matrices (without one there is nothing to
 gain) back along its inputs to the nearest step of the same operator, attributes and shared
-parameters; the same path, followed again and again, leads through all repetitions. The other packs
-grow out of that one in lock-step, along consumers and inputs, as long as every repetition has an
-equal step of its own there. Names play no part.
+parameters, and again along the same path. The other packs grow out of the chain in lock-step, along
+consumers and inputs, as long as every repetition has an equal step of its own there.
 """
 
 import heapq
@@ -34,9 +33,9 @@ class UseDef:
     """Use-def chains of a graph, and equality of steps.
 
     ``producer`` is the step that computes each value (None for a variable), ``consumers`` the
-    (step, input position) that read it. ``labels`` are equal for steps that compute the same from
-    their inputs: the same operator with the same attributes and, where variables are read by many
-    such steps, the same variables. None for a step that must stay by itself.
+    (step, input position) that read it. ``labels`` are equal for steps with the same operator and
+    attributes and, where variables are read by many such steps, the same variables; None for a step
+    that must stay by itself.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -54,8 +53,7 @@ class UseDef:
 
     def own_variables(self, values: Sequence[int]) -> bool:
         """Returns True if each value is a variable, or computed from variables by a few steps, and
-        no two of them from the same one: the weights of separate blocks, perhaps with a folded
-        normalisation."""
+        no two from the same one: the weights of separate blocks."""
         earlier: set[int] = set()
         for value in values:
             variables = self._variables_of(value)
@@ -118,16 +116,13 @@ class UseDef:
 
 
 def multiplies_matrices(step: GraphStep) -> bool:
-    """Returns True if a step is a matrix product, a convolution or built of them."""
     return MATMUL in step.op.traits
 
 
 def candidate_chains(use_def: UseDef, is_packed: Callable[[int], bool]) -> Iterator[Pack]:
-    """Yields packs of products each of which depends on the previous one along the same path.
-
-    Longer ones come before shorter ones that begin at the same step, rarer operators first. Steps
-    for which ``is_packed`` has become true are skipped.
-    """
+    """Yields packs of products each of which depends on the previous one along the same path:
+    longer ones before shorter ones that begin at the same step, rarer operators first. Steps for
+    which ``is_packed`` has become true are skipped."""
     classes: dict[int, list[int]] = defaultdict(list)
     for s, label in enumerate(use_def.labels):
         if label is not None and multiplies_matrices(use_def.steps[s]):
@@ -192,11 +187,8 @@ def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], 
 
 
 def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) -> list[Pack]:
-    """Yields all packs that belong to a chain.
-
-    Consumers come before inputs, and earlier steps before later ones: so a step comes in its own
-    repetition before it can come as the input of the next.
-    """
+    """Yields all packs that belong to a chain, consumers before inputs and earlier steps before
+    later ones: a step comes in its own repetition before it can be the input of the next."""
     placed: set[int] = set()
     packs: list[Pack] = []
     forward_heap: list[tuple[int, int]] = []

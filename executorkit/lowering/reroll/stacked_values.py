@@ -15,8 +15,7 @@ ShapeAndDtype = tuple[tuple[int, ...], Any]
 @dataclass(frozen=True, slots=True, eq=False)
 class StackedArrays:
     """``count`` arrays in one: rows of ``array`` along its first axis or, given ``axis``, parts of
-    it along that axis, of size 1, which ``squeeze`` drops. ``compute_parts`` computes and stores
-    all parts."""
+    size 1 along it, which ``squeeze`` drops. ``compute_parts`` computes and stores all parts."""
 
     array: Any
     count: int
@@ -26,7 +25,6 @@ class StackedArrays:
 
     @property
     def shape_and_dtype(self) -> ShapeAndDtype:
-        """Shape and dtype of each of the arrays."""
         shape = list(self.array.shape)
         axis = self.axis or 0
         if self.axis is None or self.squeeze:
@@ -36,7 +34,6 @@ class StackedArrays:
         return tuple(shape), self.array.dtype
 
     def rows(self, first: int, count: int, stride: int) -> Any:
-        """Returns some of the arrays along a new first axis."""
         last = first + (count - 1) * stride
         low, high = min(first, last), max(first, last)
         array = self.array
@@ -78,20 +75,17 @@ class StackedValueStore(ValueStore):
         return super().__getitem__(number)
 
     def put_stack(self, numbers: Sequence[int], stack: StackedArrays) -> None:
-        """Makes the arrays of a stack the values ``numbers``."""
         for row, number in enumerate(numbers):
             self._rows[number] = stack, row
             self._arrays[number] = None
 
     def shape_and_dtype(self, number: int) -> ShapeAndDtype:
-        """Returns shape and dtype of a value."""
         if self._arrays[number] is None and number in self._rows:
             return self._rows[number][0].shape_and_dtype
         array = self[number]
         return tuple(array.shape), array.dtype
 
     def are_uniform(self, numbers: Sequence[int]) -> bool:
-        """Returns True if all these values have one shape and dtype."""
         first = self.shape_and_dtype(numbers[0])
         return all(self.shape_and_dtype(n) == first for n in numbers)
 
@@ -104,7 +98,6 @@ class StackedValueStore(ValueStore):
         return -1 if runs[0][3] > 0 else 1
 
     def stacked(self, numbers: tuple[int, ...]) -> Any:
-        """Stacks values of one shape and dtype along a new first axis."""
         if numbers not in self._stacked:
             blocks = [self._block(*run) for run in self._runs(numbers)]
             self._stacked[numbers] = lax.concatenate(blocks, 0) if len(blocks) > 1 else blocks[0]

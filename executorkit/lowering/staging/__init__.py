@@ -17,12 +17,8 @@ def two_stages(
     staying: Sequence[bool],
     platform: str,
 ) -> Stages:
-    """Splits a pure function of arrays by binding times: arguments that stay (parameters) or are
-    fed.
-
-    ``staying`` says for each of the ``arguments`` (shapes and dtypes) whether it stays from call to
-    call. Functions that differ between platforms are taken for ``platform`` (``cpu``).
-    """
+    """Splits a pure function for ``platform`` by binding times: ``staying`` says for each of the
+    ``arguments`` (shapes and dtypes) whether it stays from call to call or is fed."""
     with paused_collection():
         program = flat_program(jax.make_jaxpr(function)(*arguments), platform)
         if platform == "cpu":

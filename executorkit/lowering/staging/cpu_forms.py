@@ -1,21 +1,19 @@
 """Forms of convolutions and products that the CPU computes faster, chosen in a traced program.
 
-XLA's CPU backend turns a convolution's weight into (kernel..., inputs, filters), and a product's
-second matrix into (contracted, free), at every call. As operations on the weight alone these
+XLA's CPU backend transposes a convolution's weight to (kernel..., inputs, filters), and a product's
+second matrix to (contracted, free), at every call. As operations on the weight alone these
 transpositions belong to the first stage.
 
-A product of one row with a large weight is better with the untransposed weight, and needs no copy
-of it. Measured on two cores, untransposed and turned beforehand, milliseconds: 25088 inputs and
-512 results 1.12 and 1.93, 4096 and 4096 1.46 and 1.66, 4096 and 1000 0.38 and 0.39, 2048 and 1000
-0.21 and 0.15; of four rows, 25088 and 512 3.25 and 1.60.
+A product of one row with a large weight is better with the untransposed weight. Measured on two
+cores, untransposed and transposed beforehand, milliseconds: 25088 inputs and 512 results 1.12 and
+1.93, 4096 and 4096 1.46 and 1.66, 4096 and 1000 0.38 and 0.39, 2048 and 1000 0.21 and 0.15; of four
+rows, 25088 and 512 3.25 and 1.60.
 
-Products of pictures by small matrices are computed as 1 x 1 convolutions again. XLA's CPU backend
-makes a product of such a convolution later than it hands products to the library YNNPACK, and
-computes it by Eigen. For small weights this is quicker within a network, on pictures of 64
-positions or more. One picture, time of a network with such convolutions to the time without, two
-cores of an Intel Xeon: MobileNet v2 0.84 to 0.89, SqueezeNet 0.95 to 0.98, DenseNet-121 0.96,
-ResNet-50 0.97 to 0.99, MobileNet 0.98, ResNet-18 1.00, Inception-v3 1.00. Two cores of an AMD EPYC:
-MobileNet v2 0.84 to 0.93, SqueezeNet 0.90, ResNet-50 1.00.
+Products of pictures by small matrices are computed as 1 x 1 convolutions again. XLA makes products
+of them too late for the library YNNPACK and uses Eigen, which is quicker on pictures of 64
+positions or more. One picture, relative time on two cores of an Intel Xeon: MobileNet v2 0.84 to
+0.89, SqueezeNet 0.95 to 0.98, DenseNet-121 0.96, ResNet-50 0.97 to 0.99, MobileNet 0.98, ResNet-18
+1.00, Inception-v3 1.00; of an AMD EPYC: MobileNet v2 0.84 to 0.93, SqueezeNet 0.90, ResNet-50 1.00.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +98,6 @@ _SPECS = ("NHWC", "HWIO", "NHWC")
 
 
 def convolve_pointwise(program: FlatProgram) -> FlatProgram:
-    """Replaces products of pictures by small matrices with 1 x 1 convolutions."""
     producers = {x: operation for operation in program.operations for x in operation.outputs}
     operations = [
         replace(operation, compute=_convolve) if _is_pointwise(operation, producers) else operation

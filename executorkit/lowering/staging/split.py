@@ -1,8 +1,7 @@
 """Split of a program in two stages: the first depends only on arrays that stay from call to call.
 
-Results of the first stage that the second one reads are the *prepared* arrays. Free operations, or
-ones that are computed where they are read (a reshape, a broadcast), do not move, so that prepared
-arrays stay small, and an argument that passes unchanged stays an argument.
+Its results that the second one reads are the *prepared* arrays. Free operations, or ones computed
+where they are read (a reshape, a broadcast), do not move, so that prepared arrays stay small.
 """
 
 import hashlib
@@ -27,12 +26,9 @@ _MAX_PART = 16_384
 
 @dataclass(frozen=True)
 class Stages:
-    """A program in two stages.
-
-    ``prepare`` computes the prepared arrays from the inputs at the positions ``sources``. ``run``
-    computes the outputs from the inputs at ``fed``, the staying inputs at ``held``, read unchanged,
-    and the prepared arrays.
-    """
+    """A program in two stages: ``prepare`` computes the prepared arrays from the inputs at
+    ``sources``, ``run`` the outputs from the inputs at ``fed``, the staying inputs at ``held``,
+    read unchanged, and the prepared arrays."""
 
     prepare: FlatProgram
     run: FlatProgram
@@ -42,8 +38,8 @@ class Stages:
 
     @cached_property
     def preparation(self) -> str | None:
-        """A text, equal for stages that prepare equal arrays from equal sources; None if they hold
-        arrays."""
+        """Returns a text, equal for stages that prepare equal arrays from equal sources; None if
+        they hold arrays."""
         structure = _structure(self.prepare)
         if structure is None:
             return None
@@ -62,7 +58,6 @@ def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValu
 
 
 def split(program: FlatProgram, staying: Sequence[bool]) -> Stages:
-    """Splits a program, of whose inputs the ones marked in ``staying`` stay, into two stages."""
     static = static_values(program, staying)
     first, second = [], []
     for op in program.operations:

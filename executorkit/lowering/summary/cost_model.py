@@ -1,7 +1,7 @@
 """Cost model: floating-point operations and bytes of a traced function, primitive by primitive.
 
-XLA's own analysis needs a lowered program, at 30 times the cost, leaves out the products of a
-convolution with its padding, which published counts include, and takes a loop for one iteration.
+XLA's own analysis needs a lowered program, at 30 times the cost, leaves out products of a
+convolution with its padding, which published counts include, and counts a loop once.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +20,9 @@ PYTHON_CODE = "Python code, whose work is unknown"
 
 @dataclass(slots=True)
 class OperationCount:
-    """The work of a function: floating-point operations (functions of one element count one), the
-    multiply-accumulate operations of convolutions and matrix products among them, and bytes read
-    and written, before any fusion. ``uncounted`` describes work that the numbers leave out."""
+    """The work of a function before fusion: floating-point operations (functions of one element
+    count one), the multiply-accumulate operations of convolutions and matrix products among them,
+    and bytes read and written. ``uncounted`` describes work that the numbers leave out."""
 
     flops: float = 0.0
     macs: float = 0.0
@@ -54,7 +54,7 @@ class WorkCounter(Flattener[None]):
     """A walk over every primitive of a jaxpr and of the functions inside it; of branches, the
     longest.
 
-    ``add(equation, stack of names, number of executions)`` gets each of them; and each loop of
+    ``add(equation, stack of names, number of executions)`` gets each of them, and each loop of
     unknown length, a ``while``, before the primitives inside it.
     """
 

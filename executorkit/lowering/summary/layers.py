@@ -25,16 +25,15 @@ class Layer:
     """One operator of a graph.
 
     output_shapes, output_dtypes
-        Of visible outputs: shapes are None where nothing is known and 0 for an unknown
-        dimension; types are float32 unless known.
+        Of visible outputs: shapes are None where nothing is known and 0 for an unknown dimension;
+        types are float32 unless known.
     parameters, parameter_dtypes
-        Shapes (None if unknown) and types of the parameters that it is the first to read, by
-        variable name.
+        Shapes (None if unknown) and types, by variable name, of the parameters that it reads first.
     flops, macs
         Operations of one forward pass at inference, before any fusion, and its multiply-accumulate
-        operations; None where shapes are not known or a part cannot be counted.
+        operations; None where unknown.
     uncounted
-        Descriptions of the work that cannot be counted, or is counted as something else.
+        Descriptions of work that cannot be counted, or is counted as something else.
     """
 
     name: str
@@ -54,12 +53,9 @@ def layers(
     parameters: Collection[str],
     dtypes: Mapping[str, str] | None = None,
 ) -> list[Layer]:
-    """Returns the operators of a symbol in topological order.
-
-    ``shapes`` and ``dtypes`` are known for arguments and auxiliary states by name. Variables named
-    by ``parameters`` are each counted once, where they are first read. Raises ShapeError, naming
-    the node, if the shapes contradict each other.
-    """
+    """Returns the operators of a symbol in topological order, given shapes and dtypes of arguments
+    and auxiliary states by name. Variables named by ``parameters`` are counted where they are first
+    read. A contradiction raises ShapeError, naming the node."""
     graph = graph_of(symbol.heads)
     values = infer(graph, shapes, dtypes).values
     types = [t or "float32" for t in value_dtypes(graph, dtypes or {})]

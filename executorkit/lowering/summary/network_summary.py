@@ -165,13 +165,8 @@ class Summary(Viewed, Sequence[Layer]):
         return (*_HEADER[:3], _WITH_STATES, *_HEADER[4:]) if self.states else _HEADER
 
     def table(self, width: int | None = None, *, folded: bool = False) -> str:
-        """Returns the table of the layers as text.
-
-        width
-            The maximum length of its lines: names and shapes are shortened to fit.
-        folded
-            Shows a block of the graph, such as a repeated one, as one line.
-        """
+        """Returns the table of the layers as text of at most ``width`` columns, where names and
+        shapes are shortened; ``folded`` shows a repeated block as one line."""
         rows = [_cells(layer) for layer in self]
         if folded:
             labels = Counter(block.label for block in self.blocks)
@@ -233,7 +228,7 @@ def _notes(summary: Summary) -> Iterator[str]:
     yield f"one forward pass: {flops}, with {macs} in convolutions and matrix products"
     if summary.unknown:
         yield (
-            f"shapes that are not known: {_listed(summary.unknown)}; give those of the inputs, "
+            f"unknown shapes: {_listed(summary.unknown)}; give the shapes of the inputs, "
             "such as data=(1, 3, 224, 224)"
         )
     layers_by_reason: dict[str, list[str]] = {}
@@ -261,8 +256,6 @@ def _blocks(graph: Graph, rows: Sequence[Layer]) -> tuple[Block, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Layers:
-    """The table of the layers: as text whole, as HTML folded by block."""
-
     summary: Summary
 
     def text(self) -> str:

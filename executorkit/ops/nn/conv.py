@@ -48,7 +48,6 @@ def data_layout(layout: str | None, rank: int) -> str:
 
 
 def spatial_axes(layout: str) -> tuple[int, ...]:
-    """Returns the positions of a layout's axes except batch and channels."""
     return tuple(i for i, letter in enumerate(layout) if letter not in "NC")
 
 
@@ -157,8 +156,8 @@ def _pointwise(data: Array, weight: Array, layout: str) -> Array:
 def fully_covered_axes(shape: Shape, kernel: Shape, dims: ConvDims) -> Shape:
     """Returns the spatial axes that the kernel covers whole, in one position (channels first only).
 
-    Such an axis is a further axis of channels. As a spatial one, the input gradient pads its single
-    position by all of the kernel: 600 times the time for the sentences of a text CNN, on CPUs.
+    They become further channels: the input gradient pads the single position of a spatial axis by
+    all of the kernel, 600 times the time for the sentences of a text CNN, on CPUs.
     """
     if dims.channels_last:
         return ()
@@ -179,7 +178,6 @@ def drop_axes(dims: ConvDims, axes: Shape) -> ConvDims:
 
 
 def fold_into_channels(x: Array, axes: Shape) -> Array:
-    """Reshapes (n, c, spatial...) so that ``axes`` become further channels behind axis 1."""
     x = jnp.moveaxis(x, axes, range(2, 2 + len(axes)))
     return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
 

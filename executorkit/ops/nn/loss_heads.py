@@ -1,7 +1,6 @@
 """Loss heads: operators that pass predictions on and have the gradient of a loss.
 
 The loss is never computed, the head gradient is ignored, and labels get zero gradients.
-``softmax_cross_entropy`` is an ordinary loss, with a derivative.
 """
 
 import math

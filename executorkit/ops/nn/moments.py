@@ -1,8 +1,7 @@
 """Mean and variance for normalisations, with short gradients.
 
-The reverse rules keep no residual of the data's size but the data itself: on CPUs half the time of
-JAX's derivative of the plain formulas. (A one-pass variance gained nothing.) In a program mapped
-over a group's devices, statistics may run over all devices (:func:`mapped_axis`).
+The reverse rules store only data: on CPUs half the time of JAX's derivative of the plain formulas.
+In a program mapped over devices, statistics may run over all devices (:func:`mapped_axis`).
 """
 
 from functools import partial
@@ -31,7 +30,6 @@ def mapped_axis() -> str | None:
 
 
 def mean_over(axis: str | None, x: Array) -> Array:
-    """Returns the mean of the devices' ``x``, or ``x`` where ``axis`` is None."""
     return x if axis is None else lax.pmean(x, axis)
 
 
@@ -39,7 +37,6 @@ Axes = tuple[int, ...]
 
 
 def at_least_float32(x: Array) -> Array:
-    """Returns ``x`` in float32 if it is float16 or bfloat16: sums are taken in float32."""
     return x.astype("float32") if x.dtype.itemsize < 4 else x
 
 

@@ -112,9 +112,9 @@ def group_norm(
     channels.
 
     data (N, C, spatial...); gamma and beta have one entry per group (num_groups,), not per channel
-    as elsewhere. Returns data's shape and dtype; ``output_mean_var`` shows mean and, under the
-    name std, sqrt(var + eps), both (N, num_groups); their head gradients are ignored.
-    (Wu and He, arXiv:1803.08494)
+    as elsewhere. Returns data's shape and dtype; ``output_mean_var`` shows mean and, under the name
+    std, sqrt(var + eps), both (N, num_groups); their head gradients are ignored. (Wu and He,
+    arXiv:1803.08494)
     """
     grouped = at_least_float32(data).reshape(data.shape[0], num_groups, -1)
     x, mean, var = standardize(grouped, (2,), eps)

@@ -1,7 +1,7 @@
 """One step of recurrent cells, for ``mx.rnn`` and Gluon, with ``ns``: ``mx.nd`` or ``mx.sym``.
 
-The nodes have MXNet's names, which begin with ``name``. Gluon's dense cells name all nodes
-(``names_all``), other cells name only some. ``activate(x, name=...)`` is the cell's activation.
+The nodes have MXNet's names, which begin with ``name``; Gluon's dense cells name all nodes
+(``names_all``). ``activate(x, name=...)`` is the cell's activation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Activate: TypeAlias = Callable[..., Tensor]
 def rnn_step(
     ns: Ops, i2h: Tensor, h2h: Tensor, name: str, activate: Activate, names_all: bool = False
 ) -> Step:
-    """``h' = act(i2h + h2h)``."""
+    """Computes ``h' = act(i2h + h2h)``."""
     inner = _inner_names(name, names_all)
     output = activate(ns._internal._plus(i2h, h2h, name=inner("plus0")), name=f"{name}out")
     return output, [output]
@@ -33,7 +33,7 @@ def rnn_step(
 def lstm_gates(
     ns: Ops, i2h: Tensor, h2h: Tensor, name: str, axis: int | None = None, names_all: bool = False
 ) -> Sequence[Tensor]:
-    """The gates i, f, g, o of an LSTM."""
+    """Returns the gates i, f, g, o of an LSTM."""
     gates = ns._internal._plus(i2h, h2h, name=_inner_names(name, names_all)("plus0"))
     return ns.SliceChannel(gates, num_outputs=4, name=f"{name}slice", **_axis_option(axis))
 
@@ -49,13 +49,9 @@ def lstm_step(
     names_all: bool = False,
     output_name: str = "out",
 ) -> Step:
-    """``cell' = s(f) cell + s(i) act(g)``, ``h' = s(o) act(cell')`` of the gates i, f, g, o.
-
-    activate_gate
-        s; by default the operator Activation with 'sigmoid'.
-    activate_cell
-        act of ``cell'``, if it is another node than act of g.
-    """
+    """Computes ``cell' = s(f) cell + s(i) act(g)``, ``h' = s(o) act(cell')`` of the gates i, f, g,
+    o; ``activate_gate`` is s, by default 'sigmoid', and ``activate_cell`` act of ``cell'``, if it
+    is another node than act of g."""
     inner = _inner_names(name, names_all)
     gate = activate_gate or (lambda x, name: ns.Activation(x, act_type="sigmoid", name=name))
     i, f = gate(gates[0], name=f"{name}i"), gate(gates[1], name=f"{name}f")
@@ -79,11 +75,8 @@ def gru_step(
     separator: str = "",
     names_all: bool = False,
 ) -> Step:
-    """``h' = (1 - s(z)) act(x_n + s(r) h_n) + s(z) h`` of the gates r, z, n of input and state.
-
-    separator
-        stands between ``name`` and the names of gates.
-    """
+    """Computes ``h' = (1 - s(z)) act(x_n + s(r) h_n) + s(z) h`` of the gates r, z, n of input and
+    state; ``separator`` stands between ``name`` and the names of gates."""
     inner, start = _inner_names(name, names_all), name + separator
     at, plus, multiply = _axis_option(axis), ns._internal._plus, ns._internal._mul
     x_r, x_z, x_n = ns.SliceChannel(i2h, num_outputs=3, name=f"{start}i2h_slice", **at)
@@ -114,8 +107,7 @@ def _axis_option(axis: int | None) -> dict[str, int]:
 
 
 class CountedSteps:
-    """A cell's counters of steps and initial states, which are parts of names, and whether a
-    modifier cell is its only caller."""
+    """A cell's counters of steps and initial states, which are parts of names."""
 
     _prefix: str
     is_modified = False

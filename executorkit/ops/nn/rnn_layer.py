@@ -1,8 +1,8 @@
 """Fused recurrent layers: RNN, with LSTM, GRU and plain cells, over MXNet's packed parameters.
 
-Time runs in a loop (``ops.recurrence``), so the program does not grow with the sequence. Products
-that do not depend on the previous step are one large product outside: ``x W^T`` of all steps, and
-the gradients of weights. On CPUs stacked layers run in one loop where that pays.
+Time runs in a loop (``ops.recurrence``). Products that do not depend on the previous step are one
+large product outside: ``x W^T`` of all steps, and the gradients of weights. On CPUs stacked layers
+run in one loop where that pays.
 """
 
 from collections.abc import Callable, Sequence

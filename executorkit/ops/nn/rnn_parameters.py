@@ -31,10 +31,8 @@ _PARAMETER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class PackedSizes:
-    """The shapes inside a packed parameter vector.
-
-    A *cell* is one layer in one direction; cells are numbered by layer, then by direction.
-    """
+    """The shapes inside a packed parameter vector. A *cell* is one layer in one direction; cells
+    are numbered by layer, then by direction."""
 
     layers: int
     directions: int
@@ -45,7 +43,6 @@ class PackedSizes:
 
     @classmethod
     def of(cls, p: Params) -> PackedSizes:
-        """Returns the sizes for the attributes of the operator RNN."""
         if p.projection_size is not None and p.mode != "lstm":
             problem = f"projection_size={p.projection_size} with mode={p.mode!r}"
             hint = "mode='lstm'"
@@ -56,10 +53,8 @@ class PackedSizes:
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
 
     def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-        """Returns (cell, name, shape) of each piece of the vector, in order.
-
-        All weights come first, all biases after them; each by layer, then by direction.
-        """
+        """Returns (cell, name, shape) of each piece of the vector, in order: all weights, then all
+        biases, each by layer, then by direction."""
         rows = self.gates * self.state
         for cell in range(self.layers * self.directions):
             first = cell < self.directions
@@ -82,7 +77,6 @@ class PackedSizes:
         return cells
 
     def count(self, features: int) -> int:
-        """The length of the packed vector."""
         return sum(math.prod(shape) for *_, shape in self.layout(features))
 
 
@@ -94,7 +88,6 @@ class GateParameters(NamedTuple):
 
     @classmethod
     def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
-        """Returns the parameters for a mode; raises ValueError for an unknown one."""
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))
             problem = f"mode is {mode!r}, expected one of {expected}"
@@ -104,10 +97,8 @@ class GateParameters(NamedTuple):
         return cls(names, PackedSizes(layers, directions, len(names), hidden, hidden, False))
 
     def features(self, length: int) -> int:
-        """Returns the number of input features for which the packed vector has that length.
-
-        Raises AssertionError if no number of features gives it.
-        """
+        """Returns the number of input features for which the packed vector has that length; raises
+        AssertionError if there is none."""
         per_feature = self.sizes.count(1) - self.sizes.count(0)
         features, surplus = divmod(length - self.sizes.count(0), per_feature)
         if surplus or features < 1:

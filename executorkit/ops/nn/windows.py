@@ -1,10 +1,10 @@
 """Maxima and sums over windows, and their gradients.
 
-XLA's CPU backend reduces windows element by element. A few shifted slices of the data, combined
-with each other, are one loop over whole vectors instead, with the same results. Maxima of windows
-that do not overlap stay XLA's: the loop takes in the function that makes the data, such as a tanh,
-and computes it number by number (LeNet's inference took 1.36 ms for 1.17). Measured on one core,
-channels last, milliseconds:
+XLA's CPU backend reduces windows element by element. A few shifted slices of the data, combined,
+are one loop over whole vectors instead, with the same results. Maxima of windows that do not
+overlap stay XLA's: the loop takes in the function that makes the data, such as a tanh, and computes
+it number by number (LeNet's inference took 1.36 ms for 1.17). Measured on one core, channels last,
+milliseconds:
 
 | windows                    | data               | XLA's | slices | gradient, XLA's | blocks |
 | -------------------------- | ------------------ | ----- | ------ | --------------- | ------ |
@@ -35,7 +35,6 @@ _MAX_WRITTEN_OUT = 32
 
 
 def can_write_out(kernel: Shape) -> bool:
-    """Returns True if windows of this size are taken apart into slices."""
     return math.prod(kernel) <= _MAX_WRITTEN_OUT
 
 
@@ -167,7 +166,6 @@ def _window_sums(x: Array, windows: WindowGrid) -> Array:
 
 
 def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
-    """Pads ``x`` with ``value`` before and behind the entries of the named axes."""
     if not any(map(any, pads)):
         return x
     config = [(0, 0, 0)] * x.ndim
@@ -227,8 +225,7 @@ def window_maximum(x: Array, axes: Shape, kernel: Shape, stride: Shape, first_on
 
     The gradient is a sum over the windows of a position, or over the offsets in a window: on CPUs
     XLA's own (select and scatter) takes three to ten times as long. The first maximum is found by
-    its place, not in backward by its value: XLA may compute the data for each use, rounded
-    differently, and then no element equals the maximum.
+    its place: XLA may compute the data again for backward, rounded differently.
     """
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
     shape = x.shape

@@ -28,7 +28,6 @@ _MEANS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999), **_EPSILON}
 
 
 def moving_averages(p: Params, grad: Array, mean: Array, var: Array):
-    """Returns the moving averages of the gradient and of its square."""
     mean = p.beta1 * mean + (1 - p.beta1) * grad
     return mean, p.beta2 * var + (1 - p.beta2) * jnp.square(grad)
 
@@ -165,8 +164,8 @@ def group_adagrad_update(
     clip_gradient: float = -1.0,
     epsilon: float = 1e-5,
 ):
-    """Applies AdaGrad with one rate per row: history + mean(g^2) over each row; weight - lr g /
-    sqrt(history + epsilon).
+    """Applies AdaGrad per row: history + mean(g^2) of each row; weight - lr g / sqrt(history +
+    epsilon).
 
     weight and grad (N, ...), history (N, 1), which changes in place. Returns the new weight,
     usually into ``out=weight``. g is the gradient times rescale_grad, clipped to [-clip_gradient,

@@ -1,8 +1,8 @@
 """Registration of the optimizers' update operators.
 
-A rule for one weight, its gradient and its states is registered in several forms: for one weight,
-for a half precision weight with a float32 copy (``mp_``), and for many weights (``multi_``). They
-exist for arrays only: calling one changes the states in place.
+A rule is registered in several forms: for one weight, for a half precision weight with a float32
+copy (``mp_``), and for many weights (``multi_``). They exist for arrays only: calling one changes
+the states in place.
 """
 
 import inspect
@@ -39,8 +39,6 @@ class UpdateRule:
 
     step
         ``step(p, weight, grad, *states)`` returns the new weight and the new states.
-    states
-        names of the states.
     attrs
         attributes of the form for one weight, as :func:`with_signature` takes them.
     words
@@ -94,10 +92,8 @@ _ONE = (
 def register_update(
     name: str, update: UpdateRule, *, mixed: bool = False, in_place: UpdateRule | None = None
 ) -> None:
-    """Registers the form for one weight, in one precision or with a float32 copy.
-
-    ``in_place`` is the rule used when the new weight is written over the old one, if it differs.
-    """
+    """Registers the form for one weight, in one precision or with a float32 copy. ``in_place`` is
+    the rule used when the new weight is written over the old one, if it differs."""
     names, mutated = update.names(mixed), update.mutated(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:

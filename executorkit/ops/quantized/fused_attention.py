@@ -1,7 +1,4 @@
-"""Attention that MXNet's optimiser for x86 fused, in float32 or on 8-bit integers.
-
-Files of transformers hold these nodes, each with a subgraph of the one operator it replaces.
-"""
+"""Attention that MXNet's optimiser for x86 fused, in float32 or on 8-bit integers."""
 
 from collections.abc import Callable
 from typing import Any

@@ -31,8 +31,6 @@ _MAX_BIAS = 2.0**30
 
 @dataclass(frozen=True, slots=True)
 class QuantizedArray:
-    """A quantised array with the ends of its range."""
-
     array: Array
     low: Array
     high: Array
@@ -103,7 +101,8 @@ class QuantizedProduct:
         return int8.product_range(last, self.data.low, self.data.high, *self.weight_range())
 
     def unit(self) -> Array:
-        """Steps per unit of the sums of products; a scalar if all filters have one scale."""
+        """Returns steps per unit of the sums of products; a scalar if all filters have one
+        scale."""
         scale = self.quantised_weight()[1]
         return self.data.scale * (scale.reshape(()) if scale.size == 1 else scale)
 
@@ -137,9 +136,8 @@ class QuantizedInterpreter:
     """Evaluates a subgraph in steps of its output, as oneDNN does, once.
 
     ``unit`` is the number of steps per unit between the operators; None: as the sums of products
-    have it. ``per_tensor`` gives all filters of a weight one scale. ``clip`` says how a clip is
-    applied: its bounds in these steps ("scale") or unscaled ("as it is"), or by the saturation of
-    the output's type, whatever its range ("saturate").
+    have it. ``clip`` says how a clip is applied: its bounds in these steps ("scale") or unscaled
+    ("as it is"), or by the saturation of the output's type, whatever its range ("saturate").
     """
 
     unit: Array | float | None
@@ -149,7 +147,6 @@ class QuantizedInterpreter:
     addends: list[QuantizedArray] = field(default_factory=list)
 
     def apply(self, op: OpDef, p: Params, inputs: list[Any]) -> tuple[Any, ...]:
-        """Applies one operator to quantised arrays, products or floating arrays."""
         first, *others = inputs
         if op.name in _PRODUCTS:
             bias = others[1] if len(others) > 1 else None
@@ -167,7 +164,6 @@ class QuantizedInterpreter:
         return op.apply(p, [self.floating(x) for x in inputs])
 
     def floating(self, x: Any) -> Array:
-        """Returns an array in steps of the output."""
         if isinstance(x, QuantizedProduct):
             return x.steps(self.unit)
         if isinstance(x, QuantizedArray):
@@ -294,8 +290,8 @@ def sg_mkldnn_conv(
     weight_channelwise_scale: bool = True,
     bodies: Bodies,
 ):
-    """Computes a convolution with normalisation, a sum and activations, as given by the node's
-    subgraph.
+    """Computes a convolution with normalisation, a sum and activations, as the node's subgraph
+    says.
 
     The arrays are the subgraph's inputs in their order - data (N, C, H, W), weight, perhaps bias,
     the four of BatchNorm, and the addend - and after them, with ``quantized``, the two ends, (1,)
@@ -328,8 +324,7 @@ def sg_mkldnn_fully_connected(
     channel_wise_quantize: bool = False,
     bodies: Bodies,
 ):
-    """Computes an affine map with element-wise operators behind it, as given by the node's
-    subgraph.
+    """Computes an affine map with element-wise operators behind it, as the node's subgraph says.
 
     The arrays are the subgraph's inputs in their order - data (N, K), weight, perhaps bias - and
     after them, with ``quantized``, the two ends, (1,) each, of the range of each int8 or uint8

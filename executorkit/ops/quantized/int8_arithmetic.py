@@ -1,8 +1,8 @@
 """Arithmetic of quantised arrays: scales, rounding, exact products of 8-bit integers.
 
-A quantised array comes with two arrays of one element, the ends of the range of real numbers that
-it covers. Only the larger of their magnitudes counts: 0 always stands for 0. Integers are
-multiplied as floating-point numbers, which every backend does fastest, and which is exact.
+A quantised array comes with two arrays of one element, the ends of the range that it covers. Only
+the larger of their magnitudes counts: 0 always stands for 0. Integers are multiplied as
+floating-point numbers, which every backend does fastest, and which is exact.
 """
 
 from collections.abc import Callable
@@ -103,8 +103,6 @@ def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def with_range_ends(rule: InferShape) -> InferShape:
-    """Returns a shape rule that also sets (1,) for the ends of ranges."""
-
     def infer_shape(s: ShapeFacts, p: Params) -> None:
         rule(s, p)
         infer_range_end_shape(s, p)

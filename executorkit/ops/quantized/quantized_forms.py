@@ -13,11 +13,9 @@ def _if_attr(name: str, *values: Any) -> Callable[[Any], bool]:
 class QuantizedForm:
     """The 8-bit operator that stands for a floating one.
 
-    name
-        the operator's name.
     essential
-        True if this operator is why networks are quantised; "smart" keeps others floating unless
-        they stand between such.
+        True if networks are quantised for this operator; "smart" keeps others floating unless they
+        stand between such.
     floating_inputs
         positions of the inputs that stay floating.
     requantized

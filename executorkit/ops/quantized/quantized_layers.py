@@ -1,7 +1,6 @@
 """Quantised layers with parameters: convolution, affine maps, embeddings, normalisation.
 
-Ranges are as in ``quantized_tensors``. A product of 8-bit integers is an int32, whose range is
-the largest int32's. Nothing here has a gradient, as in MXNet.
+Ranges are as in ``quantized_tensors``. Nothing here has a gradient, as in MXNet.
 """
 
 import math

@@ -1,8 +1,7 @@
 """Quantised arrays pooled, flattened, activated, concatenated, added and multiplied.
 
-Every quantised input comes with the ends of the range that it covers, (1,) each, and so does every
-output. A product of 8-bit integers is an int32, with the range of the largest int32.
-Nothing here has a gradient, as in MXNet.
+Every quantised array comes with the ends of the range that it covers, (1,) each. A product of 8-bit
+integers is an int32, with the range of the largest int32. Nothing here has a gradient, as in MXNet.
 """
 
 import math

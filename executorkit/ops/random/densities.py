@@ -82,7 +82,7 @@ _DENSITIES = {
     "generalized_negative_binomial": Density(
         _generalized_negative_binomial,
         ("mu", "alpha"),
-        "that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."
+        "the density of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."
         + _DISCRETE[:-1],
     ),
     "dirichlet": Density(

@@ -44,12 +44,11 @@ def hawkesll(
 
     The intensity of mark k at time t is lda[k] + alpha[k] beta[k] times the sum, over earlier
     points of mark k at times s, of exp(-beta[k] (t - s)). lda (N, K), alpha and beta (K,), state
-    (N, K): the excitation left from before time 0; lags (N, T): times since the point before;
-    marks (N, T): int32 in [0, K); valid_length (N,): number of points; max_time (N,): end of the
-    observation. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
-    alpha and beta get gradients, and only through the log-likelihood. lda and the arrays of its
-    dtype are floating; MXNet takes integers too, and drops the fraction of every step. Source:
-    Hawkes, 1971.
+    (N, K): the excitation left from before time 0; lags (N, T): times since the point before; marks
+    (N, T): int32 in [0, K); valid_length (N,): number of points; max_time (N,): end of the
+    observation. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda, alpha
+    and beta get gradients, and only through the log-likelihood. lda and the arrays of its dtype are
+    floating; MXNet takes integers too, and drops the fraction of every step. Source: Hawkes, 1971.
     """
     if not is_floating(lda):
         raise DTypeError(f"'lda' is {lda.dtype.name}, expected a floating type")

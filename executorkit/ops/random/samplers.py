@@ -2,8 +2,7 @@
 
 Every distribution comes in three forms. ``_random_X`` draws an array of a given shape,
 ``_random_X_like`` one like another array, ``_sample_X`` one block per element of its parameter
-arrays. Reading a result of the first two raises MXNetError if a scalar parameter is impossible.
-Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
+arrays. Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
 """
 
 from collections.abc import Mapping
@@ -191,8 +190,7 @@ def shuffle(data: Array, *, key: Key) -> Array:
     "_sample_unique_zipfian", outputs=("output0", "output1"), infer_type=output_dtype("int64")
 )
 def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
-    """Draws rows of different integers in [0, range_max), small ones more likely, and counts the
-    draws.
+    """Draws rows of different integers in [0, range_max), small ones more likely; counts the draws.
 
     Integer k is drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1), and drawn again
     if the row has it already. ``shape`` is (rows, numbers), numbers at most range_max. Returns

@@ -1,7 +1,4 @@
-"""Distributions of the random operators: sampling as pure functions of a key, and descriptions.
-
-Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
-"""
+"""Distributions of the random operators: sampling as pure functions of a key, and descriptions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -55,10 +52,8 @@ def _generalized_negative_binomial(
 
 @dataclass(frozen=True, slots=True)
 class DistributionSampler:
-    """A distribution: its sampling function, parameters (types and defaults) and description.
-
-    ``positive`` and ``non_negative`` name the scalar parameters that must be so.
-    """
+    """A distribution: its sampling function, parameters (types and defaults) and description;
+    ``positive`` and ``non_negative`` name the scalar parameters that must be so."""
 
     draw: Draw
     scalars: dict[str, tuple[type, float]]

@@ -1,8 +1,4 @@
-"""Recurrences: ``lax.scan`` with a backward pass that stores and computes little per iteration.
-
-A :class:`ScanBody` is one iteration with its products of constants (:class:`ScanProduct`);
-:func:`scan_with_vjp` runs it over a stack of rows.
-"""
+"""Recurrences: ``lax.scan`` with a backward pass that stores and computes little per iteration."""
 
 from .scan import (
     fused_scan_pays as fused_scan_pays,

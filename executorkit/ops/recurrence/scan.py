@@ -4,11 +4,11 @@ Plain ``lax.scan`` stores every factor of every product for the backward pass, a
 gradients of shared weights iteration by iteration. Here the gradient of a weight is one product
 over all iterations, and cheap values are recomputed instead of stored (``scan_vjp``).
 
-Without derivative, two iterations are unrolled into one on CPUs, so that the last layers of one
-run beside the first ones of the next, and short loops are unrolled whole. (With derivative that
-gains 3 % of the time, and costs a tenth of the compilation.) Measured on two x86-64 cores, two
-LSTM layers of 200, 32 rows, 60 steps, milliseconds beside plain ``lax.scan``: inference 22 / 31,
-training 71 / 82.
+Without derivative, two iterations are unrolled into one on CPUs, so that the last layers of one run
+beside the first ones of the next, and short loops are unrolled whole. (With derivative that gains 3
+% of the time, and costs a tenth of the compilation.) Measured on two x86-64 cores, two LSTM layers
+of 200, 32 rows, 60 steps, milliseconds beside plain ``lax.scan``: inference 22 / 31, training 71 /
+82.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,11 +47,8 @@ def scan_with_vjp(
     weights: Collection[int] = (),
 ) -> tuple[Any, Any]:
     """Runs ``lax.scan`` of a body over the rows of ``xs``; returns the last carry and the stacked
-    ``ys``.
-
-    ``constants`` are numbered from 0 up; ``weights`` are the ones that products multiply by from
-    the right, transposed.
-    """
+    ``ys``. ``weights`` are the numbers of the constants that products multiply by from the right,
+    transposed."""
     on_cpu = jax.default_backend() == "cpu"
     rows = matrix_rows(jax.tree.leaves(init)[0].shape)
     is_long = at_least(length, _MIN_ITERATIONS_TO_TRANSPOSE, otherwise=True)
@@ -84,17 +81,13 @@ def scan_with_vjp(
 
 
 def matrix_rows(shape: Sequence[int]) -> int:
-    """Returns the number of rows of an array of this shape, seen as a matrix."""
     return prod(shape[:-1])
 
 
 def fused_scan_pays(rows: int, elements: int) -> bool:
     """Returns True if recurrences that feed each other are faster as one loop than one after the
-    other.
-
-    One after the other, the products between them are computed for all iterations at once. ``rows``
-    is the number of rows of each product, ``elements`` the number of entries of all weights.
-    """
+    other, with the products between them computed for all iterations at once. ``rows`` is the
+    number of rows of each product, ``elements`` the number of entries of all weights."""
     on_cpu = jax.default_backend() == "cpu"
     many_rows = at_least(rows, _MIN_ROWS, otherwise=True)
     return on_cpu and many_rows and elements <= _MAX_CACHED_ELEMENTS

@@ -19,8 +19,7 @@ Constants = Mapping[int, Any]
 class ScanProduct(NamedTuple):
     """An operator of a scan body that combines constants with values of the iteration.
 
-    ``apply(constants, inputs)`` is linear in the constants; ``inputs`` are the other operands.
-    ``numbers`` are the constants that it reads.
+    ``apply(constants, inputs)`` is linear in the constants, numbered ``numbers``.
     """
 
     apply: Callable[[Constants, Any], Any]
@@ -39,7 +38,6 @@ class ScanBody(NamedTuple):
     non_product_constants: Sequence[int] = ()
 
     def plain(self, constants: Constants, carry: Any, x: Any) -> tuple[Any, Any]:
-        """Runs the iteration with unperturbed products."""
         return self.call(
             constants, carry, x, lambda i, inputs: self.products[i].apply(constants, inputs)
         )
@@ -48,9 +46,9 @@ class ScanBody(NamedTuple):
 def materialize(tree: Any) -> Any:
     """Returns the arrays, computed before anything that reads them.
 
-    XLA's CPU backend would read a row of a stack where it is needed; if that is a slice of the row
-    (a gate), it does so element by element: seven times the time for the activations of a cell. It
-    cannot compile barriers in loops that it considers small (that touch less than 1 KiB).
+    XLA's CPU backend would read a slice of a stack's row (a gate) element by element where it is
+    needed: seven times the time for the activations of a cell. It cannot compile barriers in loops
+    that it considers small (that touch less than 1 KiB).
     """
     if jax.default_backend() != "cpu":
         return tree

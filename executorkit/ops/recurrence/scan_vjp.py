@@ -2,8 +2,7 @@
 
 Products with constants are *perturbed*: their results get an added zero, whose gradient is the
 gradient of the result. The backward scan returns these, so that the gradient of a weight is one
-product over all iterations. Values that are cheap to recompute from the residuals (sums and
-products of elements) are not stored.
+product over all iterations. Values that are cheap to recompute are not stored.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ _CHEAP = primitives_with(Trait.CHEAP)
 @jax.tree_util.register_pytree_node_class
 class ScanResiduals:
     """Residuals of a scan, a pytree: the constants that the backward pass reads, the leaves of
-    ``xs``, and stacks of values of the iterations. ``scan`` is static: the trace that names them.
-    """
+    ``xs``, and stacks of values. ``scan`` is static: the trace that names them."""
 
     __slots__ = ("arrays", "scan")
 
@@ -48,9 +46,7 @@ class ScanResiduals:
 
 class LinearizedScan:
     """A scan body traced for the forward pass, with the residuals that its backward pass needs.
-
-    ``read`` holds the numbers of the constants that the backward pass reads.
-    """
+    ``read`` holds the numbers of the constants that the backward pass reads."""
 
     def __init__(self, body: ScanBody, constants: Constants, init: Any, xs: Any) -> None:
         self.body = body

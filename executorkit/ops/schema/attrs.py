@@ -1,8 +1,8 @@
 """Attributes of operators: from an annotation to a parser of MXNet's attribute strings.
 
-MXNet keeps every attribute as text: ``"(3, 3)"``, ``"True"``, ``"None"``, ``"1e-05"``, ``"8L"``,
-``"[1, 2]"``. A value given from Python is first written as text (:func:`to_text`) and then read by
-the parser of its annotation, so that a call and a file agree. No jax in here.
+MXNet keeps every attribute as text: ``"(3, 3)"``, ``"None"``, ``"1e-05"``, ``"8L"``, ``"[1, 2]"``.
+A value given from Python is first written as text (:func:`to_text`) and then read by the parser of
+its annotation, so that a call and a file agree. No jax in here.
 """
 
 import ast
@@ -65,8 +65,7 @@ _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 
 
 def dtype_name(value: object) -> str:
-    """Returns the name of an element type, given a name, NumPy or JAX dtype, scalar class or type
-    number."""
+    """Returns the name of an element type, given a name, dtype, scalar class or type number."""
     name: str
     if isinstance(value, str):
         name = {"float": "float32", "int": "int32", "bool_": "bool"}.get(value, value)
@@ -85,10 +84,7 @@ def dtype_name(value: object) -> str:
 
 
 def to_text(value: Any) -> str:
-    """Writes an attribute value as MXNet does into a symbol.
-
-    NumPy scalars and arrays are written as Python numbers, so that NumPy 2's ``np.float32(0.5)``
-    never reaches a file.
+    """Writes an attribute value as MXNet does into a symbol; NumPy scalars as Python numbers.
 
     >>> to_text((np.int64(3), 3)), to_text(np.float32(0.3)), to_text(True), to_text(np.float16)
     ('(3, 3)', '0.3', 'True', 'float16')
@@ -236,7 +232,6 @@ class Attr:
         return self.default is _REQUIRED
 
     def read(self, op: str, text: str) -> Any:
-        """Reads a text; an :class:`AttributeValueError` names operator and attribute."""
         try:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -248,7 +243,6 @@ class Attr:
 
 
 def make_attr(name: str, annotation: Any, default: Any) -> Attr:
-    """Returns the :class:`Attr` of a keyword-only parameter; without default it is required."""
     parse, accepts = _parser(annotation)
     return Attr(
         name=name,

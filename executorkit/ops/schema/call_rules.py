@@ -20,18 +20,12 @@ class CallRule(Protocol):
         """Returns the type to cast inputs of :data:`CAST_TYPES` to, :data:`WIDEST`, or None."""
         ...
 
-    def array_attrs(self, op: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns the attributes of a call on arrays."""
-        ...
+    def array_attrs(self, op: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]: ...
 
-    def symbol_call(self, op: OpDef) -> None:
-        """Notes a call on symbols."""
-        ...
+    def symbol_call(self, op: OpDef) -> None: ...
 
 
 class CallRules:
-    """Holder of the rule that is installed, or None."""
-
     __slots__ = ("rule",)
 
     def __init__(self) -> None:

@@ -1,7 +1,4 @@
-"""Calls of operators through ``mx.sym`` and ``mx.nd``: names, signatures, docstrings, arguments.
-
-Both frontends are generated from the same definition. No jax in here.
-"""
+"""Calls of operators through ``mx.sym`` and ``mx.nd``: names, signatures, docstrings, arguments."""
 
 import inspect
 import re
@@ -63,7 +60,6 @@ def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str,
 
 @lru_cache(maxsize=4096)
 def call_signature(op: OpDef, frontend: Frontend) -> inspect.Signature:
-    """Returns the signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
     kind = inspect.Parameter
     parameters: list[inspect.Parameter] = []
     style = kind.POSITIONAL_OR_KEYWORD
@@ -111,12 +107,7 @@ def _dtype_doc(op: OpDef) -> list[str]:
 
 def call_doc(op: OpDef, frontend: Frontend) -> str:
     """Returns the docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's own, a sentence on
-    dtypes and gradients if it has none, a line per attribute, and the options of the call.
-
-    >>> from executorkit.ops import lookup
-    >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
-    True
-    """
+    dtypes and gradients if it has none, a line per attribute, and the options of the call."""
     lines = []
     for attr in op.attrs.values():
         default = "required" if attr.required else f"default {attr.default!r}"
@@ -125,7 +116,7 @@ def call_doc(op: OpDef, frontend: Frontend) -> str:
     attributes = ["Attributes:", *lines] if lines else []
     takes_arrays = bool(op.array_names or op.variadic)
     plain = takes_arrays and MUTATES not in op.traits and not _GRADIENTS.search(op.doc)
-    gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
+    gradients = ["Gradients are JAX's derivatives of this function.", ""] if plain else []
     return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[frontend]])
 
 
@@ -134,8 +125,7 @@ class BoundCall:
     """The arguments of a call, sorted into arrays, attributes and options.
 
     ``arrays`` are positional, for operators with any number of inputs; ``named`` are array inputs
-    by name; ``attrs`` are the attributes given (without defaults), and every unknown keyword;
-    ``options`` are ``name``, ``attr``, ``out``, where given.
+    by name; ``attrs`` are the attributes given (without defaults), and every unknown keyword.
     """
 
     arrays: tuple[Any, ...]
@@ -212,8 +202,7 @@ def with_signature(
     states: tuple[str, ...] = (),
     random: bool = False,
 ) -> Callable[..., Any]:
-    """Returns an operator's function, with array inputs and keyword-only attributes, that calls
-    ``run``.
+    """Returns an operator's function that calls ``run``.
 
     ``arrays`` are names, or one name with a star for any number of arrays; ``states`` are the
     auxiliary ones. ``attrs`` maps names to (annotation, default), where ``inspect.Parameter.empty``
@@ -243,8 +232,6 @@ def with_signature(
 
 
 def same_signature(other: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorates a function with the signature, annotations and defaults of another one."""
-
     def copy(fn: Callable[..., Any]) -> Callable[..., Any]:
         fn.__signature__ = inspect.signature(other)  # type: ignore[attr-defined]
         fn.__annotations__ = dict(other.__annotations__)

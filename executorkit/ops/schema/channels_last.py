@@ -1,9 +1,9 @@
 """Channels last: how operators run on data whose channels have moved from axis 1 to the end.
 
 CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So lowering
-keeps a convolution's data that way, and the data behind it as long as the operators have a rule
-(``register(..., layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph,
-and returns a :class:`LayoutRewrite`, or None to run the operator channels first.
+keeps a convolution's data that way, as long as the operators behind it have a rule (``register(...,
+layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph, and returns a
+:class:`LayoutRewrite`, or None to run the operator channels first.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,6 @@ from .inference import Params
 class LayoutRewrite(NamedTuple):
     """The form of an operator for channels-last data.
 
-    params
-        its attributes, for the moved axes.
     inputs
         positions of the inputs that have to be channels last.
     outputs
@@ -52,8 +50,7 @@ def _common_rank(shapes: Sequence[Shape]) -> int:
 
 
 def layout_elementwise(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Rewrites operators on inputs of one rank, broadcast or not, where an element's position does
-    not matter."""
+    """Rewrites operators on inputs of one rank where an element's position does not matter."""
     return LayoutRewrite(p, tuple(range(len(shapes)))) if _common_rank(shapes) else None
 
 
@@ -71,7 +68,6 @@ def layout_with_axis(attribute: str) -> LayoutRule:
 
 
 def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Rewrites operators with a ``pad_width`` of two entries per axis."""
     widths, rank = p.pad_width, len(shapes[0])
     if rank < 3 or len(widths) != 2 * rank:
         return None
@@ -93,7 +89,7 @@ def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def layout_with_windows(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Rewrites operators with a ``layout``, on data alone or on data and weight (other inputs are
+    """Rewrites operators with a ``layout``, on data and perhaps a weight (other inputs are
     vectors)."""
     rank = len(shapes[0])
     if rank < 3 or p.get("layout") not in (None, "NCW", "NCHW", "NCDHW"):

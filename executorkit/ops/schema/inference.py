@@ -1,7 +1,4 @@
-"""Inference of shapes and element types around one node: the facts that rules read and write.
-
-No jax in here.
-"""
+"""Inference of shapes and element types around one node: the facts that rules read and write."""
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -52,11 +49,7 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
 
 
 def shape_text(shape: Shape | None) -> str:
-    """Writes a shape for messages, with question marks for unknown dimensions.
-
-    >>> shape_text((0, 3))
-    '(?, 3)'
-    """
+    """Writes a shape for messages, with question marks for unknown dimensions: ``(?, 3)``."""
     if shape is None:
         return "unknown"
     sizes = ", ".join(str(d or "?") for d in shape)
@@ -119,8 +112,6 @@ class ShapeFacts(Facts):
 
 
 class TypeFacts(Facts):
-    """Element types around a node: dtype names, or None."""
-
     __slots__ = ()
 
     def set(self, name: str, dtype: str | None, because: str | None = None) -> None:
@@ -143,11 +134,7 @@ class TypeFacts(Facts):
 
 
 def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
-    """Counts an axis from the front; a :class:`ShapeError` names the attribute.
-
-    >>> normal_axis(-1, 3)
-    2
-    """
+    """Counts an axis from the front; a :class:`ShapeError` names the attribute."""
     if not -ndim <= axis < ndim:
         problem = f"{name}={axis}, expected {-ndim} to {ndim - 1}: the input has {ndim} axes"
         raise ShapeError(problem)
@@ -171,16 +158,12 @@ InferType = Callable[[TypeFacts, Params], None]
 
 
 def same_dtypes(t: TypeFacts, p: Params) -> None:
-    """States that every input and output has one element type, as most operators have."""
     t.same()
 
 
 def output_dtype(output: str, *inputs: str) -> InferType:
-    """Returns the rule of operators whose output type is an attribute, or is fixed.
-
-    ``output`` is the name of the attribute, or of the dtype; the inputs named (default: none) share
-    one type.
-    """
+    """Returns the rule of operators whose output type is an attribute, or is fixed: ``output`` is
+    the name of either. The named inputs share one type."""
 
     def rule(t: TypeFacts, p: Params) -> None:
         if inputs:
@@ -194,30 +177,24 @@ def output_dtype(output: str, *inputs: str) -> InferType:
 
 
 def same_shapes(s: ShapeFacts, p: Params) -> None:
-    """States that every input and output has one shape."""
     s.same()
 
 
 def same_shapes_among(*names: str) -> InferShape:
-    """Returns the rule of operators where the arrays named have one shape."""
     return lambda s, p: s.same(*names)
 
 
 def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
-    """Returns the output shape of element-wise operators."""
     return shapes[:1] if shapes.count(shapes[0]) == len(shapes) else None
 
 
 def shape_of_data(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """Returns the first input's shape, as the output's."""
     return shapes[:1]
 
 
 def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
-    """States that the arrays named have one entry for each channel, along ``axis`` of data.
-
-    Raises :class:`ShapeError` for an axis that data does not have.
-    """
+    """States that the arrays named have one entry for each channel, along ``axis`` of data; raises
+    :class:`ShapeError` for an axis that data does not have."""
     data = s["data"]
     if data is None:
         return
@@ -232,16 +209,12 @@ def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
 
 
 def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
-    """States that the output has the first input's type; other inputs may have any."""
     t.same(next(iter(t)), "out0")
 
 
 def same_dtype_among(*names: str, **dtypes: str) -> InferType:
-    """Returns the rule of operators where the arrays named have one type.
-
-    ``dtypes`` holds dtypes of others, or attributes with them. Without names, all others have one
-    type.
-    """
+    """Returns the rule of operators where the arrays named have one type; without names, all but
+    ``dtypes``, which holds dtypes, or attributes with them."""
 
     def rule(t: TypeFacts, p: Params) -> None:
         for name, dtype in dtypes.items():

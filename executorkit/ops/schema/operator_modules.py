@@ -57,8 +57,6 @@ _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
 def operator_function(
     op: OpDef, frontend: Frontend, name: str, call: OperatorCall
 ) -> Callable[..., Any]:
-    """Returns ``mx.sym.<name>`` or ``mx.nd.<name>``, with the operator's signature and docs."""
-
     def function(*args: Any, **kwargs: Any) -> Any:
         return call(op, name, args, kwargs)
 
@@ -71,8 +69,7 @@ def operator_function(
 def operator_method(
     name: str, frontend: Frontend, class_name: str, call: OperatorCall
 ) -> Callable[..., Any]:
-    """Returns the method ``name`` of a class: the operator of that name, called on the object
-    first."""
+    """Returns the method ``name`` of a class: the operator, called on the object first."""
     op = lookup(name)
     assert op is not None, name
 
@@ -94,11 +91,8 @@ def operator_module(
     namespace: dict[str, Any], module: str, frontend: Frontend, call: OperatorCall
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
     """Returns ``__getattr__`` and ``__dir__`` of a Python module that shows the operators of
-    ``module``.
-
-    ``namespace`` is the Python module's own, where functions are stored once they are made.
-    ``module`` is 'op', '_internal', 'contrib', 'linalg', 'random' or 'image'.
-    """
+    ``module`` ('op', '_internal', 'contrib', 'linalg', 'random' or 'image'). ``namespace`` is the
+    Python module's own, where functions are stored once they are made."""
 
     def get(name: str) -> Callable[..., Any]:
         full_name = _PREFIX_OF.get(module, "") + name
@@ -179,8 +173,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
 
 
 def unsupported_reason(name: str) -> str | None:
-    """Returns the reason why the operator that MXNet calls ``name`` is not supported, None if
-    unknown.
+    """Returns the reason why an operator of MXNet is not supported, None if unknown.
 
     >>> unsupported_reason("_npi_einsum")
     'NumPy interface (mx.np, mx.npx), no part of symbols'

@@ -47,11 +47,9 @@ class FileFormat:
 
 
 class OpenShape(NamedTuple):
-    """The shape of an operator without inputs, which attributes may leave to the consumers.
-
+    """The shape of an operator without inputs, which attributes may leave to the consumers:
     ``read`` returns the shape if part of it is unknown (0, or all of it for ()), else None;
-    ``fill`` returns the attributes that give a shape.
-    """
+    ``fill`` returns the attributes that give a shape."""
 
     read: Callable[[Params], tuple[int, ...] | None]
     fill: Callable[[Params, tuple[int, ...]], Params]
@@ -120,8 +118,7 @@ class OpDef:
         """Parses the attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes, or that ignore unknown ones, ignore any
-        attribute.
+        MXNet, operators without attributes ignore any attribute.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
@@ -169,10 +166,7 @@ class OpDef:
 
     def open_shape(self, p: Params) -> tuple[int, ...] | None:
         """Returns the output's shape where attributes leave (part of) it to the consumers, else
-        None.
-
-        Unknown lengths are 0; () is unknown altogether.
-        """
+        None. Unknown lengths are 0; () is unknown altogether."""
         return None if self._open_shape is None else self._open_shape.read(p)
 
     def with_shape(self, p: Params, shape: tuple[int, ...]) -> Params:
@@ -197,10 +191,8 @@ class OpDef:
         train: bool = False,
         function: Callable[..., Any] | None = None,
     ) -> tuple[Any, ...]:
-        """Runs the function (or the given substitute) on arrays in the order of ``inputs(p)``.
-
-        Returns outputs, then new auxiliary states, as a flat tuple.
-        """
+        """Runs the function (or the given substitute) on arrays in the order of ``inputs(p)``;
+        returns outputs, then new auxiliary states."""
         fn = function or self.fn
         keywords: dict[str, Any] = dict(p)
         if self.key_name:
@@ -252,7 +244,7 @@ def register(
         Names of the outputs, and the number of them that a symbol shows.
     infer_shape
         ``infer_shape(shapes, params)`` deduces unknown input shapes (from ``shapes["out0"]`` too).
-        Output shapes need not be written: they come from the function.
+        Output shapes come from the function.
     output_shapes
         ``output_shapes(params, shapes)`` returns the output shapes for known input shapes and
         floating types, or None to trace the function, which takes a hundred times as long.
@@ -264,7 +256,7 @@ def register(
         Inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
     open_shape
         For an operator without inputs whose shape may follow from the consumers:
-        ``SHAPE_ATTRIBUTE``, or an :class:`OpenShape` of its own.
+        ``SHAPE_ATTRIBUTE``, or an :class:`OpenShape`.
     count
         The attribute with the number of inputs, for ``*data`` operators.
     aux
@@ -345,7 +337,6 @@ def register(
 
 
 def named(fn: F, name: str, doc: str) -> F:
-    """Returns ``fn`` with another name and docstring: an operator that is made from a table."""
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = doc.rstrip()
     return fn

@@ -30,8 +30,7 @@ class SubgraphBody(Protocol):
     def interpret(
         self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
-        """Returns the outputs with ``call(operator, attributes, inputs)`` in place of every
-        operator."""
+        """Returns the outputs with ``call(operator, attributes, inputs)`` for every operator."""
         ...
 
     def uses_rng(self, train: bool) -> bool: ...
@@ -54,10 +53,8 @@ def subgraphs_use_rng(p: Params, train: bool) -> bool:
 def infer_subgraph_shapes(
     s: ShapeFacts, subgraph: SubgraphBody, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
-    """Deduces the shapes of the node's inputs ``names`` from the subgraph that reads them.
-
-    The subgraph sees ``stepped`` inputs without their first axis, along which it is repeated.
-    """
+    """Deduces the shapes of the node's inputs ``names`` from the subgraph, which sees ``stepped``
+    inputs without their first axis."""
     inner = [s[name][1:] if name in stepped and s[name] else s[name] for name in names]
     length = next((s[name][0] for name in stepped if s[name] and s[name][0]), 0)
     for name, shape in zip(names, subgraph.shapes(inner), strict=True):
@@ -68,7 +65,6 @@ def infer_subgraph_shapes(
 def infer_subgraph_types(
     t: TypeFacts, subgraph: SubgraphBody, names: Sequence[str], outputs: Sequence[str]
 ) -> None:
-    """Deduces the types of the node's inputs ``names`` and ``outputs`` from a subgraph."""
     inputs, outs = subgraph.types([t[name] for name in names])
     for name, dtype in zip((*names, *outputs), (*inputs, *outs), strict=True):
         t.set(name, dtype)

@@ -37,11 +37,10 @@ register("_ones", infer_type=_of_dtype, open_shape=SHAPE_ATTRIBUTE)(_constant_op
 def full(
     *, shape: Shape | None = None, ctx: Tuning[str] = "", dtype: DType = "float32", value: float
 ) -> Array:
-    """Creates an array of ``shape`` and ``dtype`` filled with ``value``, which is converted to
-    dtype.
+    """Creates an array of ``shape`` and ``dtype`` filled with ``value``, converted to dtype.
 
-    Sizes that are 0 or -1, or all of them for None, follow from the operators that use it.
-    ``ctx`` has no effect.
+    Sizes that are 0 or -1, or all of them for None, follow from the operators that use it. ``ctx``
+    has no effect.
     """
     return jnp.full(shape or (), scalar_constant(value, jnp.dtype(dtype)), dtype)
 
@@ -55,8 +54,7 @@ def eye(
     ctx: Tuning[str] = "",
     dtype: DType = "float32",
 ) -> Array:
-    """Creates a matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if
-    positive).
+    """Creates a matrix (N, M) with ones on diagonal ``k`` (above the main one if positive).
 
     M=0 means M=N. ``ctx`` has no effect.
     """
@@ -151,12 +149,11 @@ def arange_like(
     ctx: Tuning[str] = "",
     axis: int | None = None,
 ) -> Array:
-    """Counts start, start + step, ..., each ``repeat`` times, as many as data needs, in data's
-    dtype.
+    """Counts start, start + step, ..., each ``repeat`` times, as many as data needs, in its dtype.
 
     With axis None the result has the shape of data, in row-major order; otherwise (size of that
-    axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose
-    their fractions, as in MXNet.
+    axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose their
+    fractions, as in MXNet.
     """
     if data.dtype == jnp.float16:
         start, step = math.trunc(start), math.trunc(step)

@@ -190,8 +190,7 @@ def one_hot(
     off_value: float = 0.0,
     dtype: EntryType = "float32",
 ):
-    """Puts ``on_value`` at each index of a new last axis of size ``depth``, ``off_value``
-    elsewhere.
+    """Puts ``on_value`` at each index of a new last axis of size ``depth``, else ``off_value``.
 
     indices, of any shape (i0, i1, ...), give (i0, i1, ..., depth) of type ``dtype``. An index
     outside [0, depth) gives no ``on_value``. The gradient of indices is zero.

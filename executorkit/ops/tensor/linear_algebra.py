@@ -22,7 +22,6 @@ from .reverse_rules import with_vjp
 
 
 def check_square(A: Array) -> Array:
-    """Returns A; raises a :class:`ShapeError` unless it holds square matrices."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
     return A
@@ -213,7 +212,7 @@ def trsm(A, B, *, transpose, rightside, lower, alpha):
 
 @register("_linalg_syrk", "linalg_syrk")
 def syrk(A: Array, *, transpose: bool = False, alpha: float = 1.0):
-    """Computes alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n,
+    """Computes alpha A A^T (..., n, n) of A (..., n, m), or with ``transpose`` alpha A^T A (..., m,
     m)."""
     return alpha * (_transpose(A) @ A if transpose else A @ _transpose(A))
 

@@ -118,7 +118,7 @@ def _matmul(a: Array, b: Array, transpose_a: bool, transpose_b: bool, row: int =
         raise ShapeError(f"inputs are {a.shape} and {b.shape}, expected stacks of matrices alike")
     rows, columns = normal_axis(row, a.ndim), a.ndim - 1
     if rows == columns:
-        raise ShapeError(f"axis={row} holds the columns, expected that of the rows")
+        raise ShapeError(f"axis={row} holds the columns, expected the axis of the rows")
     batch = tuple(i for i in range(a.ndim) if i not in (rows, columns))
     i = rows if transpose_a else columns
     j = columns if transpose_b else rows

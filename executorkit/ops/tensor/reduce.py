@@ -152,7 +152,7 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
         f"{equation} over ``axis``.\n\n"
         "data has any shape. axis None or () means all axes, which gives shape (1,); with "
         "``exclude`` the axes that are not named are reduced; with ``keepdims`` reduced axes stay "
-        f"with size 1. The dtype is that of data. {remark}"
+        f"with size 1. The dtype is data's. {remark}"
     )
     return named(op, name, doc)
 
@@ -175,8 +175,8 @@ def norm(
 
     data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
     axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers are computed in
-    float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and
-    x / out, the latter NaN where the norm is 0.
+    float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and x
+    / out, the latter NaN where the norm is 0.
     """
     axes = _reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
@@ -192,8 +192,7 @@ def norm(
 
 @register("moments", outputs=("output0", "output1"))
 def moments(data: Array, *, axes: Shape | None = None, keepdims: bool = False):
-    """Computes the mean of data over ``axes``, and the variance (divided by the count), as two
-    outputs.
+    """Computes the mean of data over ``axes``, and the variance (divided by the count).
 
     data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
     ``keepdims`` reduced axes stay with size 1.

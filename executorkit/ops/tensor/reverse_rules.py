@@ -1,10 +1,10 @@
 """Functions with a backward rule of their own that can be differentiated in forward mode too.
 
 ``jax.custom_vjp`` refuses ``jax.jvp``. Here the derivative is a forward rule (``jax.custom_jvp``)
-whose tangent comes out of one linear primitive, :data:`linear_map_p`. Forward mode runs the map;
-reverse mode transposes it into the backward rule, with the program of ``custom_vjp``.
-``jax.custom_derivatives.linear_call`` has no batching rule, which ``jax.vmap`` and ``jax.jacfwd``
-need, and refuses tangents of its residuals, which every second derivative has (JAX 0.10).
+whose tangent comes out of one linear primitive, :data:`linear_map_p`; reverse mode transposes it
+into the backward rule. ``jax.custom_derivatives.linear_call`` has no batching rule, which
+``jax.vmap`` and ``jax.jacfwd`` need, and refuses tangents of its residuals, which every second
+derivative has (JAX 0.10).
 """
 
 from collections.abc import Callable, Sequence
@@ -39,10 +39,10 @@ def with_vjp(
     """Returns ``fn`` of pytrees of arrays, with a rule for each mode of differentiation.
 
     ``forward`` and ``backward`` are as for ``jax.custom_vjp``. ``tangent`` gets a tangent for each
-    argument, None where it is zero, and returns the tangents of the results, None for zero; without
-    it, forward mode differentiates ``fn``, and the arguments are residuals too. The rules read only
-    their arguments: they may run in another program than ``fn``. ``nondiff_argnums``, the last
-    positions, are static; ``backward`` and ``tangent`` get these arguments first.
+    argument and returns the tangents of the results, None for zero; without it, forward mode
+    differentiates ``fn``. The rules read only their arguments: they may run in another program than
+    ``fn``. ``nondiff_argnums``, the last positions, are static; ``backward`` and ``tangent`` get
+    these arguments first.
     """
     function = jax.custom_jvp(fn, nondiff_argnums=nondiff_argnums)
 
@@ -63,7 +63,6 @@ def with_vjp(
 def linear_with_transpose(
     fn: Callable[[Any], Any], transpose: Callable[[Any], Any]
 ) -> Callable[[Any], Any]:
-    """Returns a linear function of one array, with its transpose."""
     return with_vjp(
         fn,
         lambda x: (fn(x), None),
@@ -73,7 +72,6 @@ def linear_with_transpose(
 
 
 def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[..., Any]:
-    """Returns a function that is linear in its first argument; the others are its residuals."""
     return with_vjp(
         fn,
         lambda x, *others: (fn(x, *others), others),
@@ -85,7 +83,6 @@ def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[...,
 def bilinear_tangent(
     product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Sequence[Any]
 ) -> Any:
-    """Returns the tangent rule of a function that is linear in each of its two arguments."""
     (a, b), (da, db) = residuals, tangents
     if da is None or db is None:
         return product(a, db) if da is None else product(da, b)
@@ -93,8 +90,6 @@ def bilinear_tangent(
 
 
 class _Rules(NamedTuple):
-    """The functions that :func:`with_vjp` is given."""
-
     fn: Callable[..., Any]
     backward: Backward
     tangent: Tangent | None
@@ -103,10 +98,9 @@ class _Rules(NamedTuple):
 class _LinearMap(NamedTuple):
     """The map from a call's tangents to its results' tangents, over flat arrays.
 
-    It holds no arrays, since it outlives the trace of the call: residuals come as arguments.
-    ``residuals``, ``arguments`` and ``out`` are tree structures (residuals with the arguments, if
-    tangents have no rule); ``active`` and ``floating`` number the leaves that have a
-    tangent.
+    It holds no arrays, since it outlives the trace of the call. ``residuals``, ``arguments`` and
+    ``out`` are tree structures (residuals with the arguments, if tangents have no rule); ``active``
+    and ``floating`` number the leaves that have a tangent.
     """
 
     rules: _Rules
@@ -250,10 +244,8 @@ def _transpose(
 
 
 class _Batched(NamedTuple):
-    """A linear map over one more axis, the first of tangents and results.
-
-    ``residual_axes`` says where residuals have it, or None.
-    """
+    """A linear map over one more axis, the first of tangents and results; ``residual_axes`` says
+    where residuals have it, or None."""
 
     linear_map: Any
     residual_axes: tuple[int | None, ...]

@@ -146,10 +146,9 @@ def reshape(
     may be -1. With ``reverse`` shape and data are read from right to left (so that the sizes come
     before their -4).
 
-    ``target_shape`` and ``keep_highest`` are MXNet 0.8's, used when ``shape`` is not given: one
-    0 is inferred, and ``keep_highest`` keeps the first axis.
-
-    Where the number of elements differs MXNet cuts off or reads beyond the data; we refuse.
+    ``target_shape`` and ``keep_highest`` are MXNet 0.8's, used when ``shape`` is not given: one 0
+    is inferred, and ``keep_highest`` keeps the first axis. Where the number of elements differs
+    MXNet cuts off or reads beyond the data; we refuse.
     """
     if shape:
         way = -1 if reverse else 1

@@ -153,8 +153,8 @@ def slice_assign(lhs: Array, rhs: Array, *, begin: OptShape, end: OptShape, step
 def slice_assign_scalar(
     data: Array, *, scalar: float = 0.0, begin: OptShape, end: OptShape, step: OptShape = ()
 ):
-    """Sets every element of the box that ``slice`` would cut out of data, of any shape, to
-    ``scalar``.
+    """Sets every element of the box that ``slice`` would cut out of data, of any shape, to a
+    number.
 
     MXNet has no gradient for it.
     """

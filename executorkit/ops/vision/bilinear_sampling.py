@@ -11,8 +11,7 @@ def weighted_rows(rows: Array, index: Array, weight: Array) -> Array:
     """Computes ``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
 
     index and weight are (R, B, K). R is a loop on the device, so that only a small array is
-    gathered at once; the gradient of rows is accumulated in place, which the derivative of such a
-    loop would not do. index must be in range.
+    gathered at once; the gradient of rows is accumulated in place. index must be in range.
     """
 
     return _weighted_rows(rows, index, weight)
@@ -68,8 +67,7 @@ def pooled_regions(data: Array, image: Array, down: Array, across: Array) -> Arr
     """Sums pixels weighted by the product of a row's and a column's weight.
 
     data (N, C, H, W); for each of R regions, ``image`` (R,) is an index into N, ``down`` (R, P, H)
-    and ``across`` (R, Q, W) are the weights; returns (R, C, P, Q). Only data has a gradient, added
-    up in place.
+    and ``across`` (R, Q, W) are the weights; returns (R, C, P, Q). Only data has a gradient.
     """
     count, channels, height, width = data.shape
 

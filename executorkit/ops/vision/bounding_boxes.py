@@ -20,13 +20,11 @@ Sides = tuple[Array, Array, Array, Array]
 
 
 def to_corner(box: Array) -> Array:
-    """Converts center boxes to corner boxes, (..., 4) each."""
     middle, half = box[..., :2], box[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
 def to_center(box: Array) -> Array:
-    """Converts corner boxes to center boxes, (..., 4) each."""
     first, last = box[..., :2], box[..., 2:]
     return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
 

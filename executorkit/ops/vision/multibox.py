@@ -1,7 +1,7 @@
 """Detection heads of SSD: anchors, their matching with labels, decoding and suppression.
 
-The size of the program does not depend on the number of anchors: loops run on the device, over the
-labels or the remaining boxes, and each iteration works on all anchors at once.
+Loops run on the device, over the labels or the remaining boxes, and each iteration works on all
+anchors at once.
 """
 
 from functools import partial
@@ -30,14 +30,13 @@ def multibox_prior(
     steps: Floats = (-1.0, -1.0),
     offsets: Floats = (0.5, 0.5),
 ):
-    """Generates anchor boxes around every position of a feature map, as corners relative to the
-    image.
+    """Generates anchor boxes around every position of a feature map, relative to the image.
 
-    data (N, C, H, W), of which only H and W are used; returns (1, H * W * A, 4) with
-    A = len(sizes) + len(ratios) - 1: at each position every size with the first ratio, then the
-    first size with every other ratio. A box of size s and ratio r is ``s * sqrt(r) * H / W`` wide
-    and ``s / sqrt(r)`` high. ``steps`` and ``offsets`` (y before x) place the positions, by default
-    spread evenly; ``clip`` cuts the boxes at 0 and 1. float32. Liu et al., SSD, 2016.
+    data (N, C, H, W), of which only H and W are used; returns corners (1, H * W * A, 4) with A =
+    len(sizes) + len(ratios) - 1: at each position every size with the first ratio, then the first
+    size with every other ratio. A box of size s and ratio r is ``s * sqrt(r) * H / W`` wide and ``s
+    / sqrt(r)`` high. ``steps`` and ``offsets`` (y before x) place the positions, by default spread
+    evenly; ``clip`` cuts the boxes at 0 and 1. float32. Liu et al., SSD, 2016.
     """
     height, width = data.shape[2:]
     axes = zip(steps, (height, width), strict=True)

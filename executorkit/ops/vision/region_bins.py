@@ -13,7 +13,6 @@ from ..tracing import is_known
 
 
 def round_away(x: Array) -> Array:
-    """Rounds to the nearest integer, halves away from zero, as C's ``round``."""
     return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
 
 
@@ -43,8 +42,7 @@ class Bins(NamedTuple):
 
         Each iteration takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is its
         index into the H x ``width`` pixels of the image; a finished bin is not ``inside`` (..., P,
-        Q). The work grows with the pixels in the bins (all as large as the largest), not with the
-        image.
+        Q). The work grows with the pixels in the largest bin, not with the image.
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
@@ -63,10 +61,7 @@ _MIN_BLOCK_SIZE = 8192
 
 def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
     """Groups arrays of R regions into blocks, (blocks, B, ...) each, padded with zeros; returns R
-    too.
-
-    B regions of ``numbers`` elements each make one iteration of a loop over blocks worth its cost.
-    """
+    too. B regions of ``numbers`` elements each make one iteration of a loop worth its cost."""
     count = jax.tree.leaves(regions)[0].shape[0]
     block = 1
     if is_known(count, numbers):
@@ -81,7 +76,6 @@ def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
 
 def join_blocks(blocks: Array, count: int) -> Array:
-    """Inverts :func:`to_blocks`: returns the first ``count`` regions of the blocks."""
     return blocks.reshape(blocks.shape[0] * blocks.shape[1], *blocks.shape[2:])[:count]
 
 
@@ -97,9 +91,9 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
     """Sums the pixels in the bins of regions, each bin reading its own channels.
 
     data (N, D G G, H, W), G = ``groups``; ``image`` (R,) is each region's index into N, and
-    ``bins`` cover R regions; returns (R, D, P, Q), of which place (p, q) reads the channels
-    (d, p G // P, q G // Q). ``weights``, if there are any, are factors of rows (R, P, H) and of
-    columns (R, Q, W). Only data has a gradient.
+    ``bins`` cover R regions; returns (R, D, P, Q), of which place (p, q) reads the channels (d, p G
+    // P, q G // Q). ``weights`` are factors of rows (R, P, H) and of columns (R, Q, W). Only data
+    has a gradient.
     """
     count, channels, height, width = data.shape
     depth, size = channels // groups**2, height * width

@@ -1,8 +1,5 @@
-"""Convolution kernels: one entry per operation, with the algorithm that runs best on the platform.
-
-``convolve`` and ``conv_transpose`` choose between XLA's own convolution and the algorithms of this
-folder, which are faster on CPUs (``dispatch`` has the table).
-"""
+"""Convolution kernels: the algorithm that runs best on the platform (``dispatch`` has the
+table)."""
 
 from .conv_dims import ConvDims as ConvDims
 from .dispatch import (

@@ -1,8 +1,7 @@
 """Convolutions whose kernel is larger than the data: one product of matrices.
 
 XLA's CPU backend leaves such convolutions to a loop over single numbers. Each window is copied into
-a row of a matrix instead, which is multiplied with the weight as it is. Measured on one core,
-images of pixels with as many filters as channels:
+a row of a matrix instead. Measured on one core, as many filters as channels:
 
 | images | pixels | kernel | channels | XLA     | columns | input gradient: XLA | columns |
 | ------ | ------ | ------ | -------- | ------- | ------- | ------------------- | ------- |
@@ -34,7 +33,7 @@ _MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
 def column_kernels(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
-    """Returns forward ``f(data, weight)`` and input gradient ``f(g, weight, shape)``, or None where
+    """Returns forward ``f(data, weight)`` and input gradient ``f(g, weight, shape)``; None where
     the kernel fits into the data, the layout is another one, or the matrix would be too large."""
     if dims.layout != "NHWC" or not is_known(*data[1:-1]):
         return None, None

@@ -10,11 +10,8 @@ from ...schema.attrs import Shape
 
 
 class ConvDims(NamedTuple):
-    """The static part of a convolution; hashable.
-
-    One entry per spatial axis of strides, pads (the same on both sides) and dilation; ``groups``
-    independent groups of channels; ``layout`` as ``NCHW`` or ``NHWC``.
-    """
+    """The static part of a convolution; hashable. strides, pads (the same on both sides) and
+    dilation have one entry per spatial axis; ``layout`` is as ``NCHW`` or ``NHWC``."""
 
     strides: Shape
     pads: Shape
@@ -27,12 +24,9 @@ class ConvDims(NamedTuple):
         return self.layout[1] != "C"
 
     def spatial(self, shape: Shape) -> Shape:
-        """Returns the spatial part of the shape of data, weight or result."""
         return shape[1:-1] if self.channels_last else shape[2:]
 
     def per_axis(self, first: Any, channels: Any, spatial: Sequence[Any]) -> tuple[Any, ...]:
-        """Returns values for the first axis, the channels and the spatial axes, in the layout's
-        order."""
         return (first, *spatial, channels) if self.channels_last else (first, channels, *spatial)
 
     def output_sizes(self, sizes: Shape, kernel: Shape) -> Shape:

@@ -1,8 +1,8 @@
 """Depth-wise convolution, one filter per channel, as sums of shifted products.
 
 data (N, C, spatial...), weight (C, 1, kernel...), result (N, C, spatial...), or channels last: data
-and result (N, spatial..., C), weight (C, kernel..., 1). XLA compiles such a sum to one loop, which
-on CPUs is much faster than its grouped convolution.
+and result (N, spatial..., C), weight (C, kernel..., 1). XLA compiles such a sum to one loop, on
+CPUs much faster than its grouped convolution.
 """
 
 import itertools
@@ -33,7 +33,7 @@ def _padded(data: Array, dims: ConvDims) -> Array:
 
 def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
     """Returns, for each element of the kernel, the part of the padded data that it is multiplied
-    with; each part has the spatial sizes ``out`` of the result."""
+    with, of the result's spatial sizes ``out``."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
     data = _padded(data, dims)
     for element in itertools.product(*map(range, kernel)):
@@ -125,8 +125,7 @@ def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) ->
 
 
 def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, Any, Any]:
-    """Returns forward, input gradient and weight gradient for arrays of these shapes; None where
-    XLA's is kept."""
+    """Returns forward, input gradient and weight gradient; None where XLA's is kept."""
     kernel = dims.spatial(weight)
     out = dims.output_sizes(dims.spatial(data), kernel)
     dense = max(dims.dilation) == 1

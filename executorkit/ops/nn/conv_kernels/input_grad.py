@@ -1,10 +1,9 @@
 """Input gradients of convolutions: shifted matrix products, and columns for few channels.
 
 **Shifted products** (:func:`shifted_matmul_input_grad`), one per element of the kernel. XLA's own
-form is a convolution of the padded gradient: it multiplies at every position of the data, though
-only the fewer windows have a gradient. Here each element of the kernel, one per iteration,
-multiplies the gradient as it is and adds the product at the data positions that the element met.
-Measured on one core:
+form convolves the padded gradient: it multiplies at every position of the data, though only the
+fewer windows have a gradient. Here each element of the kernel multiplies the gradient as it is and
+adds the product at the data positions that the element met. Measured on one core:
 
 | images | pixels  | kernel | channels | filters | XLA    | shifted |
 | ------ | ------- | ------ | -------- | ------- | ------ | ------- |
@@ -16,8 +15,8 @@ Measured on one core:
 | 32     | 16 x 16 | 3 x 3  | 32       | 32      | no difference    ||
 
 **Columns** (:func:`column_input_grad`), for few channels, which fill no vector: one product per row
-of windows gives what each element of the kernel contributes to each channel, as rows of positions,
-which are then added in their places. Measured on one core, 4 images of 3 channels, 64 filters:
+of windows gives the contribution of each element of the kernel to each channel, as rows of
+positions, which are then added. Measured on one core, 4 images of 3 channels, 64 filters:
 
 | pixels    | kernel | stride | XLA    | columns |
 | --------- | ------ | ------ | ------ | ------- |

@@ -1,5 +1,4 @@
-"""Sums as single JAX primitives: written out, they would take longer to trace than a network's
-rest."""
+"""Sums as single JAX primitives: written out, they would take longer to trace than the network."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,12 +13,9 @@ from ....jax_internals import Primitive
 def sum_primitive(
     name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
 ) -> Any:
-    """Returns a primitive that is compiled, differentiated and mapped as the function that writes
-    it out.
-
-    ``avals`` gives the aval of the result, or a list of avals for ``several``, from the avals of
-    the arrays and the parameters.
-    """
+    """Returns a primitive that is compiled, differentiated and mapped as the function
+    ``written_out``. ``avals`` gives the aval of the result, or a list for ``several``, from the
+    avals of the arrays and the parameters."""
     primitive = Primitive(name)
     primitive.multiple_results = several
 

@@ -1,14 +1,13 @@
 """Weight gradients of convolutions of few images: im2col row by row, and images cut into tiles.
 
-XLA's own form transposes data and gradient so that the batch takes the place of the channels: a
-vector of a CPU is then as full as the batch is large, and the transposed arrays are written once
-more. Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H', W', F).
+XLA's own form puts the batch in the place of the channels: a vector of a CPU is then as full as the
+batch is large. Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H',
+W', F).
 
 **im2col** (:func:`im2col_weight_grad`), for 16 channels or more: a loop over blocks of rows of the
 gradient copies the patches that these rows meet, as the columns of a matrix that stays in the
-cache, and multiplies it with the rows. The copying is a loop over the elements of the kernel, which
-compiles in half the time of one slice each. Where the filters are so numerous that adding up
-costs more than copying, there is one iteration. Measured on one core, kernel 3 x 3:
+cache, and multiplies it with the rows; with numerous filters there is one iteration. The copying is
+a loop too, which compiles in half the time of slices. Measured on one core, kernel 3 x 3:
 
 | images | channels | filters | pixels    | stride | XLA    | im2col |
 | ------ | -------- | ------- | --------- | ------ | ------ | ------ |
@@ -120,10 +119,8 @@ def _im2col(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 def tiled_weight_grad(
     data: Shape, weight: Shape, dims: ConvDims, weight_grad: Callable[..., Array]
 ) -> Callable[..., Array] | None:
-    """Returns the weight gradient as ``f(data, g, shape)``, or None where whole images are as good.
-
-    ``weight_grad(data, g, shape, dims)`` computes the gradient of whole images.
-    """
+    """Returns the weight gradient as ``f(data, g, shape)``, or None where whole images, by
+    ``weight_grad(data, g, shape, dims)``, are as good."""
     if dims.layout != "NHWC" or not is_known(*data) or data[0] >= _TILES:
         return None
     tiles = -(-_TILES // data[0])

@@ -7,13 +7,13 @@ the kernel and rows y of the result::
     y = A^T [(G g) * (B^T d)]
 
 where each of the m + 2 products is a convolution of one row of kernel elements, over all rows of
-the data that have the same place in their block. F(4, 3) so takes half of the multiplications,
-F(2, 3) two thirds; it costs sums of rows. G g depends on the weight only.
+the data that have the same place in their block. F(4, 3) takes half of the multiplications, F(2, 3)
+two thirds; both cost sums of rows. G g depends on the weight only.
 
 Only the rows are transformed. Tiles of two axes save more multiplications (F(2x2, 3x3) takes 0.44
-of them, F(4x4, 3x3) 0.25), but write four and two and a quarter times the data, in pieces of 16 and
-36 small products. Measured on two cores with AVX-512, relative to XLA's convolution with a weight
-in XLA's order; inference, weights transformed before, float32:
+of them, F(4x4, 3x3) 0.25), but write four and two and a quarter times the data, in 16 and 36 small
+products. Measured on two cores with AVX-512, relative to XLA's convolution with a weight in XLA's
+order; inference, weights transformed before, float32:
 
 | images | pixels | channels | XLA     | F(4, 3) | F(2, 3) | F(2x2, 3x3) | F(4x4, 3x3) |
 | ------ | ------ | -------- | ------- | ------- | ------- | ----------- | ----------- |
@@ -22,19 +22,16 @@ in XLA's order; inference, weights transformed before, float32:
 | 1      | 14     | 256      | 0.60 ms | 0.76    | 0.83    | 0.76        | 1.23        |
 | 1      | 7      | 512      | 0.91 ms | 0.52    | 0.70    | 0.60        | 0.75        |
 | 4      | 56     | 64       | 2.58 ms | 0.65    | 0.79    | 0.86        | 0.91        |
-| 4      | 28     | 128      | 2.40 ms | 0.58    | 0.72    | 0.78        | 0.79        |
 | 4      | 14     | 256      | 2.10 ms | 0.70    | 0.76    | 0.61        | 1.42        |
-| 4      | 7      | 512      | 2.45 ms | 0.67    | 0.69    | 0.69        | 0.64        |
 | 1      | 224    | 64       | 10.8 ms | 0.70    | 0.87    | 3.2         | 1.2         |
-| 1      | 28     | 512      | 9.4 ms  | 0.57    | 0.73    | 0.61        | 0.62        |
 | 1      | 112    | 32       | 0.68 ms | 0.93    | 1.20    | 1.24        |             |
 | 1      | 32     | 32       | 0.08 ms | 0.98    | 1.24    | 1.33        |             |
 
 The error grows with m and depends on the points that the matrices are made of. Largest error
 relative to the largest result, normal data and weights, float32, 64 to 512 channels: XLA 4e-7 to
 9e-7; F(2, 3) 4e-7 to 7e-7; F(4, 3) at the points 0, 3/4, -3/4, 3/2, -3/2 and infinity 9e-7 to
-1.5e-6, at the usual 0, 1, -1, 2, -2 and infinity 2e-6 to 4e-6; F(4x4, 3x3) at the usual points
-5e-6 to 1e-5. An infinite or NaN element makes all rows of its block NaN.
+1.5e-6, at the usual 0, 1, -1, 2, -2 and infinity 2e-6 to 4e-6; F(4x4, 3x3) at the usual points 5e-6
+to 1e-5. An infinite or NaN element makes all rows of its block NaN.
 
 Source: A. Lavin, S. Gray, Fast Algorithms for Convolutional Neural Networks, arXiv:1509.09308; for
 the points B. Barabasz and others, Error Analysis and Improving the Accuracy of Winograd Convolution
@@ -79,14 +76,13 @@ _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 class Costs(NamedTuple):
     """The cost of the transformations, in multiplications of a convolution (5e-12 s each on two
-    cores, at the rate of a large product of matrices).
+    cores).
 
-    ``prepared_call`` and ``call`` are per convolution, with the weight transformed before or not.
-    The loops take 40 ms to compile, or 100 ms with the weight's, which a few hundred or a thousand
-    calls should save; and measured training steps gained less than the layers. ``element`` is per
-    element that a sum of rows reads or writes. ``weight`` is per element of the transformed weight,
-    beyond XLA's cost of turning the weight, and 0 if the weight was transformed before;
-    ``gradient_weight`` is the same for the input gradient, whose weight is in a better order.
+    ``prepared_call`` and ``call`` are per convolution, with the weight transformed before or not:
+    the loops take 40 ms to compile, or 100 ms with the weight's, which a few hundred or a thousand
+    calls should save. ``element`` is per element that a sum of rows reads or writes. ``weight`` is
+    per element of the transformed weight, beyond XLA's own transposition; ``gradient_weight`` is
+    the same for the input gradient, whose weight is in a better order.
     """
 
     prepared_call: float = 8e6
@@ -97,8 +93,8 @@ class Costs(NamedTuple):
 
 
 class Winograd(NamedTuple):
-    """The choice of algorithms of a convolution; hashable: the numbers of rows per block that may
-    be taken, and whether expressions of the weight alone are computed before."""
+    """The choice of algorithms of a convolution; hashable: the allowed numbers of rows per block,
+    and whether expressions of the weight alone are computed before."""
 
     rows: tuple[int, ...] = ()
     prepared: bool = False
@@ -110,10 +106,8 @@ _prepared: ContextVar[bool] = ContextVar("executorkit_prepared_weights", default
 
 
 def winograd_default() -> str:
-    """Returns the setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default.
-
-    Raises ArgumentValueError for an unknown setting.
-    """
+    """Returns the setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default;
+    raises ArgumentValueError for an unknown setting."""
     setting = os.environ.get(_VARIABLE) or _DEFAULT
     if setting not in WINOGRAD_SETTINGS:
         problem = f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS))
@@ -145,9 +139,8 @@ def prepared_weights() -> Iterator[None]:
 def winograd_in(setting: str, training: bool) -> str:
     """Returns the setting itself; for 'auto' 'F4' in inference, 'exact' in training.
 
-    By 'F4' a training step of ResNet-18 (four images of 224 x 224) takes 6 % less of the
-    processor's time and half as long again to compile, and gradients carry the rounding of all
-    layers.
+    By 'F4' a training step of ResNet-18 (four images of 224 x 224) takes 6 % less time and half as
+    long again to compile, and gradients carry the rounding of all layers.
     """
     if setting != "auto":
         return setting
@@ -155,7 +148,6 @@ def winograd_in(setting: str, training: bool) -> str:
 
 
 def current_winograd(dtype: Any) -> Winograd:
-    """Returns the choice for a convolution of this dtype that is traced now."""
     if dtype not in _DTYPES:
         return Winograd()
     setting = winograd_in(_setting.get() or winograd_default(), training=False)
@@ -175,8 +167,7 @@ def transforms(rows: int) -> Transforms:
     """Returns the matrices for ``rows`` rows per block.
 
     A product of polynomials, the kernel's of degree 2 and one of degree m - 1, follows from its
-    values at m + 1 points and its highest coefficient ("at infinity"); filtering is the transpose
-    of it.
+    values at m + 1 points and its highest coefficient ("at infinity"); filtering is its transpose.
     """
     points = np.array(_POINTS[rows])
     others = [np.delete(points, i) for i in range(len(points))]
@@ -262,7 +253,6 @@ weighted_sums_p = sum_primitive(
 
 
 def combine(matrix: np.ndarray, arrays: Sequence[Array]) -> list[Array]:
-    """Returns, for each row of the matrix, the sum of the arrays times its entries."""
     return weighted_sums_p.bind(*arrays, matrix=tuple(map(tuple, matrix.tolist())))
 
 
