@@ -29,7 +29,7 @@ from ..parallel import ReplicatedArray, replicate, replicated
 from ..symbol import Symbol, var
 from ._types import DType
 
-#: The classes of what a block is called with.
+#: The classes of a block's inputs.
 tensor_types = (Symbol, NDArray)
 
 _STORAGE_TYPES = ("default", "row_sparse", "csr")
@@ -39,8 +39,8 @@ _SPARSE = "parameters and gradients of sparse storage types are dense here; resu
 
 
 class DeferredInitialization(NamedTuple):
-    """Arguments of an initialization that waits until the shape is known; ``data`` are contents set
-    in the meantime."""
+    """Arguments of an initialization that waits for the shape; ``data`` are contents set
+    meanwhile."""
 
     init: Any
     ctx: list[Context]
@@ -61,10 +61,8 @@ class Parameter:
         rank. Assigning ``shape``, ``set_data`` and loading make unknown lengths known.
     dtype
         The element type.
-    lr_mult
-        A factor of the learning rate.
-    wd_mult
-        A factor of the weight decay.
+    lr_mult, wd_mult
+        Factors of the learning rate and of the weight decay.
     init
         An initializer, its name or its JSON text; preferred to the network's.
     allow_deferred_init
@@ -76,10 +74,9 @@ class Parameter:
         warning says so once.
 
     ``data()`` is an ordinary NDArray, marked for ``autograd``; ``set_data`` writes into it. A copy
-    (``copy.deepcopy``, ``pickle``) has gradients of its own.
-
-    Unlike in MXNet, a method that fails changes nothing, and an exception in between, such as
-    KeyboardInterrupt, leaves either the old or the new contents on every context.
+    (``copy.deepcopy``, ``pickle``) has gradients of its own. Unlike in MXNet, a method that fails
+    changes nothing, and an exception in between, such as KeyboardInterrupt, leaves either the old
+    or the new contents on every context.
 
     >>> import executorkit as mx
     >>> weight = mx.gluon.Parameter("weight", shape=(2, 3))
@@ -147,11 +144,9 @@ class Parameter:
 
     @property
     def shape(self) -> tuple[int, ...] | None:
-        """The lengths of the axes, 0 for unknown lengths (-1 under ``mx.np_shape()``).
-
-        Assigning fills in unknown lengths. Raises AssertionError (ParameterShapeError) if known
-        lengths differ.
-        """
+        """The lengths of the axes, 0 for unknown lengths (-1 under ``mx.np_shape()``). Assigning
+        fills in unknown lengths. Raises AssertionError (ParameterShapeError) if known lengths
+        differ."""
         if self._shape and 0 in self._shape and numpy_shapes():
             return tuple(d or -1 for d in self._shape)
         return self._shape
@@ -188,8 +183,7 @@ class Parameter:
 
     @property
     def grad_req(self) -> str:
-        """'write', 'add' or 'null'. Assigning creates new gradients of zeros, or removes them for
-        'null'."""
+        """'write', 'add' or 'null'. Assigning creates new gradients of zeros, or removes them."""
         return self._grad_req
 
     @grad_req.setter
@@ -312,11 +306,9 @@ class Parameter:
     # Contents
 
     def data(self, ctx: Context | None = None) -> NDArray:
-        """Returns the array on ``ctx``; by default the only array, or the current context's.
-
-        Raises DeferredInitializationError while the parameter waits for its shape, RuntimeError
-        (MXNetError) if it was not initialized, or not on this context.
-        """
+        """Returns the array on ``ctx``; by default the only array, or the current context's. Raises
+        DeferredInitializationError while the parameter waits for its shape, RuntimeError
+        (MXNetError) if it was not initialized, or not on this context."""
         arrays = self._data
         if arrays is not None and len(arrays) == 1:  # every call of a layer comes here
             (array,) = arrays
@@ -368,7 +360,7 @@ class Parameter:
                 f"it has not been initialized yet, because its shape {self.shape} is not known",
                 hint="call the network with a batch first, or give in_units, in_channels, ...",
             )
-        hint = "net.initialize(); a Trainer takes net.collect_params(), which has those of children"
+        hint = "net.initialize(); a Trainer takes net.collect_params(), which includes children"
         problem = "it has not been initialized"
         raise MXNetError(f"parameter {self.name!r}", problem, hint=hint)
 
@@ -383,13 +375,10 @@ class Parameter:
         raise MXNetError(f"parameter {self.name!r}", problem, hint="initialize()")
 
     def set_data(self, data: Any) -> None:
-        """Writes an array's elements, converted to the parameter's dtype, into the arrays of all
-        contexts.
-
-        A parameter that waits for its shape takes the array's shape, and its contents later (MXNet:
+        """Writes an array's elements, converted to the parameter's dtype, to all contexts. A
+        parameter that waits for its shape takes the array's shape, and its contents later (MXNet:
         in the dtype of ``data``). Raises AssertionError: ParameterShapeError for another shape,
-        UnknownNameError if it was not initialized.
-        """
+        UnknownNameError if it was not initialized."""
         if not isinstance(data, NDArray | np.ndarray | jax.Array):
             problem = f"{type(data).__name__} given, expected an NDArray or NumPy array"
             raise InputTypeError(f"parameter {self.name!r}: set_data", problem)
@@ -447,9 +436,7 @@ class Parameter:
 
     def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Moves the parameter to other contexts, with the mean of its arrays and new gradients.
-
-        Raises ValueError (ArgumentValueError) if it was not initialized.
-        """
+        Raises ValueError (ArgumentValueError) if it was not initialized."""
         contexts = _context_list(ctx)
         self._check_has_contexts()
         if self._data is not None:
@@ -464,8 +451,7 @@ class Parameter:
             raise ArgumentValueError(f"parameter {self.name!r}", problem, hint="initialize(ctx=)")
 
     def cast(self, dtype: DType) -> None:
-        """Converts arrays and gradients to another element type. Raises TypeError for an unknown
-        type."""
+        """Converts arrays and gradients to another dtype. Raises TypeError for an unknown one."""
         numpy_dtype_name(dtype)
         if self._data is not None:
             modes.run(False, False, partial(self._convert, dtype))
@@ -478,10 +464,8 @@ class Parameter:
         self._adopt(arrays, grads, _dtype=dtype)
 
     def var(self) -> Symbol:
-        """Returns the variable that stands for the parameter in symbols, always the same object.
-
-        It keeps the attributes that the parameter had at the first call.
-        """
+        """Returns the variable that stands for the parameter in symbols, always the same object,
+        with the attributes of the parameter at the first call."""
         if self._var is None:
             factors = {"lr_mult": self.lr_mult, "wd_mult": self.wd_mult}
             options = {"dtype": self._dtype, "init": self.init, "stype": self._stype, **factors}
@@ -498,8 +482,8 @@ class Parameter:
     def _load_plan(
         self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
     ) -> Callable[[], None]:
-        """Checks an array of a file, and returns a function that stores it; see
-        :meth:`ParameterDict.load_dict` for the arguments."""
+        """Checks an array of a file like :meth:`ParameterDict.load_dict`; returns a function that
+        stores it."""
         where = f"parameter {self.name!r}"
         if cast_dtype and dtype_source not in ("current", "saved"):
             problem = f"dtype_source={dtype_source!r}, expected 'current' or 'saved'"
@@ -557,11 +541,7 @@ class ConstantValue(initializer.Initializer):
 
 
 class Constant(Parameter):
-    """A parameter that is not learned.
-
-    value
-        An NDArray, or an argument of ``mx.nd.array``.
-
+    """A parameter that is not learned, with a value: an NDArray, or an argument of ``mx.nd.array``.
     It is saved and loaded like others. Its ``grad_req`` stays 'null', with a warning.
 
     >>> import executorkit as mx
@@ -581,7 +561,6 @@ class Constant(Parameter):
 
     @property
     def grad_req(self) -> str:
-        """'null'."""
         return "null"
 
     @grad_req.setter
@@ -608,5 +587,5 @@ def _context_list(ctx: Context | Sequence[Context] | None) -> list[Context]:
     contexts = [ctx] if isinstance(ctx, Context) else list(ctx)
     for context in contexts:
         if not isinstance(context, Context):
-            raise InputTypeError("ctx", f"{context!r} is no context", hint="mx.cpu()")
+            raise InputTypeError("ctx", f"{context!r} is not a context", hint="mx.cpu()")
     return contexts

@@ -38,10 +38,6 @@ class ParameterDict:
     >>> params = mx.gluon.ParameterDict("net_")
     >>> params.get("weight", shape=(2, 3)) is params["net_weight"]
     True
-    >>> params
-    net_ (
-      Parameter net_weight (shape=(2, 3), dtype=<class 'numpy.float32'>)
-    )
     """
 
     def __init__(self, prefix: str = "", shared: "ParameterDict | None" = None) -> None:
@@ -66,7 +62,7 @@ class ParameterDict:
             return self._params[key]
         except KeyError:
             hint = did_you_mean(str(key), self._params) if self._params else None
-            problem = f"there is no parameter {key!r}"
+            problem = f"parameter {key!r} does not exist"
             raise UnknownNameError("ParameterDict", problem, hint=hint) from None
 
     def __iter__(self) -> Iterator[str]:
@@ -89,14 +85,9 @@ class ParameterDict:
 
     def get(self, name: str, **kwargs: Any) -> Parameter:
         """Returns the parameter ``prefix + name`` of this or the shared dictionary, or creates it.
-
-        kwargs
-            Arguments of :class:`Parameter`. An existing parameter takes them for its attributes
-            that are None, and for unknown lengths of its shape.
-
-        Raises AssertionError (ArgumentValueError), and changes nothing, if an attribute has another
-        value.
-        """
+        ``kwargs`` are arguments of :class:`Parameter`; an existing parameter takes them for its
+        attributes that are None, and for unknown lengths of its shape. Raises AssertionError
+        (ArgumentValueError), and changes nothing, if an attribute has another value."""
         name = self._prefix + name
         parameter = self._existing(name)
         if parameter is None:
@@ -108,13 +99,9 @@ class ParameterDict:
 
     def get_constant(self, name: str, value: Any = None) -> Parameter:
         """Returns the constant ``prefix + name`` of this or the shared dictionary, or creates it.
-
-        value
-            The value. Without it the result may also be a parameter.
-
-        Raises KeyError (UnknownNameError) if there is neither a constant nor a value,
-        AssertionError (ArgumentValueError) if its value differs, or if it is a parameter.
-        """
+        Without a value the result may also be a parameter. Raises KeyError (UnknownNameError) if
+        there is neither a constant nor a value, AssertionError (ArgumentValueError) if its value
+        differs, or if it is a parameter."""
         name = self._prefix + name
         constant = self._existing(name)
         if constant is None:
@@ -137,11 +124,8 @@ class ParameterDict:
         return parameter
 
     def update(self, other: "ParameterDict | Mapping[str, Parameter]") -> None:
-        """Adds the parameters of another dictionary.
-
-        Raises AssertionError (ArgumentValueError), and adds nothing, if two parameters have one
-        name.
-        """
+        """Adds the parameters of another dictionary. Raises AssertionError (ArgumentValueError),
+        and adds nothing, if two parameters have one name."""
         for name, parameter in other.items():
             if self._params.get(name, parameter) is not parameter:
                 problem = f"there are two different parameters called {name!r}"
@@ -164,8 +148,8 @@ class ParameterDict:
         verbose
             Whether to log a line for each parameter.
 
-        Raises ValueError (ArgumentValueError) if a shape is unknown that may not be; then none is
-        initialized.
+        Raises ValueError (ArgumentValueError), and initializes none, if a shape is unknown that may
+        not be.
         """
         if verbose:
             init = copy.copy(initializer.create(init))
@@ -201,11 +185,8 @@ class ParameterDict:
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
         """Writes the parameters by name to a file of ``mx.nd.save``: the mean over their contexts.
-
-        strip_prefix
-            A prefix to remove from the names. Raises ValueError (ArgumentValueError) for a name
-            without it.
-        """
+        ``strip_prefix`` is removed from the names; a name without it raises ValueError
+        (ArgumentValueError)."""
         for name in self.keys():
             if not name.startswith(strip_prefix):
                 problem = f"parameter {name!r} does not begin with strip_prefix={strip_prefix!r}"
@@ -255,10 +236,8 @@ class ParameterDict:
 
         ctx
             The contexts of parameters that are not initialized.
-        allow_missing
-            Whether parameters may lack an array.
-        ignore_extra
-            Whether arrays may lack a parameter.
+        allow_missing, ignore_extra
+            Whether parameters may lack an array, and arrays a parameter.
         restore_prefix
             A prefix to add to the names of the arrays.
         filename

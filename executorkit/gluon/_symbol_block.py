@@ -81,10 +81,8 @@ class SymbolBlock(HybridBlock):
             The file of the parameters; without it they are not initialized.
         ctx
             A context or several for the parameters; by default the current one.
-        allow_missing
-            Whether the file may lack parameters.
-        ignore_extra
-            Whether the file may have other parameters.
+        allow_missing, ignore_extra
+            Whether the file may lack parameters, and have others.
         """
         output = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
@@ -124,7 +122,7 @@ class SymbolBlock(HybridBlock):
         return graph.inputs, graph.output
 
     def _clear_cached_op(self) -> None:
-        # The graph is what it was made of.
+        # The graph itself stays.
         self._compiled = None
 
     def cast(self, dtype: DType) -> None:

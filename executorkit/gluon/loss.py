@@ -4,8 +4,7 @@ Most losses compute a value per element, weigh it, and take the mean over all ax
 ``weight`` is a number for all values, or None; ``sample_weight`` is an array that broadcasts
 against them: (N, 1) for predictions of shape (N, C). Labels have as many elements as predictions,
 in any shape, unless a loss says otherwise: (N,) goes with (N, 1). All arrays have one dtype.
-
-Operators and names of nodes are those of MXNet's losses, also in what is exported.
+Exported graphs have the operators and names of MXNet's losses.
 
 >>> import executorkit as mx
 >>> loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
@@ -28,8 +27,6 @@ _EPSILON = 1e-12
 def _apply_weighting(
     F: Ops, loss: Tensor, weight: Tensor = None, sample_weight: Tensor = None
 ) -> Tensor:
-    """Multiplies values by ``sample_weight`` and ``weight``. Other libraries import it by this
-    name."""
     if sample_weight is not None:
         loss = F.broadcast_mul(loss, sample_weight)
     if weight is None:
@@ -42,7 +39,6 @@ def _apply_weighting(
 
 
 def _reshape_like(F: Ops, x: Tensor, y: Tensor) -> Tensor:
-    """Reshapes ``x`` to the shape of ``y``. Other libraries import it by this name."""
     return F.reshape_like(x, y)
 
 
@@ -51,13 +47,8 @@ def _log1p_exp_of_minus_abs(F: Ops, x: Tensor) -> Tensor:
 
 
 class Loss(HybridBlock):
-    """Base class of losses, whose subclasses define ``hybrid_forward``.
-
-    weight
-        A factor of all values, or None.
-    batch_axis
-        The axis that is not averaged.
-    """
+    """Base class of losses, whose subclasses define ``hybrid_forward``. All values are multiplied
+    by ``weight`` unless it is None; ``batch_axis`` is not averaged."""
 
     def __init__(
         self, weight: float | None, batch_axis: int, **kwargs: Unpack[BlockOptions]
@@ -78,8 +69,6 @@ class Loss(HybridBlock):
 
 
 class _ElementwiseLoss(Loss):
-    """Base of losses of one prediction and one label."""
-
     def hybrid_forward(
         self, F: Ops, pred: Tensor, label: Tensor, sample_weight: Tensor = None
     ) -> Tensor:
@@ -91,8 +80,6 @@ class _ElementwiseLoss(Loss):
 
 
 class _DistanceLoss(_ElementwiseLoss):
-    """Base of losses of ``label - pred``."""
-
     def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return self._of_difference(F, _reshape_like(F, label, pred) - pred)
 
@@ -101,10 +88,8 @@ class _DistanceLoss(_ElementwiseLoss):
 
 
 class L2Loss(_DistanceLoss):
-    """Half the squared difference, ``weight / 2 * (label - pred)**2``: the mean per sample.
-
-    Raises TypeError at the call if ``weight`` is None.
-    """
+    """Half the squared difference, ``weight / 2 * (label - pred)**2``: the mean per sample. Raises
+    TypeError at the call if ``weight`` is None."""
 
     def __init__(
         self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Unpack[BlockOptions]
@@ -136,13 +121,7 @@ class L1Loss(_DistanceLoss):
 
 class HuberLoss(_DistanceLoss):
     """Smooth L1 loss: the mean per sample. With ``d = |label - pred|``: ``d**2 / (2 * rho)`` up to
-    ``rho``, ``d - rho / 2`` above.
-
-    rho
-        The difference at which squares become magnitudes.
-
-    Huber, "Robust Estimation of a Location Parameter", 1964.
-    """
+    ``rho``, ``d - rho / 2`` above. Huber, "Robust Estimation of a Location Parameter", 1964."""
 
     def __init__(
         self,
@@ -162,8 +141,6 @@ class HuberLoss(_DistanceLoss):
 
 
 class _MarginLoss(_ElementwiseLoss):
-    """Base of losses of ``margin - pred * label``."""
-
     def __init__(
         self,
         margin: float = 1,
@@ -186,20 +163,16 @@ class HingeLoss(_MarginLoss):
 
 
 class SquaredHingeLoss(_MarginLoss):
-    """Squared hinge loss, ``max(0, margin - pred * label)**2`` for labels -1 and 1: the mean per
-    sample."""
+    """Squared hinge loss, the square of :class:`HingeLoss`'s values: the mean per sample."""
 
     def _values(self, F: Ops, pred: Tensor, label: Tensor) -> Tensor:
         return F.square(self._shortfall(F, pred, label))
 
 
 class LogisticLoss(_ElementwiseLoss):
-    """Logistic loss, ``log(1 + exp(-pred * label))``: the mean per sample.
-
-    label_format
-        ``"signed"``: labels are -1 and 1; ``"binary"``: 0 and 1. Raises ValueError
-        (ArgumentValueError) for others.
-    """
+    """Logistic loss, ``log(1 + exp(-pred * label))``: the mean per sample. With ``label_format``
+    ``"signed"`` labels are -1 and 1, with ``"binary"`` 0 and 1; raises ValueError
+    (ArgumentValueError) for others."""
 
     def __init__(
         self,
@@ -226,11 +199,8 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     """Cross entropy of independent binary labels: the mean per sample.
 
     With ``p = sigmoid(pred)``: ``-(pos_weight * label * log(p) + (1 - label) * log(1 - p))``,
-    computed without overflow.
-
-    from_sigmoid
-        Whether ``pred`` holds probabilities: ``p = pred``, and 1e-12 is added to ``p`` and ``1 -
-        p``.
+    computed without overflow. With ``from_sigmoid``, ``pred`` holds the probabilities ``p``, and
+    1e-12 is added to ``p`` and ``1 - p``.
 
     Call: ``loss(pred, label, sample_weight, pos_weight)``; ``pos_weight``, the weights of positive
     labels, broadcasts against ``label``.
@@ -318,12 +288,7 @@ class SoftmaxCrossEntropyLoss(_ElementwiseLoss):
 
 class KLDivLoss(Loss):
     """Kullback-Leibler divergence: the sum per sample of ``label * (log(label + 1e-12) - pred)``.
-
-    from_logits
-        Whether ``pred`` holds logarithms of probabilities; otherwise ``log_softmax`` is applied.
-    axis
-        The axis of ``log_softmax``.
-    """
+    Unless ``from_logits``, ``log_softmax`` along ``axis`` is applied to ``pred`` first."""
 
     def __init__(
         self,
@@ -401,10 +366,8 @@ class CTCLoss(Loss):
 
 class TripletLoss(Loss):
     """Triplet loss, ``max(0, sum((positive - pred)**2 - (negative - pred)**2) + margin)``: the sum
-    is over all axes but the batch's.
-
-    Call: ``loss(pred, positive, negative)``, without ``sample_weight``.
-    """
+    is over all axes but the batch's. Call: ``loss(pred, positive, negative)``, without
+    ``sample_weight``."""
 
     def __init__(
         self,
@@ -468,10 +431,8 @@ class PoissonNLLLoss(Loss):
 
 class CosineEmbeddingLoss(Loss):
     """Cosine distance, of shape (N, 1), with ``c = cos(input1, input2)`` along the last axis: ``1 -
-    c`` for label 1, ``max(0, c - margin)`` for label -1.
-
-    Call: ``loss(input1, input2, label, sample_weight)``; float32.
-    """
+    c`` for label 1, ``max(0, c - margin)`` for label -1. Call: ``loss(input1, input2, label,
+    sample_weight)``; float32."""
 
     def __init__(
         self,
@@ -504,10 +465,8 @@ class CosineEmbeddingLoss(Loss):
 
 class SDMLLoss(Loss):
     """Smoothed deep metric learning: the Kullback-Leibler divergence of ``softmax(-|x1[i] -
-    x2[j]|**2)`` over ``j`` from smoothed one-hot rows, one number per row.
-
-    smoothing_parameter
-        The probability that is spread over the other rows.
+    x2[j]|**2)`` over ``j`` from smoothed one-hot rows, one number per row. ``smoothing_parameter``
+    is the probability spread over the other rows.
 
     Both inputs are float32 of shape (N, C), N above 1. As in MXNet, ``weight`` and ``batch_axis``
     have no effect, and it cannot be hybridized: symbols have no batch size. Bonadiman et al.,

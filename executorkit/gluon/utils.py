@@ -35,12 +35,8 @@ A = TypeVar("A", NDArray, np.ndarray)
 
 
 def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[A]:
-    """Splits an array into ``num_slice`` parts along an axis.
-
-    even_split
-        Whether the axis must be divisible; otherwise the first parts are longer by one. Raises
-        ValueError (ArgumentValueError) if it must be and is not.
-    """
+    """Splits an array into ``num_slice`` parts along an axis. With ``even_split`` raises ValueError
+    (ArgumentValueError) if they differ in length; otherwise the first parts are longer by one."""
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
         problem = f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}"
@@ -160,8 +156,7 @@ def download(
     """Downloads a file unless it exists, and returns its path.
 
     url
-        An address that ``urllib`` opens (``https://...``, ``file://...``), or the path of a local
-        file.
+        An address that ``urllib`` opens (``https://...``, ``file://...``), or a path.
     path
         The file to write, or an existing folder; None: the current folder.
     overwrite
@@ -251,11 +246,8 @@ class HookHandle:
 
 
 def shape_is_known(shape: Sequence[int] | None) -> bool:
-    """Checks whether all lengths are known: above 0, or under ``mx.np_shape()`` at least 0.
-
-    Raises ValueError (ArgumentValueError, an AssertionError too) for a length below the unknown
-    one.
-    """
+    """Checks whether all lengths are known: above 0, or under ``mx.np_shape()`` at least 0. Raises
+    ValueError (ArgumentValueError, an AssertionError too) for a length below the unknown one."""
     if shape is None:
         return False
     unknown = -1 if numpy_shapes() else 0

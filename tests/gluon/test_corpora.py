@@ -25,7 +25,7 @@ def test_the_error_says_which_file_goes_where(tmp_path: Path):
     with pytest.raises(FileAccessError) as caught:
         text.WikiText103(str(tmp_path), "test")
     assert str(caught.value).startswith(
-        f"WikiText103: there is no wiki.test.tokens, nor wikitext-103-v1.zip in {tmp_path}\n"
+        f"WikiText103: cannot find wiki.test.tokens, nor wikitext-103-v1.zip in {tmp_path}\n"
         f"  because nothing is downloaded\n"
         f"  try: put it there, from https://"
     )
@@ -34,7 +34,7 @@ def test_the_error_says_which_file_goes_where(tmp_path: Path):
 @pytest.mark.parametrize("content", [b"a \xff b", b"\x00\x81"])
 def test_a_file_that_is_no_text(content, tmp_path: Path):
     (tmp_path / "wiki.train.tokens").write_bytes(content)
-    with pytest.raises(ValueError, match="it is no text in UTF-8: invalid start byte at byte"):
+    with pytest.raises(ValueError, match="it is not text in UTF-8: invalid start byte at byte"):
         text.WikiText2(str(tmp_path))
 
 

@@ -185,7 +185,7 @@ def test_words_of_errors():
     with pytest.raises(ArgumentValueError) as caught:
         estimator.fit(batches(), epochs=1, event_handlers=events.MetricHandler(mx.metric.MSE()))
     assert str(caught.value) == (
-        "Estimator: MetricHandler: its metrics has 'mse', which is no metric of the estimator\n"
+        "Estimator: MetricHandler: its metrics has 'mse', which is not a metric of the estimator\n"
         "  try: one of estimator.train_metrics, estimator.val_metrics"
     )
     with pytest.raises(TypeError, match="expected a Block"):

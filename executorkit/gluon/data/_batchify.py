@@ -16,12 +16,8 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Combines samples into a batch: NDArrays are stacked, tuples combined part by part into a
     list. Numbers, NumPy arrays and nested lists of numbers become an NDArray of their dtype.
 
-    >>> default_batchify_fn([(1, 0.5), (2, 1.5)])
-    [
-    [1 2]
-    <NDArray 2 @cpu(0)>,
-    [0.5 1.5]
-    <NDArray 2 @cpu(0)>]
+    >>> [part.asnumpy().tolist() for part in default_batchify_fn([(1, 0.5), (2, 1.5)])]
+    [[1, 2], [0.5, 1.5]]
     """
     if isinstance(data[0], NDArray):
         return stack(*data)
@@ -38,7 +34,7 @@ def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
         return [default_mp_batchify_fn(part) for part in zip(*data, strict=False)]
     if isinstance(first, NDArray):
         if not all(isinstance(x, NDArray) for x in data):
-            stack(*data)  # raises the error of what does not fit
+            stack(*data)  # raises the error of arrays that do not fit
         arrays, data = data, [x.host for x in data]
         if any(x.shape != first.shape or x.dtype != first.dtype for x in data):
             stack(*arrays)

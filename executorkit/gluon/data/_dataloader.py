@@ -147,8 +147,6 @@ class DataLoader:
 
 
 class _WorkerBatches:
-    """The batches of an epoch that workers load ahead."""
-
     def __init__(
         self,
         workers: Workers,
@@ -192,7 +190,7 @@ def _batch_sampler(
     dataset: Any, batch_size: int | None, shuffle: bool, sampler: Any, last_batch: str | None
 ) -> BatchSampler:
     if batch_size is None:
-        problem = "it is None, and there is no batch_sampler"
+        problem = "it is None, and batch_sampler, too"
         raise ArgumentValueError("DataLoader: batch_size", problem)
     if sampler is None:
         order: type[Sampler] = RandomSampler if shuffle else SequentialSampler

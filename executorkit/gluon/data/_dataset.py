@@ -14,10 +14,9 @@ _SOURCE = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/gluon/data
 
 
 class Dataset:
-    """Samples by index: a class with ``__getitem__`` and ``__len__``.
-
-    A sample is any object; several parts, such as data and label, are a tuple. The methods return
-    datasets that read this one when a sample is needed.
+    """Samples by index: a class with ``__getitem__`` and ``__len__``. A sample is any object;
+    several parts, such as data and label, are a tuple. The methods return datasets that read this
+    one when a sample is needed.
 
     >>> numbers = SimpleDataset([1, 2, 3, 4, 5])
     >>> list(numbers.filter(lambda x: x % 2).transform(lambda x: 10 * x))
@@ -27,11 +26,9 @@ class Dataset:
     """
 
     def __getitem__(self, idx: Any) -> Any:
-        """Returns the sample of an index. Subclasses override it."""
         raise _undefined(self, "__getitem__")
 
     def __len__(self) -> int:
-        """Returns the number of samples. Subclasses override it."""
         raise _undefined(self, "__len__")
 
     def filter(self, fn: Callable[[Any], Any]) -> "Dataset":
@@ -49,8 +46,7 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(length + (index < remainder), start))
 
     def take(self, count: int | None) -> "Dataset":
-        """Returns the first ``count`` samples, or all for None. Raises ValueError for a negative
-        count."""
+        """Returns the first ``count`` samples, None: all. ValueError for a negative count."""
         if count is None or count > len(self):
             count = len(self)
         if count < 0:
@@ -58,19 +54,15 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(count))
 
     def sample(self, sampler: Sampler) -> "Dataset":
-        """Returns the samples in the order of a sampler, which is read now. Raises TypeError for
-        others."""
+        """Returns the samples in the order of a sampler, read now. Raises TypeError for others."""
         if not isinstance(sampler, Sampler):
             problem = f"{type(sampler).__name__}, expected gluon.data.Sampler"
             raise InputTypeError("sample: sampler", problem)
         return _SampledDataset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> "Dataset":
-        """Returns ``fn(*sample)`` of samples that are a tuple, ``fn(sample)`` of others.
-
-        lazy
-            Whether to call ``fn`` whenever a sample is read; otherwise once for all samples, now.
-        """
+        """Returns ``fn(*sample)`` of samples that are a tuple, ``fn(sample)`` of others: if
+        ``lazy`` whenever a sample is read, otherwise once for all samples, now."""
         transformed: Any = _LazyTransformDataset(self, fn)
         return transformed if lazy else SimpleDataset(list(transformed))
 
@@ -80,11 +72,7 @@ class Dataset:
 
 
 class SimpleDataset(Dataset):
-    """The items of a list, or of anything with ``__getitem__`` and ``__len__``.
-
-    >>> SimpleDataset(["a", "b"])[1]
-    'b'
-    """
+    """The items of a list, or of anything with ``__getitem__`` and ``__len__``."""
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -98,9 +86,7 @@ class SimpleDataset(Dataset):
 
 class ArrayDataset(Dataset):
     """Tuples of the samples of several arrays, lists or datasets of one length; samples of a single
-    one.
-
-    The samples of an NDArray with one axis, such as labels, are numbers. Raises AssertionError
+    one. The samples of an NDArray with one axis, such as labels, are numbers. Raises AssertionError
     without arrays, and for different lengths.
 
     >>> ArrayDataset([[1, 2], [3, 4]], ["a", "b"])[1]
@@ -131,17 +117,7 @@ class ArrayDataset(Dataset):
 
 class RecordFileDataset(Dataset):
     """The records (bytes) of a RecordIO file with an index file of the same name (``.idx``).
-
     Several threads and forked processes may read samples. Raises OSError if a file cannot be read.
-
-    >>> import os, tempfile
-    >>> path = os.path.join(tempfile.mkdtemp(), "a")
-    >>> record = MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
-    >>> for number in range(3):
-    ...     record.write_idx(number, b"record %d" % number)
-    >>> record.close()
-    >>> RecordFileDataset(path + ".rec")[1]
-    b'record 1'
     """
 
     def __init__(self, filename: str | os.PathLike[str]) -> None:
@@ -192,9 +168,7 @@ class _TransformFirstClosure:
 
 class _DownloadedDataset(Dataset):
     """Base of datasets whose ``_get_data`` reads ``_data`` and ``_label`` from files in ``root``.
-
-    Samples are tuples of both, or ``transform(data, label)``.
-    """
+    Samples are tuples of both, or ``transform(data, label)``."""
 
     #: The folder of MXNet's copies of the files.
     _namespace = ""
@@ -219,7 +193,7 @@ class _DownloadedDataset(Dataset):
         raise _undefined(self, "_get_data")
 
     def _refuse_missing(self, files: str, name: str) -> NoReturn:
-        problem = f"there is no {files} in {self._root}"
+        problem = f"cannot find {files} in {self._root}"
         source = f"{_SOURCE}/{self._namespace}/{name}"
         hint = f"put it there, from {source}, or say where it is with root="
         raise FileAccessError(

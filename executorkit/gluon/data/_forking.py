@@ -46,11 +46,10 @@ def can_fork() -> bool:
 
 
 class ForkedArrays:
-    """The arrays of this process, ready for a fork as long as nothing is computed or compiled:
-    :func:`ready_to_fork`."""
+    """The arrays of this process in a context of :func:`ready_to_fork`."""
 
     def __init__(self) -> None:
-        #: Everything, so that the child frees nothing of what JAX forgets: to free millions of
+        #: Everything, so that the child frees nothing that JAX forgets: to free millions of
         #: objects takes seconds.
         self._objects = objects = gc.get_objects()
         kinds: dict[type, list[Any]] = {
@@ -74,12 +73,9 @@ class ForkedArrays:
         self._executables = [client.live_executables() for client in clients]
 
     def adopt(self, stream: int = 0) -> None:
-        """Makes arrays usable in the forked process, where this is called first.
-
-        stream
-            number of the child. Random operators go on as the parent's would in child 0; the others
-            have streams of their own, and so has ``numpy.random``.
-        """
+        """Makes arrays usable in the forked process, where this is called first. Random operators
+        of child 0 (``stream``) go on as the parent's would; the others have streams of their own,
+        and so has ``numpy.random``."""
         modes.set(False, False)
         forget_workers()
         os.environ["EXECUTORKIT_INTERPRET"] = "1"
@@ -133,7 +129,6 @@ def _refuse(device: str) -> jax.Array:
 
 
 def _separate_streams(stream: int) -> None:
-    """Begins random streams that follow from the present ones and a number."""
     seed, positions = random_state.get_state()
     words = [seed % 2**64, *(position for _, _, position in positions), stream]
     random_state.seed(int(np.random.SeedSequence(words).generate_state(1)[0]))

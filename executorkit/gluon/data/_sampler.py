@@ -13,20 +13,14 @@ class Sampler:
     number."""
 
     def __len__(self) -> int:
-        """Returns the number of indices. Subclasses override it."""
         raise NotSupportedError(f"{type(self).__name__}.__len__", "the class does not define it")
 
     def __iter__(self) -> Iterator[Any]:
-        """Returns the indices of an epoch. Subclasses override it."""
         raise NotSupportedError(f"{type(self).__name__}.__iter__", "the class does not define it")
 
 
 class SequentialSampler(Sampler):
-    """Indices ``start..start+length-1`` in order.
-
-    >>> list(SequentialSampler(3, start=4))
-    [4, 5, 6]
-    """
+    """Indices ``start..start+length-1`` in order."""
 
     def __init__(self, length: int, start: int = 0) -> None:
         self._length = length
@@ -40,14 +34,8 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Indices ``0..length-1`` in random order, reshuffled each epoch.
-
-    They are drawn from NumPy's global generator (``np.random.seed``), so that orders are MXNet's.
-
-    >>> np.random.seed(3)
-    >>> [int(number) for number in RandomSampler(5)]
-    [3, 4, 1, 0, 2]
-    """
+    """Indices ``0..length-1`` in random order, reshuffled each epoch by NumPy's global generator
+    (``np.random.seed``), so that orders are MXNet's."""
 
     def __init__(self, length: int) -> None:
         self._length = length
@@ -81,11 +69,9 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Lists of ``batch_size`` indices of another sampler.
-
-    last_batch
-        How to treat an incomplete list: 'keep' it, 'discard' it, or 'rollover' into the next epoch.
-        Raises ValueError for others when it is iterated or measured.
+    """Lists of ``batch_size`` indices of another sampler. ``last_batch`` says how to treat an
+    incomplete list: 'keep' it, 'discard' it, or 'rollover' into the next epoch. Raises ValueError
+    for others when it is iterated or measured.
 
     >>> batches = BatchSampler(SequentialSampler(5), 2, "rollover")
     >>> list(batches), list(batches)

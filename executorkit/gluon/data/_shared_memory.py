@@ -31,17 +31,9 @@ _SHARED = Context("cpu_shared", 0)
 
 
 class Message(NamedTuple):
-    """A batch as it is sent.
-
-    body
-        The pickle; None if it is in the first of the ``parts``.
-    parts
-        Segments outside the pickle, and the lengths of their contents in bytes.
-    new
-        New segments, with their lengths, that come with this message.
-    dropped
-        Segments that are not used any more.
-    """
+    """A batch as it is sent: the pickle, or None if it is in the first of the ``parts``; segments
+    outside the pickle and the lengths of their contents in bytes; new segments with their lengths,
+    which follow; segments that are not used any more."""
 
     body: bytes | None
     parts: list[tuple[int, int]]
@@ -62,11 +54,8 @@ class _Segment:
 
 
 class Arena:
-    """The segments of a worker process; elsewhere arrays have their own memory.
-
-    is_shared
-        Whether this is a worker process.
-    """
+    """The segments of a worker process; elsewhere (``is_shared`` is False) arrays have their own
+    memory."""
 
     def __init__(self) -> None:
         self.is_shared = False
@@ -78,7 +67,6 @@ class Arena:
         self._dropped: list[int] = []
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Returns a new array with any contents."""
         array = np.empty(0, dtype)
         length = int(np.prod(shape, dtype=np.int64)) * array.itemsize
         if not self.is_shared or length <= _INLINE or array.dtype.hasobject:
@@ -147,7 +135,6 @@ class Arena:
         return Message(body, parts, [(s.number, s.length) for s in new], dropped)
 
     def _place(self, contents: np.ndarray) -> tuple[int, int]:
-        """Returns the segment that begins with these contents, and their length."""
         segment = self._made.get(contents.ctypes.data)
         if segment is None or contents.nbytes > segment.length:
             copy = self.empty(contents.shape, contents.dtype)
@@ -157,7 +144,6 @@ class Arena:
         return segment.number, contents.nbytes
 
     def send_new(self, message: Message, connection: Connection) -> None:
-        """Sends the descriptors of new segments, after the message."""
         for number, _ in message.new:
             segment = self._segments[number]
             assert segment.descriptor is not None
@@ -185,8 +171,6 @@ arena = Arena()
 
 
 class MappedSegments:
-    """The segments of a worker process, in its parent."""
-
     def __init__(self) -> None:
         self._memory: dict[int, mmap.mmap] = {}
         #: Those that hold no array any more.
@@ -204,7 +188,6 @@ class MappedSegments:
             self._memory.pop(number, None)
 
     def unpack(self, message: Message) -> Any:
-        """Unpacks the batch of a message."""
         buffers = []
         for number, length in message.parts:
             root = np.frombuffer(self._memory[number], np.uint8, length)
@@ -214,7 +197,6 @@ class MappedSegments:
         return pickle.loads(body, buffers=buffers)
 
     def discard(self, message: Message) -> None:
-        """Gives back the segments of a message that is not needed."""
         self._released.extend(number for number, _ in message.parts)
 
     def take_released(self) -> list[int]:

@@ -37,11 +37,8 @@ Work = Callable[[Any], Any]
 
 
 class Workers(Protocol):
-    """Threads or processes that load batches.
-
-    is_open
-        Whether they can be used: they run, and this process started them.
-    """
+    """Threads or processes that load batches; ``is_open`` if they run and this process started
+    them."""
 
     @property
     def is_open(self) -> bool: ...
@@ -54,13 +51,9 @@ class Workers(Protocol):
         """Returns the batch of a ticket. Raises the worker's exception, or TimeoutError."""
         ...
 
-    def cancel(self, ticket: Any) -> None:
-        """Drops a ticket."""
-        ...
+    def cancel(self, ticket: Any) -> None: ...
 
-    def close(self) -> None:
-        """Ends all workers."""
-        ...
+    def close(self) -> None: ...
 
 
 def start_workers(work: Work, count: int, in_threads: bool) -> Workers:
@@ -86,14 +79,11 @@ def start_workers(work: Work, count: int, in_threads: bool) -> Workers:
 
 
 def timed_out(timeout: float, hint: str) -> multiprocessing.TimeoutError:
-    """Returns the error of a batch that does not come."""
     problem = f"no batch came from a worker within {timeout:g} seconds"
     return multiprocessing.TimeoutError(explain("DataLoader", problem, hint=hint))
 
 
 class ThreadWorkers:
-    """Threads of this process."""
-
     def __init__(self, work: Work, count: int) -> None:
         shapes, context = numpy_shapes(), current_context()
 
@@ -137,8 +127,6 @@ def _outcome(work: Work, samples: Any) -> tuple[Any, BaseException | None]:
 
 
 class _Process:
-    """A forked process, seen from its parent."""
-
     def __init__(self, arrays: ForkedArrays, work: Work, number: int) -> None:
         self.number = number
         self.segments = MappedSegments()
@@ -168,7 +156,6 @@ class _Process:
             self.connection.send(request)
 
     def receive(self, timeout: float, others: Sequence["_Process"]) -> bool:
-        """Takes one message; False at a timeout. Raises MXNetError if a process has ended."""
         sentinels = {p.process.sentinel: p for p in (self, *others)}
         ready: list[Any] = connection.wait([self.connection, *sentinels], timeout)
         if not ready:
@@ -234,7 +221,6 @@ class ProcessWorkers:
             raise
 
     def _await(self, work: Work, number: int) -> None:
-        """Waits until a process computes; a process that a lock holds up is replaced."""
         for seconds in _START_SECONDS:
             process = self._processes[number]
             with contextlib.suppress(MXNetError):
@@ -354,7 +340,6 @@ def _listen(parent: Any, parent_id: int, requests: Any, cancelled: set[int]) -> 
 
 
 def _portable(error: BaseException) -> Any:
-    """Returns an exception as bytes, or ``(class, args)`` if it cannot be pickled."""
     with contextlib.suppress(Exception):
         data = pickle.dumps(error)
         copy = pickle.loads(data)

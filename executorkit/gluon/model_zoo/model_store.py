@@ -49,13 +49,8 @@ _SHA1 = {
 
 
 def short_hash(name: str) -> str:
-    """Returns the first 8 digits of the SHA-1 of a network's published file.
-
-    Raises ValueError (ArgumentValueError) for a network without one.
-
-    >>> short_hash("resnet18_v1")
-    'a0666292'
-    """
+    """Returns the first 8 digits of the SHA-1 of a network's published file. Raises ValueError
+    (ArgumentValueError) for a network without one."""
     if name not in _SHA1:
         problem = f"Pretrained model for {name} is not available."
         raise ArgumentValueError("model_zoo", problem)
@@ -63,12 +58,10 @@ def short_hash(name: str) -> str:
 
 
 def get_model_file(name: str, root: str = ROOT) -> str:
-    """Returns the path of a network's trained parameters.
-
-    The path is ``root/name-12345678.params``, with the digits of :func:`short_hash`, for the
-    published file, whose SHA-1 is checked; or ``root/name.params`` for any other. Unlike MXNet,
-    downloads nothing. Raises OSError (FileAccessError) if the file is missing or differs,
-    ValueError for a network with neither file.
+    """Returns the path of a network's trained parameters: ``root/name-12345678.params``, with the
+    digits of :func:`short_hash`, for the published file, whose SHA-1 is checked; or
+    ``root/name.params`` for any other. Unlike MXNet, downloads nothing. Raises OSError
+    (FileAccessError) if the file is missing or differs, ValueError for a network with neither file.
     """
     folder = Path(root).expanduser()
     other = folder / f"{name}.params"
@@ -89,8 +82,7 @@ def get_model_file(name: str, root: str = ROOT) -> str:
 
 
 def purge(root: str = ROOT) -> None:
-    """Removes all files of parameters (``*.params``) in a folder. Raises FileNotFoundError without
-    it."""
+    """Removes all ``*.params`` files in a folder. Raises FileNotFoundError without it."""
     for path in list(Path(root).expanduser().iterdir()):
         if path.name.endswith(".params"):
             path.unlink()

@@ -1,9 +1,5 @@
-"""Activations: elementwise functions, some with a parameter. The output has the shape of the input.
-
->>> import executorkit as mx
->>> mx.gluon.nn.LeakyReLU(0.5)(mx.nd.array([-2, 0, 2])).asnumpy().tolist()
-[-1.0, 0.0, 2.0]
-"""
+"""Activations: elementwise functions, some with a parameter. The output has the shape of the
+input."""
 
 from typing import Any, Unpack
 
@@ -32,7 +28,6 @@ class Activation(HybridBlock):
 
 
 def activation_of(name: str | None) -> Activation | None:
-    """Returns the activation at the end of a layer, if any."""
     return None if name is None else Activation(name, prefix=name + "_")
 
 
@@ -54,13 +49,8 @@ class LeakyReLU(HybridBlock):
 
 
 class PReLU(HybridBlock):
-    """Parametric ReLU: x if positive, otherwise ``alpha * x`` with a trained alpha.
-
-    alpha_initializer
-        The initializer of ``alpha``, of shape (in_channels,).
-    in_channels
-        The number of alphas: 1, or the number of channels (axis 1).
-    """
+    """Parametric ReLU: x if positive, otherwise ``alpha * x`` with a trained ``alpha``. It has 1
+    element for all channels, or ``in_channels`` for axis 1."""
 
     def __init__(
         self,
@@ -77,10 +67,8 @@ class PReLU(HybridBlock):
 
 
 class ELU(HybridBlock):
-    """Exponential linear unit: x if positive, otherwise ``alpha * (exp(x) - 1)``.
-
-    Clevert et al., arXiv:1511.07289.
-    """
+    """Exponential linear unit: x if positive, otherwise ``alpha * (exp(x) - 1)``. Clevert et al.,
+    arXiv:1511.07289."""
 
     def __init__(self, alpha: float = 1.0, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
@@ -91,10 +79,8 @@ class ELU(HybridBlock):
 
 
 class SELU(HybridBlock):
-    """Scaled ELU, which keeps mean 0 and variance 1 through dense layers.
-
-    Klambauer et al., arXiv:1706.02515.
-    """
+    """Scaled ELU, which keeps mean 0 and variance 1 through dense layers. Klambauer et al.,
+    arXiv:1706.02515."""
 
     def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
@@ -104,10 +90,8 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """Gaussian error linear unit: x times the normal distribution function of x.
-
-    Hendrycks and Gimpel, arXiv:1606.08415.
-    """
+    """Gaussian error linear unit: x times the normal distribution function of x. Hendrycks and
+    Gimpel, arXiv:1606.08415."""
 
     def __init__(self, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)

@@ -1,13 +1,4 @@
-"""Dense layers, dropout, embeddings, and functions as layers.
-
->>> import executorkit as mx
->>> dense = mx.gluon.nn.Dense(2, weight_initializer="ones")
->>> dense.initialize()
->>> dense(mx.nd.array([[1, 2, 3]])).asnumpy().tolist()
-[[6.0, 6.0]]
->>> dense
-Dense(3 -> 2, linear)
-"""
+"""Dense layers, dropout, embeddings, and functions as layers."""
 
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -33,15 +24,19 @@ class Dense(HybridBlock):
         Whether all axes but the first become one; otherwise the last axis is transformed.
     dtype
         The dtype of the parameters.
-    weight_initializer
-        The initializer of ``weight``.
-    bias_initializer
-        The initializer of ``bias``.
+    weight_initializer, bias_initializer
+        The initializers of ``weight`` and ``bias``.
     in_units
         The number of inputs. 0: taken from the first input.
 
-    Parameters: ``weight`` (units, in_units), ``bias`` (units,).
-    Input: (N, ...). Output: (N, units), or (..., units) without ``flatten``.
+    Parameters: ``weight`` (units, in_units), ``bias`` (units,). Input: (N, ...). Output: (N,
+    units), or (..., units) without ``flatten``.
+
+    >>> import executorkit as mx
+    >>> dense = mx.gluon.nn.Dense(2, weight_initializer="ones")
+    >>> dense.initialize()
+    >>> dense(mx.nd.array([[1, 2, 3]])).asnumpy().tolist()
+    [[6.0, 6.0]]
     """
 
     def __init__(
@@ -94,11 +89,7 @@ class Dense(HybridBlock):
 
 class Dropout(HybridBlock):
     """Dropout: in training, elements become zero with probability ``rate``, others ``x / (1 -
-    rate)``.
-
-    axes
-        Axes along which elements are dropped or kept together.
-    """
+    rate)``. Elements along ``axes`` are dropped or kept together."""
 
     def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -117,20 +108,16 @@ class Dropout(HybridBlock):
 class Embedding(HybridBlock):
     """Embedding, ``weight[x]``. Indices beyond the table are clipped.
 
-    input_dim
-        The number of rows of the table.
-    output_dim
-        The length of a row.
-    dtype
-        The dtype of the table.
-    weight_initializer
-        The initializer of the table.
+    input_dim, output_dim
+        The number of rows of the table, and the length of a row.
+    dtype, weight_initializer
+        The dtype and the initializer of the table.
     sparse_grad
         Accepted; the gradient is a dense array, which a UserWarning says once. In MXNet it has only
         the rows that occurred.
 
-    Parameters: ``weight`` (input_dim, output_dim).
-    Input: indices of any shape. Output: (*shape, output_dim).
+    Parameters: ``weight`` (input_dim, output_dim). Input: indices of any shape. Output: (*shape,
+    output_dim).
     """
 
     def __init__(
@@ -181,11 +168,8 @@ class Flatten(HybridBlock):
 
 
 class Lambda(Block):
-    """A function of arrays as a block.
-
-    function
-        A function, or its name in ``mx.nd``. Raises ArgumentValueError for others.
-    """
+    """A function of arrays, or the name of one in ``mx.nd``, as a block. Raises ArgumentValueError
+    for others."""
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
@@ -205,11 +189,8 @@ class Lambda(Block):
 
 
 class HybridLambda(HybridBlock):
-    """A function of ``F`` and arrays or symbols as a block.
-
-    function
-        A function, or its name in ``mx.nd`` and ``mx.sym``. Raises ArgumentValueError for others.
-    """
+    """A function of ``F`` and arrays or symbols, or the name of one in ``mx.nd`` and ``mx.sym``, as
+    a block. Raises ArgumentValueError for others."""
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None) -> None:
         super().__init__(prefix=prefix)
@@ -233,7 +214,7 @@ class HybridLambda(HybridBlock):
 def _check_name(where: str, name: str, *namespaces: Any) -> None:
     for namespace in namespaces:
         if not hasattr(namespace, name):
-            problem = f"there is no function {name!r} in {namespace.__name__}"
+            problem = f"{namespace.__name__} has no function {name!r}"
             raise ArgumentValueError(where, problem)
 
 

@@ -1,15 +1,4 @@
-"""Blocks that run one after another.
-
->>> import executorkit as mx
->>> from executorkit.gluon import nn
->>> net = nn.HybridSequential()
->>> net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
->>> net.initialize()
->>> net(mx.nd.ones((3, 5))).shape
-(3, 2)
->>> net[0]
-Dense(5 -> 4, Activation(relu))
-"""
+"""Blocks that run one after another."""
 
 import warnings
 from typing import Any
@@ -20,8 +9,6 @@ from .._types import Ops, Tensor
 
 
 class _BlockList(Block):
-    """Base of lists of blocks, with ``len``, iteration, indices and slices."""
-
     _is_container = True
 
     def add(self, *blocks: Any) -> None:
@@ -66,8 +53,6 @@ class Sequential(_BlockList):
 
 
 class HybridSequential(_BlockList, HybridBlock):
-    """HybridBlocks that run one after another, each on the output of the block before."""
-
     def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         for block in self._children.values():
             x = block(x)

@@ -1,13 +1,4 @@
-"""Convolutions over one, two and three axes, and their transposes.
-
->>> import executorkit as mx
->>> layer = mx.gluon.nn.Conv2D(8, kernel_size=3, padding=1)
->>> layer.initialize()
->>> layer(mx.nd.ones((2, 4, 6, 5))).shape
-(2, 8, 6, 5)
->>> layer
-Conv2D(4 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))
-"""
+"""Convolutions over one, two and three axes, and their transposes."""
 
 from typing import Any, Unpack
 
@@ -38,18 +29,15 @@ class _Conv(HybridBlock):
         Of a transposed convolution: positions added at the end of each axis of the output, fewer
         than the strides.
     groups
-        The number of groups into which the channels are divided; a group's outputs depend on its
-        inputs only.
+        The number of groups of channels; a group's outputs depend on its inputs only.
     layout
         The order of the axes of input and output.
     activation
         The name of an :class:`Activation` of the output, or None.
     use_bias
         Whether ``bias`` is added to each channel.
-    weight_initializer
-        The initializer of ``weight``.
-    bias_initializer
-        The initializer of ``bias``.
+    weight_initializer, bias_initializer
+        The initializers of ``weight`` and ``bias``.
     in_channels
         The number of input channels. 0: taken from the first input.
 
@@ -174,10 +162,8 @@ class Conv1D(_Conv):
 
 
 class Conv2D(_Conv):
-    """Convolution over two axes: :class:`Conv1D` for an input (N, in_channels, H, W).
-
-    With the layout 'NHWC' the weight is (channels, kernel_h, kernel_w, in_channels / groups).
-    """
+    """Convolution over two axes: :class:`Conv1D` for an input (N, in_channels, H, W). With the
+    layout 'NHWC' the weight is (channels, kernel_h, kernel_w, in_channels / groups)."""
 
     _axes = 2
 
@@ -215,11 +201,8 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
-    """Convolution over three axes: :class:`Conv1D` for an input (N, in_channels, D, H, W).
-
-    With the layout 'NDHWC' the weight is
-    (channels, kernel_d, kernel_h, kernel_w, in_channels / groups).
-    """
+    """Convolution over three axes: :class:`Conv1D` for an input (N, in_channels, D, H, W). With the
+    layout 'NDHWC' the weight is (channels, kernel_d, kernel_h, kernel_w, in_channels / groups)."""
 
     _axes = 3
 

@@ -1,11 +1,4 @@
-"""Normalizations by the statistics of a batch, of an instance, of groups of channels, of a layer.
-
->>> import executorkit as mx
->>> layer = mx.gluon.nn.LayerNorm()
->>> layer.initialize()
->>> layer(mx.nd.array([[1, 3]])).asnumpy().round(3).tolist()
-[[-1.0, 1.0]]
-"""
+"""Normalizations by statistics of a batch, an instance, groups of channels, or a layer."""
 
 from typing import Any, Unpack
 
@@ -18,8 +11,6 @@ from .._types import DType, Init, Ops, Tensor
 
 
 class _BatchNorm(HybridBlock):
-    """Base of batch normalizations."""
-
     fuse_relu = False
 
     def __init__(
@@ -79,8 +70,6 @@ class _BatchNorm(HybridBlock):
 
 
 def _statistic(shape: tuple[int, ...], init: Any, trained: bool) -> dict[str, Any]:
-    """Returns arguments for a parameter of a batch normalization; one that is not trained never has
-    a gradient."""
     return {**_parameter(shape, init, trained), "differentiable": trained}
 
 
@@ -132,22 +121,8 @@ class BatchNormReLU(_BatchNorm):
 
 
 class InstanceNorm(HybridBlock):
-    """Instance normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
-    variance of each channel of each sample.
-
-    axis
-        The axis of the channels.
-    epsilon
-        A number added to the variance.
-    center
-        Whether beta is trained.
-    scale
-        Whether gamma is trained.
-    in_channels
-        The number of channels. 0: taken from the first input.
-
-    Parameters: ``gamma``, ``beta``, (in_channels,) each.
-    Output: as the input. Ulyanov et al., arXiv:1607.08022.
+    """Instance normalization: :class:`BatchNorm` with mean and variance of each channel of each
+    sample. Parameters: ``gamma``, ``beta``, (in_channels,) each. Ulyanov et al., arXiv:1607.08022.
     """
 
     def __init__(
@@ -182,22 +157,15 @@ class InstanceNorm(HybridBlock):
 
 
 class LayerNorm(HybridBlock):
-    """Layer normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
-    variance along one axis.
+    """Layer normalization: :class:`BatchNorm` with mean and variance along one axis, whose length
+    is ``in_channels``. Parameters: ``gamma``, ``beta``, (in_channels,) each. Ba et al.,
+    arXiv:1607.06450.
 
-    axis
-        The axis.
-    epsilon
-        A number added to the variance.
-    center
-        Whether beta is trained.
-    scale
-        Whether gamma is trained.
-    in_channels
-        The length of the axis. 0: taken from the first input.
-
-    Parameters: ``gamma``, ``beta``, (in_channels,) each.
-    Output: as the input. Ba et al., arXiv:1607.06450.
+    >>> import executorkit as mx
+    >>> layer = mx.gluon.nn.LayerNorm()
+    >>> layer.initialize()
+    >>> layer(mx.nd.array([[1, 3]])).asnumpy().round(3).tolist()
+    [[-1.0, 1.0]]
     """
 
     def __init__(
@@ -231,21 +199,9 @@ class LayerNorm(HybridBlock):
 
 
 class GroupNorm(HybridBlock):
-    """Group normalization, ``gamma * (x - mean) / sqrt(var + epsilon) + beta``, with mean and
-    variance of each group of channels of each sample.
-
-    num_groups
-        The number of groups into which the channels (axis 1) are divided.
-    epsilon
-        A number added to the variance.
-    center
-        Whether beta is trained.
-    scale
-        Whether gamma is trained.
-
-    Parameters: ``gamma``, ``beta``, (num_groups,) each.
-    Input: (N, C, ...). Output: as the input. Wu and He, arXiv:1803.08494.
-    """
+    """Group normalization: :class:`BatchNorm` with mean and variance of each of ``num_groups``
+    groups of channels (axis 1) of each sample. Parameters: ``gamma``, ``beta``, (num_groups,) each.
+    Input: (N, C, ...). Wu and He, arXiv:1803.08494."""
 
     def __init__(
         self,

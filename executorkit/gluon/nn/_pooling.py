@@ -1,9 +1,4 @@
-"""Pooling over one, two and three axes, and padding by reflection.
-
->>> import executorkit as mx
->>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
-[[[2.0, 4.0]]]
-"""
+"""Pooling over one, two and three axes, and padding by reflection."""
 
 from typing import Any, Unpack
 
@@ -147,11 +142,7 @@ class MaxPool3D(_Pooling):
 
 
 class AvgPool1D(_Pooling):
-    """Averages of windows over one axis. The base class describes the arguments.
-
-    Input: (N, C, W). Output: (N, C, W'), where
-    ``W' = (W + 2 * padding - pool_size) // strides + 1``, rounded up in ``ceil_mode``.
-    """
+    """Averages of windows over one axis: :class:`MaxPool1D` with averages in place of maxima."""
 
     _axes = 1
 
@@ -179,7 +170,7 @@ class AvgPool1D(_Pooling):
 
 
 class AvgPool2D(_Pooling):
-    """Averages of windows over two axes: :class:`AvgPool1D` for an input (N, C, H, W)."""
+    """Averages of windows over two axes, for an input (N, C, H, W)."""
 
     _axes = 2
 
@@ -207,7 +198,7 @@ class AvgPool2D(_Pooling):
 
 
 class AvgPool3D(_Pooling):
-    """Averages of windows over three axes: :class:`AvgPool1D` for an input (N, C, D, H, W)."""
+    """Averages of windows over three axes, for an input (N, C, D, H, W)."""
 
     _axes = 3
 

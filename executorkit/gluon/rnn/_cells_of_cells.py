@@ -1,13 +1,4 @@
-"""Cells that contain cells: stacks, both directions, and modifiers of one cell.
-
->>> import executorkit as mx
->>> stack = mx.gluon.rnn.SequentialRNNCell()
->>> stack.add(mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.GRUCell(2), mx.gluon.rnn.GRUCell(2)))
->>> stack.add(mx.gluon.rnn.ResidualCell(mx.gluon.rnn.RNNCell(4)))
->>> stack.initialize()
->>> stack.unroll(3, mx.nd.ones((2, 3, 5)), merge_outputs=True)[0].shape
-(2, 3, 4)
-"""
+"""Cells that contain cells: stacks, both directions, and modifiers of one cell."""
 
 from __future__ import annotations
 
@@ -35,20 +26,15 @@ from .sequences import (
 
 
 class _Group(RecurrentCell):
-    """Base of cells with the states of their children, in order."""
-
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs: Any) -> list[Any]:
-        """Returns the states before the first step of all cells, created with ``kwargs``."""
         self._check_not_modified()
         return [state for cell in self._children.values() for state in cell.begin_state(**kwargs)]
 
 
 class _CellStack(_Group):
-    """Base of stacks, with ``len`` and indices."""
-
     def add(self, cell: Any) -> None:
         """Adds a cell on top."""
         self.register_child(cell)
@@ -67,8 +53,6 @@ class _CellStack(_Group):
         return len(self._children)
 
     def __call__(self, inputs: Tensor, states: States) -> tuple[Tensor, States]:
-        """Returns the output and new states of one step. Raises AssertionError if a cell is
-        bidirectional."""
         self._counter += 1
         next_states: list[Any] = []
         start = 0
@@ -109,7 +93,7 @@ class SequentialRNNCell(_CellStack):
     all cells."""
 
     def hybrid_forward(self, *args: Tensor, **kwargs: Any) -> Tensor:
-        """Raises NotImplementedError: a stack is called as a block, not traced."""
+        """Raises NotImplementedError: a stack is called as a block."""
         raise NotImplementedError
 
 
@@ -121,18 +105,10 @@ class HybridSequentialRNNCell(_CellStack, HybridRecurrentCell):
 
 
 class BidirectionalCell(_Group, HybridRecurrentCell):
-    """One cell forward in time and another backward, with concatenated outputs.
-
-    l_cell
-        The forward cell.
-    r_cell
-        The backward cell.
-    output_prefix
-        The beginning of the names of the outputs.
-
-    The states of ``l_cell`` come before the states of ``r_cell``. It cannot be stepped, because the
-    backward cell begins at the end, with a ``valid_length`` at the end of each row.
-    """
+    """One cell forward in time and another backward, with concatenated outputs, whose names begin
+    with ``output_prefix``. The states of ``l_cell``, the forward cell, come before the states of
+    ``r_cell``. It cannot be stepped, because the backward cell begins at the end, with a
+    ``valid_length`` at the end of each row."""
 
     def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
         super().__init__(prefix="", params=None)
@@ -185,13 +161,8 @@ class BidirectionalCell(_Group, HybridRecurrentCell):
 
 
 class DropoutCell(HybridRecurrentCell):
-    """Dropout of the input in training, without states; a layer of a stack.
-
-    rate
-        The probability that an element is dropped.
-    axes
-        Axes along which elements are dropped or kept together.
-    """
+    """Dropout of the input in training, without states; a layer of a stack. Elements are dropped
+    with probability ``rate``; along ``axes`` they are dropped or kept together."""
 
     def __init__(
         self,
@@ -235,11 +206,9 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """Base of cells that modify ``base_cell``, which must no longer be called by itself.
-
-    Parameters and states are the base cell's. Raises AssertionError for a cell that is modified
-    already.
-    """
+    """Base of cells that modify ``base_cell``, which must no longer be called by itself. Parameters
+    and states are the base cell's; as in MXNet, states are symbols unless ``func`` creates arrays.
+    Raises AssertionError for a cell that is modified already."""
 
     def __init__(self, base_cell: Any) -> None:
         if base_cell.is_modified:
@@ -260,7 +229,6 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:
-        """Returns the base cell's states; as in MXNet, symbols unless ``func`` creates arrays."""
         self._check_not_modified()
         with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func, **kwargs)
@@ -270,15 +238,9 @@ class ModifierCell(HybridRecurrentCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout: in training, a fraction of outputs or states keeps the values of the step before.
-
-    zoneout_outputs
-        The fraction of outputs.
-    zoneout_states
-        The fraction of states.
-
-    Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, inference takes all new
-    values. Raises AssertionError for a BidirectionalCell.
+    """Zoneout: in training, the fractions ``zoneout_outputs`` and ``zoneout_states`` of outputs and
+    states keep the values of the step before. As in MXNet, inference takes all new values. Raises
+    AssertionError for a BidirectionalCell. Krueger et al. 2016, https://arxiv.org/abs/1606.01305.
     """
 
     def __init__(
@@ -327,10 +289,8 @@ class ZoneoutCell(ModifierCell):
 
 
 class ResidualCell(ModifierCell):
-    """A residual connection: adds the input to the base cell's output of the same shape.
-
-    Wu et al. 2016, https://arxiv.org/abs/1609.08144.
-    """
+    """A residual connection: adds the input to the base cell's output of the same shape. Wu et al.
+    2016, https://arxiv.org/abs/1609.08144."""
 
     def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
         output, states = self.base_cell(inputs, states)

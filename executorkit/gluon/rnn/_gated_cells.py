@@ -1,14 +1,4 @@
-"""Recurrent cells of dense layers; their nodes have MXNet's names.
-
->>> import executorkit as mx
->>> cell = mx.gluon.rnn.LSTMCell(3)
->>> cell.initialize()
->>> outputs, states = cell.unroll(4, mx.nd.ones((2, 4, 5)), merge_outputs=True)
->>> outputs.shape, [state.shape for state in states]
-((2, 4, 3), [(2, 3), (2, 3)])
->>> cell
-LSTMCell(5 -> 12)
-"""
+"""Recurrent cells of dense layers; their nodes have MXNet's names."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -142,14 +132,20 @@ class RNNCell(DenseCell):
 
 class LSTMCell(DenseCell):
     """Long short-term memory with states h and c: ``c' = s(f) c + s(i) act(g)``, ``h' = s(o)
-    act(c')`` of the gates i, f, g, o. The base class describes the other arguments.
+    act(c')`` of the gates i, f, g, o. The base class describes the other arguments. Hochreiter and
+    Schmidhuber 1997.
 
     activation
         act, by default tanh.
     recurrent_activation
         s, by default sigmoid.
 
-    Hochreiter and Schmidhuber 1997.
+    >>> import executorkit as mx
+    >>> cell = mx.gluon.rnn.LSTMCell(3)
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(4, mx.nd.ones((2, 4, 5)), merge_outputs=True)
+    >>> outputs.shape, [state.shape for state in states]
+    ((2, 4, 3), [(2, 3), (2, 3)])
     """
 
     _gates = 4

@@ -43,8 +43,9 @@ class RecurrentCell(CountedSteps, Block):
         """Returns the states before the first step.
 
         func
-            A function that creates a state from ``name``, ``shape``, ``__layout__`` and ``kwargs``:
-            ``mx.nd.zeros``, ``mx.sym.zeros``, or ``mx.sym.var`` for states that are inputs.
+            A function that creates a state from ``name``, ``shape``, ``__layout__`` (and ``dtype``
+            for layers) and ``kwargs``: ``mx.nd.zeros``, ``mx.sym.zeros``, or ``mx.sym.var`` for
+            states that are inputs.
 
         Raises AssertionError for a cell inside a modifier cell.
         """
@@ -95,7 +96,6 @@ class RecurrentCell(CountedSteps, Block):
         return merge_or_split(length, outputs, axes.time, merge_outputs), states
 
     def _get_activation(self, F: Ops, inputs: Tensor, activation: Any, **kwargs: Any) -> Tensor:
-        """Applies an activation: a name, a LeakyReLU, a function or a block."""
         if activation in ("tanh", "relu", "sigmoid", "softsign"):
             return getattr(F, activation)(inputs, **kwargs)
         if isinstance(activation, str):

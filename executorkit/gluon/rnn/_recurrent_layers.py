@@ -1,16 +1,4 @@
-"""Recurrent layers, each one operator for all steps.
-
->>> import executorkit as mx
->>> layer = mx.gluon.rnn.LSTM(3, num_layers=2)
->>> layer.initialize()
->>> layer(mx.nd.ones((4, 2, 5))).shape
-(4, 2, 3)
->>> output, states = layer(mx.nd.ones((4, 2, 5)), layer.begin_state(2))
->>> [state.shape for state in states]
-[(2, 2, 3), (2, 2, 3)]
->>> layer
-LSTM(5 -> 3, TNC, num_layers=2)
-"""
+"""Recurrent layers, each one operator for all steps."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -185,23 +173,16 @@ class _RNNLayer(HybridBlock):
     def begin_state(
         self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
     ) -> list[Any]:
-        """Returns the states before the first step.
-
-        func
-            A function that creates a state from ``name``, ``shape``, ``__layout__``, ``dtype`` and
-            ``kwargs``: ``mx.nd.zeros``, ``mx.sym.zeros``, or ``mx.sym.var`` for states that are
-            inputs.
-        """
+        """Returns the states before the first step, created by ``func`` as for
+        :meth:`RecurrentCell.begin_state`."""
         return [
             func(name=f"{self.prefix}h0_{i}", **{**info, **kwargs})
             for i, info in enumerate(self.state_info(batch_size))
         ]
 
     def _unfuse(self) -> HybridSequentialRNNCell:
-        """Returns the same layers as a stack of cells with the same parameters.
-
-        Raises AssertionError for layers with a projection or with bounds of the cell.
-        """
+        """Returns the same layers as a stack of cells with the same parameters. Raises
+        AssertionError for layers with a projection or with bounds of the cell."""
         if self._projection_size is not None or self._is_clipped():
             problem = "layers with projection_size or state_clip_min have no cells that do the same"
             raise ArgumentValueError(f"{type(self).__name__}._unfuse", problem)
@@ -333,8 +314,8 @@ class RNN(_RNNLayer):
 
 
 class LSTM(_RNNLayer):
-    """Layers of long short-term memory with states h and c: ``c' = s(f) c + s(i) tanh(g)``,
-    ``h' = s(o) tanh(c')`` of the gates i, f, g, o. The base class describes the other arguments.
+    """Layers of long short-term memory with states h and c: ``c' = s(f) c + s(i) tanh(g)``, ``h' =
+    s(o) tanh(c')`` of the gates i, f, g, o. The base class describes the other arguments.
 
     projection_size
         P: ``h'`` is multiplied by a weight ``h2r_weight`` (P, H); output, first state and
@@ -345,6 +326,13 @@ class LSTM(_RNNLayer):
         Bounds of c after every step. (MXNet's CPU build ignores them.)
     state_clip_nan
         Whether NaN stays; otherwise it becomes the lower bound.
+
+    >>> import executorkit as mx
+    >>> layer = mx.gluon.rnn.LSTM(3, num_layers=2)
+    >>> layer.initialize()
+    >>> output, states = layer(mx.nd.ones((4, 2, 5)), layer.begin_state(2))
+    >>> output.shape, [state.shape for state in states]
+    ((4, 2, 3), [(2, 2, 3), (2, 2, 3)])
     """
 
     def __init__(

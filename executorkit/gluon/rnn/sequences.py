@@ -21,7 +21,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, layout: str) -> "Layout":
-        """Parses a layout. Raises ArgumentValueError, an AssertionError, without a batch or time
+        """Parses a layout. Raises ArgumentValueError, an AssertionError, without batch or time
         axis."""
         time, batch = layout.find("T"), layout.replace("T", "").find("N")
         if time < 0 or batch < 0:
@@ -79,10 +79,8 @@ def merge_or_split(length: int, inputs: Tensor, axis: int, merge: bool | None) -
 
 
 def first_states(cell: Any, states: States, inputs: Tensor, layout: Layout) -> Any:
-    """Returns ``states``, or by default ``cell.begin_state`` for these inputs.
-
-    Arrays are zeros in the dtype of the inputs (MXNet: float32).
-    """
+    """Returns ``states``, or by default ``cell.begin_state`` for these inputs; arrays are zeros in
+    the dtype of the inputs (MXNet: float32)."""
     if states is not None:
         return states
     step = first_step(inputs)

@@ -1,11 +1,4 @@
-"""Layers of ``mx.gluon.contrib.cnn``: deformable convolutions.
-
->>> import executorkit as mx
->>> layer = mx.gluon.contrib.cnn.DeformableConvolution(2, kernel_size=(3, 3), padding=(1, 1))
->>> layer.initialize()
->>> layer(mx.nd.ones((1, 4, 5, 5))).shape
-(1, 2, 5, 5)
-"""
+"""Layers of ``mx.gluon.contrib.cnn``: deformable convolutions."""
 
 import math
 
@@ -122,9 +115,8 @@ class DeformableConvolution(_Deformable):
 
     Parameters: ``offset_weight`` and ``offset_bias`` with 2 outputs per position and group,
     ``deformable_conv_weight`` (channels, in_channels / groups, *kernel_size),
-    ``deformable_conv_bias`` (channels,).
-    Input: (N, in_channels, H, W). Output: (N, channels, H', W'), as Conv2D's. Dai et al.,
-    arXiv:1703.06211.
+    ``deformable_conv_bias`` (channels,). Input: (N, in_channels, H, W). Output: (N, channels, H',
+    W'), as Conv2D's. Dai et al., arXiv:1703.06211.
     """
 
     def _alias(self) -> str:
@@ -143,12 +135,8 @@ class DeformableConvolution(_Deformable):
 
 
 class ModulatedDeformableConvolution(_Deformable):
-    """Deformable convolution whose values are multiplied by a mask between 0 and 2, which the first
-    convolution computes, too. The base class describes the arguments.
-
-    Parameters: as :class:`DeformableConvolution`, with 3 outputs of the first convolution per
-    position and group. Zhu et al., arXiv:1811.11168.
-    """
+    """:class:`DeformableConvolution` whose values are multiplied by a mask between 0 and 2: the
+    first convolution has 3 outputs per position and group. Zhu et al., arXiv:1811.11168."""
 
     _per_position = 3
     _order = (

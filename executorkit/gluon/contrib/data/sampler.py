@@ -8,13 +8,9 @@ from ...data import Sampler
 
 class IntervalSampler(Sampler):
     """Indices ``0..length-1`` at steps of ``interval``, for a corpus that is read at several places
-    at once.
-
-    rollover
-        Whether to begin again at 1, 2, ... until all indices have come.
-
-    ``len()`` is ``length`` even without rollover. Raises AssertionError (ArgumentValueError) for an
-    interval outside ``1..length``.
+    at once; with ``rollover`` it begins again at 1, 2, ... until all indices have come. ``len()``
+    is ``length`` even without. Raises AssertionError (ArgumentValueError) for an interval outside
+    ``1..length``.
 
     >>> list(IntervalSampler(7, 3)), list(IntervalSampler(7, 3, rollover=False))
     ([0, 3, 6, 1, 4, 2, 5], [0, 3, 6])

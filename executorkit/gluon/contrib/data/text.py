@@ -109,7 +109,7 @@ class _WikiText(dataset._DownloadedDataset):
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:
-            problem = f"it is no text in UTF-8: {error.reason} at byte {error.start}"
+            problem = f"it is not text in UTF-8: {error.reason} at byte {error.start}"
             raise FileFormatError(str(path), problem) from None
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -123,8 +123,6 @@ class WikiText2(_WikiText):
     >>> with open(f"{folder}/wiki.train.tokens", "w") as file:
     ...     _ = file.write("the cat saw the dog .\nthe end .")
     >>> corpus = WikiText2(folder, seq_len=4)
-    >>> corpus.vocabulary.idx_to_token
-    ['<unk>', '<eos>', 'the', '.', 'cat', 'dog', 'end', 'saw']
     >>> [part.asnumpy().tolist() for part in corpus[0]]
     [[2, 4, 7, 2], [4, 7, 2, 5]]
     """

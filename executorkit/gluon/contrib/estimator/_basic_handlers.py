@@ -41,10 +41,8 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 class MetricHandler(EpochBegin, BatchEnd):
     """Updates metrics after each batch, and resets them when an epoch begins.
-
     :class:`executorkit.metric.Loss` gets the losses, other metrics get labels and predictions.
-    Metrics add up on the device, without waiting.
-    """
+    Metrics add up on the device, without waiting."""
 
     def __init__(self, metrics: Any, priority: float = -1000) -> None:
         self.metrics = listed_metrics("MetricHandler: metrics", metrics)
@@ -63,12 +61,8 @@ class MetricHandler(EpochBegin, BatchEnd):
 
 
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Evaluates on validation data, every ``epoch_period`` epochs or ``batch_period`` batches.
-
-    eval_fn
-        A function of ``val_data=``, ``batch_axis=`` and ``event_handlers=``, such as
-        ``estimator.evaluate``.
-    """
+    """Evaluates on validation data, every ``epoch_period`` epochs or ``batch_period`` batches, by
+    ``eval_fn(val_data=, batch_axis=, event_handlers=)``, such as ``estimator.evaluate``."""
 
     def __init__(
         self,
@@ -111,10 +105,8 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 class GradientUpdateHandler(BatchEnd):
-    """Takes the trainer's step after each batch, with gradients divided by the number of losses.
-
-    It runs before handlers that read values, so that a batch is one program.
-    """
+    """Takes the trainer's step after each batch, with gradients divided by the number of losses. It
+    runs before handlers that read values, so that a batch is one program."""
 
     def __init__(self, priority: float = -2000) -> None:
         self.priority = priority

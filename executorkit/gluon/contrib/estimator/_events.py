@@ -7,23 +7,17 @@ Trained: TypeAlias = Any
 
 
 class EventHandler:
-    """Base class of handlers.
-
-    A handler derives from the events that it receives, and defines their methods. Handlers with a
-    lower ``priority`` (0 by default) run first, equal ones in the given order.
-    """
+    """Base class of handlers. A handler derives from the events that it receives, and defines their
+    methods. Handlers with a lower ``priority`` (0 by default) run first, equal ones in the given
+    order."""
 
 
 class TrainBegin(EventHandler):
-    """Event at the begin of a training."""
-
     def train_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs before anything is computed."""
 
 
 class TrainEnd(EventHandler):
-    """Event at the end of a training."""
-
     def train_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs after the last epoch."""
 
@@ -44,15 +38,11 @@ class EpochEnd(EventHandler):
 
 
 class BatchBegin(EventHandler):
-    """Event before a batch is used."""
-
     def batch_begin(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs with the batch (``batch=``)."""
 
 
 class BatchEnd(EventHandler):
-    """Event after the gradients of a batch."""
-
     def batch_end(self, estimator: Trained, *args: Any, **kwargs: Any) -> Any:
         """Runs with ``batch=``, ``pred=``, ``label=`` and ``loss=``: lists with an array for each
         context. Returns True to end the epoch."""

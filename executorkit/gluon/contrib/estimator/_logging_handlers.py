@@ -133,7 +133,6 @@ class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
 
 
 def _append_metrics(text: str, separator: str, metrics: list[EvalMetric]) -> str:
-    """The text, and after the separator names and values of metrics, if there are any."""
     pairs = [pair for metric in metrics for pair in metric.get_name_value()]
     values = ", ".join(f"{name}: {value:.4f}" for name, value in pairs)
     return f"{text}{separator}{values}" if values else text

@@ -9,10 +9,8 @@ from ...loss import SoftmaxCrossEntropyLoss
 
 
 def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
-    """Returns the metrics of a list, a composite or a single metric; none for None.
-
-    A list is returned itself. Raises ValueError (ArgumentValueError) for other objects.
-    """
+    """Returns the metrics of a list (itself), a composite or a single metric; none for None. Raises
+    ValueError (ArgumentValueError) for other objects."""
     if isinstance(metrics, CompositeEvalMetric):
         return metrics.metrics
     if isinstance(metrics, EvalMetric):
@@ -39,6 +37,6 @@ def check_references(handler: Any, metrics: Iterable[EvalMetric]) -> None:
         value = getattr(handler, name)
         for metric in value if isinstance(value, list | tuple) else [value]:
             if isinstance(metric, EvalMetric) and id(metric) not in known:
-                problem = f"its {name} has {metric.name!r}, which is no metric of the estimator"
+                problem = f"its {name} has {metric.name!r}, which is not a metric of the estimator"
                 hint = "one of estimator.train_metrics, estimator.val_metrics"
                 raise ArgumentValueError(f"Estimator: {type(handler).__name__}", problem, hint=hint)

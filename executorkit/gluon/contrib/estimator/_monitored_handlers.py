@@ -23,8 +23,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     min_delta
         The smallest difference that counts as an improvement.
     patience
-        The number of epochs without an improvement after which the training ends; 0 is the same as
-        1.
+        The number of epochs without an improvement that ends the training; 0 is the same as 1.
     mode
         'min' or 'max': which values are better. 'auto' is 'max' for every metric, with a warning,
         as in MXNet; say 'min' for a loss.
@@ -95,18 +94,14 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         ``model-epoch0batch20.params`` and ``.states`` for each checkpoint, with the numbers of
         epochs and batches; ``model-best.params`` and ``.states``.
     monitor
-        The metric of ``save_best``, one of ``estimator.train_metrics`` or
-        ``estimator.val_metrics``.
+        The metric of ``save_best``, as for :class:`EarlyStoppingHandler`, which describes ``mode``,
+        too.
     verbose
         Whether to log each checkpoint.
     save_best
         Whether to keep the best model, too; the best model before a resumption does not count.
-    mode
-        'min', 'max' or 'auto', as for :class:`EarlyStoppingHandler`.
-    epoch_period
-        The number of epochs between checkpoints, or None.
-    batch_period
-        The number of batches between checkpoints, or None.
+    epoch_period, batch_period
+        The number of epochs or batches between checkpoints, or None.
     max_checkpoints
         The number of checkpoints to keep; older ones are removed.
     resume_from_checkpoint
@@ -245,7 +240,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     def _resume_from_checkpoint(self, estimator: Trained) -> None:
         latest = self._latest_checkpoint()
         if latest is None:
-            text = "CheckpointHandler: there is no checkpoint in %s, training begins anew"
+            text = "CheckpointHandler: no checkpoint in %s, training begins from scratch"
             estimator.logger.info(text, self.model_dir)
             return
         epoch, batch, path = latest

@@ -12,10 +12,8 @@ from ._events import Trained
 
 class BatchProcessor:
     """Runs data and labels of a batch through network and loss. Subclasses override ``fit_batch``
-    and ``evaluate_batch`` for other batches.
-
-    Both methods return data, labels, predictions and losses: lists with an array for each context.
-    """
+    and ``evaluate_batch`` for other batches. Both return data, labels, predictions and losses:
+    lists with an array for each context."""
 
     def _get_data_and_label(
         self, batch: Any, ctx: Sequence[Context], batch_axis: int = 0

@@ -46,7 +46,7 @@ class Estimator:
     A batch is recorded, differentiated and followed by the trainer's step: one program.
 
     net
-        Any Block; what is not initialized is initialized on the contexts.
+        Any Block; parameters without values are initialized on the contexts.
     loss
         A :class:`executorkit.gluon.loss.Loss`.
     train_metrics
@@ -239,11 +239,8 @@ class Estimator:
     def evaluate(
         self, val_data: Iterable[Any], batch_axis: int = 0, event_handlers: Any = None
     ) -> None:
-        """Computes ``val_metrics`` over all batches.
-
-        Handlers receive the epoch and its batches; the default ones update and log the metrics. For
-        arguments and errors see :meth:`fit`.
-        """
+        """Computes ``val_metrics`` over all batches. Handlers receive the epoch and its batches;
+        the default ones update and log the metrics. For arguments and errors see :meth:`fit`."""
         _check_batches("val_data", val_data)
         handlers = self._prepare_default_validation_handlers(event_handlers)
         for handler in _of(EpochBegin, handlers):

@@ -93,10 +93,8 @@ class SparseEmbedding(Block):
 
 class SyncBatchNorm(BatchNorm):
     """:class:`~executorkit.gluon.nn.BatchNorm` over the batches of all devices that run one
-    program: the devices of a Module, or the contexts of a recorded loop.
-
-    num_devices
-        The number of devices; None: the number of GPUs, with a UserWarning.
+    program: the devices of a Module, or the contexts of a recorded loop. ``num_devices`` is by
+    default the number of GPUs, with a UserWarning.
 
     Unlike in MXNet, a training step on several contexts must be one program: MXNetError if a value
     is read before ``Trainer.step``, or if the parts of the batch differ in length.
@@ -158,8 +156,6 @@ class SyncBatchNorm(BatchNorm):
 
 
 class _PixelShuffle(HybridBlock):
-    """Base of pixel shuffles."""
-
     def __init__(self, factors: tuple[int, ...]) -> None:
         super().__init__()
         self._factors = factors
@@ -200,20 +196,16 @@ class PixelShuffle1D(_PixelShuffle):
 
 
 class PixelShuffle2D(_PixelShuffle):
-    """Pixel shuffle over two axes, with one factor or one for each axis.
-
-    Input: (N, C * f1 * f2, H, W). Output: (N, C, H * f1, W * f2). Shi et al., arXiv:1609.05158.
-    """
+    """Pixel shuffle over two axes, with one factor or one for each axis. Input: (N, C * f1 * f2, H,
+    W). Output: (N, C, H * f1, W * f2). Shi et al., arXiv:1609.05158."""
 
     def __init__(self, factor: int | Sequence[int]) -> None:
         super().__init__(_factors("PixelShuffle2D", factor, 2))
 
 
 class PixelShuffle3D(_PixelShuffle):
-    """Pixel shuffle over three axes, with one factor or one for each axis.
-
-    Input: (N, C * f1 * f2 * f3, D, H, W). Output: (N, C, D * f1, H * f2, W * f3).
-    """
+    """Pixel shuffle over three axes, with one factor or one for each axis. Input: (N, C * f1 * f2 *
+    f3, D, H, W). Output: (N, C, D * f1, H * f2, W * f3)."""
 
     def __init__(self, factor: int | Sequence[int]) -> None:
         super().__init__(_factors("PixelShuffle3D", factor, 3))

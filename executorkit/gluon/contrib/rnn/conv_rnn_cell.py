@@ -5,8 +5,6 @@
 >>> cell.initialize()
 >>> cell.unroll(4, mx.nd.ones((1, 4, 3, 6, 6)), merge_outputs=True)[0].shape
 (1, 4, 2, 6, 6)
->>> cell
-Conv2DLSTMCell(3 -> 8, tanh, NCHW)
 """
 
 from collections.abc import Sequence
@@ -165,15 +163,16 @@ class _BaseConvRNNCell(HybridRecurrentCell):
 
 
 class _ConvRNNCell(_BaseConvRNNCell):
-    """``h' = activation(W * x + b + R * h + c)`` with convolutions."""
+    """Recurrent cell ``h' = activation(W * x + b + R * h + c)`` with convolutions. The base class
+    describes the arguments."""
 
     def _step(self, F: Ops, i2h: Tensor, h2h: Tensor, states: States, name: str) -> Tensor:
         return rnn_step(F, i2h, h2h, name, self._activate(F))
 
 
 class _ConvLSTMCell(_BaseConvRNNCell):
-    """LSTM with convolutions; ``activation`` replaces LSTM's tanh. Shi et al. 2015,
-    https://arxiv.org/abs/1506.04214, without its peepholes."""
+    """LSTM with convolutions; ``activation`` replaces LSTM's tanh. The base class describes the
+    arguments. Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes."""
 
     _gates = 4
     _states = 2
@@ -184,7 +183,8 @@ class _ConvLSTMCell(_BaseConvRNNCell):
 
 
 class _ConvGRUCell(_BaseConvRNNCell):
-    """GRU with convolutions; ``activation`` replaces GRU's tanh."""
+    """GRU with convolutions; ``activation`` replaces GRU's tanh. The base class describes the
+    arguments."""
 
     _gates = 3
 
@@ -314,36 +314,36 @@ class _Over3D(_BaseConvRNNCell):
 
 
 class Conv1DRNNCell(_Over1D, _ConvRNNCell):
-    """Recurrent cell with convolutions over one axis. The base class describes the arguments."""
+    pass
 
 
 class Conv2DRNNCell(_Over2D, _ConvRNNCell):
-    """Recurrent cell with convolutions over two axes. The base class describes the arguments."""
+    pass
 
 
 class Conv3DRNNCell(_Over3D, _ConvRNNCell):
-    """Recurrent cell with convolutions over three axes. The base class describes the arguments."""
+    pass
 
 
 class Conv1DLSTMCell(_Over1D, _ConvLSTMCell):
-    """LSTM with convolutions over one axis. The base class describes the arguments."""
+    pass
 
 
 class Conv2DLSTMCell(_Over2D, _ConvLSTMCell):
-    """LSTM with convolutions over two axes. The base class describes the arguments."""
+    pass
 
 
 class Conv3DLSTMCell(_Over3D, _ConvLSTMCell):
-    """LSTM with convolutions over three axes. The base class describes the arguments."""
+    pass
 
 
 class Conv1DGRUCell(_Over1D, _ConvGRUCell):
-    """GRU with convolutions over one axis. The base class describes the arguments."""
+    pass
 
 
 class Conv2DGRUCell(_Over2D, _ConvGRUCell):
-    """GRU with convolutions over two axes. The base class describes the arguments."""
+    pass
 
 
 class Conv3DGRUCell(_Over3D, _ConvGRUCell):
-    """GRU with convolutions over three axes. The base class describes the arguments."""
+    pass

@@ -30,12 +30,10 @@ from ...rnn.sequences import (
 class VariationalDropoutCell(ModifierCell):
     """Variational dropout: in training, the same elements are dropped at all steps of a sequence.
 
-    drop_inputs
-        The fraction of the base cell's inputs.
+    drop_inputs, drop_outputs
+        The fractions of the base cell's inputs and outputs.
     drop_states
         The fraction of its first state. Raises AssertionError for a cell that cannot be stepped.
-    drop_outputs
-        The fraction of its outputs.
 
     ``reset``, which ``unroll`` calls, draws new elements. Gal and Ghahramani 2016,
     https://arxiv.org/abs/1512.05287.
@@ -203,13 +201,10 @@ def dynamic_unroll(
         An array or symbol (T, N, ...) or, with the layout 'NTC', (N, T, ...).
     begin_state
         The states before the first step.
-    drop_inputs
-        The fraction of inputs dropped in training, the same at all steps.
-    drop_outputs
-        The fraction of outputs dropped in training, the same at all steps.
+    drop_inputs, drop_outputs
+        The fractions of inputs and outputs dropped in training, the same at all steps.
     valid_length
-        An array or symbol (N,), the length of each row: later outputs are zero, and states are the
-        states after the last valid step.
+        An array or symbol (N,), as for :meth:`RecurrentCell.unroll`.
 
     >>> import executorkit as mx
     >>> cell = mx.gluon.rnn.RNNCell(3)

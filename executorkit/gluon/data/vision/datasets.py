@@ -84,18 +84,13 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(dataset._DownloadedDataset):
-    """Small photos of ten classes (Krizhevsky, 2009): uint8 (32, 32, 3) with int32 labels.
+    """Small photos of ten classes (Krizhevsky, 2009): uint8 (32, 32, 3) with int32 labels;
+    arguments and errors as for :class:`MNIST`, with 50,000 examples for training.
 
     root
         The folder with ``data_batch_1.bin`` to ``data_batch_5.bin`` (``test_batch.bin`` for
         ``train=False``), or with ``cifar-10-binary.tar.gz``. Unlike MXNet, the archive is neither
         unpacked nor checked by a checksum.
-    train
-        Whether to read the 50,000 examples for training, or the 10,000 for testing.
-    transform
-        ``transform(image, label)`` of each sample.
-
-    Raises OSError for a missing file, ValueError for a broken one.
     """
 
     _namespace = "cifar10"
@@ -190,15 +185,9 @@ class CIFAR100(CIFAR10):
 
 
 class ImageRecordDataset(dataset.RecordFileDataset):
-    """Labelled images of a RecordIO file with an index file of the same name (``.idx``).
-
-    flag
-        1 for three channels, 0 for one.
-    transform
-        ``transform(image, label)`` of each sample.
-
-    A label is a float, or a float32 array of several labels.
-    """
+    """Labelled images of a RecordIO file with an index file of the same name (``.idx``): three
+    channels, or one if ``flag`` is 0. A label is a float, or a float32 array of several labels.
+    Samples are ``transform(image, label)`` if given."""
 
     def __init__(
         self, filename: Any, flag: int = 1, transform: Callable[..., Any] | None = None
@@ -215,12 +204,7 @@ class ImageRecordDataset(dataset.RecordFileDataset):
 
 class ImageFolderDataset(dataset.Dataset):
     """Images of the folders in ``root`` (``root/car/0001.jpg``), labelled by the index of the
-    folder.
-
-    flag
-        1 for three channels, 0 for one.
-    transform
-        ``transform(image, label)`` of each sample.
+    folder; ``flag`` and ``transform`` as for :class:`ImageRecordDataset`.
 
     ``synsets`` are the folders' names, ``items`` the path and label of each sample. Warns of
     entries that are not folders, and of files other than .jpg, .jpeg and .png.
@@ -266,15 +250,14 @@ class ImageFolderDataset(dataset.Dataset):
 
 
 class ImageListDataset(dataset.Dataset):
-    """Images of a list, with labels as float32 arrays, as in MXNet 2.
+    """Images of a list, with labels as float32 arrays, as in MXNet 2; ``flag`` as for
+    :class:`ImageRecordDataset`.
 
     root
         The folder of the files.
     imglist
         The name of a file with a line per image: index, labels, path, separated by tabs. Or a list
         of [label, path], [label, label, path] or [labels, path].
-    flag
-        1 for three channels, 0 for one.
     """
 
     def __init__(self, root: Any = ".", imglist: Any = None, flag: int = 1) -> None:

@@ -32,11 +32,8 @@ from ...nn import HybridSequential as HybridSequential, Sequential as Sequential
 
 
 class Compose(Sequential):
-    """Transforms one after the other. Successive HybridBlocks become one hybridized
-    HybridSequential.
-
-    transforms
-        A list of blocks, or of functions of an image.
+    """Transforms, blocks or functions of an image, one after the other. Successive HybridBlocks
+    become one hybridized HybridSequential.
 
     >>> import executorkit as mx
     >>> from executorkit.gluon.data.vision import transforms
@@ -80,11 +77,8 @@ class Cast(HybridBlock):
 
 
 class ToTensor(HybridBlock):
-    """Images from 0 to 255 as float32 from 0 to 1, with channels first.
-
-    Input: (height, width, channels) or (N, height, width, channels) of any dtype.
-    Output: (channels, height, width) or (N, channels, height, width).
-    """
+    """Images from 0 to 255 as float32 from 0 to 1, with channels first. Input: (height, width,
+    channels) or (N, height, width, channels) of any dtype."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,13 +88,8 @@ class ToTensor(HybridBlock):
 
 
 class Normalize(HybridBlock):
-    """``(x - mean) / std`` channel by channel.
-
-    mean, std
-        A number, or one for each channel.
-
-    Input and output: (channels, height, width) or (N, channels, height, width), 1 or 3 channels.
-    """
+    """``(x - mean) / std``, with a number or one for each channel. Input and output: (channels,
+    height, width) or (N, channels, height, width), 1 or 3 channels."""
 
     def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
         super().__init__()
@@ -137,15 +126,9 @@ class Resize(HybridBlock):
 
 
 class CropResize(HybridBlock):
-    """Crops ``width`` by ``height`` pixels at column ``x`` and row ``y``, and resizes them.
-
-    size
-        (width, height), one number for both, or None for the size of the crop.
-    interpolation
-        See :class:`Resize`.
-
-    Input: (height, width, channels) or (N, height, width, channels), 1 or 3 channels.
-    """
+    """Crops ``width`` by ``height`` pixels at column ``x`` and row ``y``, and resizes them to
+    ``size`` unless it is None; arguments as for :class:`Resize`. Input: (height, width, channels)
+    or (N, height, width, channels), 1 or 3 channels."""
 
     def __init__(
         self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: Any = None
@@ -168,13 +151,11 @@ def _pair(size: Any) -> Any:
 
 
 class CenterCrop(Block):
-    """Crops the middle of images.
+    """Crops the middle of images; ``interpolation`` as for :class:`Resize`.
 
     size
         (width, height), or one number. Of a smaller image the largest part of the same proportions
         is enlarged.
-    interpolation
-        See :class:`Resize`.
     """
 
     def __init__(self, size: Any, interpolation: int = 1) -> None:
@@ -186,18 +167,14 @@ class CenterCrop(Block):
 
 
 class RandomCrop(Block):
-    """Crops images at a random place, as in MXNet 2. Draws from ``random``.
+    """Crops images at a random place, as in MXNet 2; other arguments as for :class:`CenterCrop`.
+    Draws from ``random``.
 
-    size
-        (width, height), or one number. Of a smaller image the largest part of the same proportions
-        is enlarged.
     pad
         The number of pixels added at each side first, or a pair for rows, columns and channels
         each.
     pad_value
         The value of these pixels.
-    interpolation
-        See :class:`Resize`.
     """
 
     def __init__(
@@ -222,7 +199,7 @@ class RandomResizedCrop(Block):
     size
         (width, height), or one number.
     scale
-        The range of the part's area relative to the image's; a number is the minimum, with maximum
+        The range of the part's area relative to the image's; a number is the minimum of a range to
         1.
     ratio
         The range of width / height.
@@ -268,8 +245,6 @@ class RandomFlipTopBottom(HybridBlock):
 
 
 class _RandomFactor(HybridBlock):
-    """Base of changes by a factor that is uniform in [max(0, 1 - a), 1 + a]."""
-
     def __init__(self, amount: float) -> None:
         super().__init__()
         self._args = max(0, 1 - amount), 1 + amount
@@ -312,11 +287,8 @@ class RandomHue(_RandomFactor):
 
 
 class RandomColorJitter(HybridBlock):
-    """Changes brightness, contrast, saturation and hue at random, in random order.
-
-    The factors of the first three are uniform in [1 - b, 1 + b], the turn of the hue in [-hue,
-    hue].
-    """
+    """Changes brightness, contrast, saturation and hue at random, in random order. The factors of
+    the first three are uniform in [1 - b, 1 + b], the turn of the hue in [-hue, hue]."""
 
     def __init__(
         self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0
@@ -342,10 +314,8 @@ class RandomLighting(HybridBlock):
 
 
 class RandomGray(Block):
-    """Makes images gray (the luma in three channels) with probability ``p``, as in MXNet 2.
-
-    Input: (height, width, 3) of any dtype. Output: float32. Draws from ``random``.
-    """
+    """Makes images gray (the luma in three channels) with probability ``p``, as in MXNet 2. Input:
+    (height, width, 3) of any dtype. Output: float32. Draws from ``random``."""
 
     def __init__(self, p: float = 0.5) -> None:
         super().__init__()
@@ -366,15 +336,9 @@ def _check_rotated(block: Block, x: Tensor) -> None:
 
 
 class Rotate(Block):
-    """Rotates images by an angle in degrees; pixels outside are 0.
-
-    zoom_in
-        Whether to enlarge so that no pixel outside is seen.
-    zoom_out
-        Whether to reduce so that the whole image is seen.
-
-    Input: float32 (channels, height, width) or (N, channels, height, width); TypeError for others.
-    """
+    """Rotates images by an angle in degrees; pixels outside are 0. ``zoom_in`` enlarges so that no
+    pixel outside is seen, ``zoom_out`` reduces so that the whole image is seen. Input: float32
+    (channels, height, width) or (N, channels, height, width); TypeError for others."""
 
     def __init__(
         self, rotation_degrees: float, zoom_in: bool = False, zoom_out: bool = False
@@ -388,14 +352,9 @@ class Rotate(Block):
 
 
 class RandomRotation(Block):
-    """Rotates images by random angles; see :class:`Rotate`. Draws from ``numpy.random`` as in
-    MXNet.
-
-    angle_limits
-        The range of the angles in degrees. Raises ValueError if they are not in order.
-    rotate_with_proba
-        The probability of a rotation. Raises ValueError outside [0, 1].
-    """
+    """Rotates images with probability ``rotate_with_proba`` by angles from ``angle_limits``, in
+    degrees; see :class:`Rotate`. Draws from ``numpy.random`` as in MXNet. Raises ValueError for
+    limits that are not in order, or a probability outside [0, 1]."""
 
     def __init__(
         self,
@@ -444,10 +403,8 @@ class HybridCompose(HybridSequential):
 
 
 class HybridRandomApply(HybridSequential):
-    """Applies a HybridBlock, which keeps the shape, with probability ``p``, as in MXNet 2.
-
-    Draws from the stream of ``mx.random.seed``.
-    """
+    """Applies a HybridBlock, which keeps the shape, with probability ``p``, as in MXNet 2. Draws
+    from the stream of ``mx.random.seed``."""
 
     def __init__(self, transforms: HybridBlock, p: float = 0.5) -> None:
         super().__init__()

@@ -96,13 +96,9 @@ _MODELS: dict[str, Callable[..., Any]] = {**{f.__name__: f for f in _SAME}, **_N
 
 
 def get_model(name: str, **kwargs: Any) -> Any:
-    """Returns a new network by its name, in upper or lower case.
-
-    kwargs
-        Arguments of its function: ``classes``, ``pretrained``, ``ctx``, ``root``, ``prefix``, ...
-
-    Raises ValueError (ArgumentValueError), with a list of all names, for an unknown name.
-    """
+    """Returns a new network by its name, in upper or lower case. ``kwargs`` are arguments of its
+    function: ``classes``, ``pretrained``, ``ctx``, ``root``, ``prefix``, ... Raises ValueError
+    (ArgumentValueError), with a list of all names, for an unknown name."""
     if name.lower() not in _MODELS:
         problem = f"Model {name} is not supported. Available options are"
         raise ArgumentValueError("\n\t".join([problem, *sorted(_MODELS)]))

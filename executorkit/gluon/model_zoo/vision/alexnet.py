@@ -18,7 +18,7 @@ _LAYERS = (
 
 
 def hidden_layers(**initializers: Any) -> Iterable[HybridBlock]:
-    """Yields two dense layers of 4,096 units with ReLU and dropout, as in AlexNet and VGG."""
+    """Yields two dense layers of 4,096 units with ReLU and dropout."""
     for _ in range(2):
         yield Dense(4096, activation="relu", **initializers)
         yield Dropout(0.5)
@@ -44,9 +44,6 @@ def _layers() -> Iterable[HybridBlock]:
 def alexnet(
     pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> AlexNet:
-    """Returns a new :class:`AlexNet`.
-
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-    """
+    """Returns a new :class:`AlexNet`; ``pretrained`` reads parameters from a file in ``root``, to
+    ``ctx``."""
     return with_parameters(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)

@@ -84,13 +84,9 @@ def _layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
 def get_densenet(
     num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
-    """Returns a new :class:`DenseNet` of 121, 161, 169 or 201 layers.
-
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-
-    Raises KeyError (UnknownNameError) for another number.
-    """
+    """Returns a new :class:`DenseNet` of 121, 161, 169 or 201 layers; ``pretrained`` reads
+    parameters from a file in ``root``, to ``ctx``. Raises KeyError (UnknownNameError) for another
+    number."""
     if num_layers not in densenet_spec:
         problem = f"there is none of {num_layers} layers"
         raise UnknownNameError("get_densenet", problem, hint=", ".join(map(str, densenet_spec)))

@@ -112,11 +112,8 @@ def get_mobilenet(
     root: str = ROOT,
     **kwargs: Any,
 ) -> MobileNet:
-    """Returns a new :class:`MobileNet`.
-
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-    """
+    """Returns a new :class:`MobileNet`; ``pretrained`` reads parameters from a file in ``root``, to
+    ``ctx``."""
     name = f"mobilenet{_suffix(multiplier)}"
     return with_parameters(MobileNet(multiplier, **kwargs), name, pretrained, ctx, root)
 

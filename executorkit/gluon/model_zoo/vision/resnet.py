@@ -22,17 +22,9 @@ def _convolution(
 
 
 class _Residual(HybridBlock):
-    """Base of residual blocks.
-
-    channels
-        The number of output channels.
-    stride
-        The stride of one of its convolutions.
-    downsample
-        Whether to convolve the input before the sum, because its shape differs from the output's.
-    in_channels
-        The number of input channels. 0: taken from the first input.
-    """
+    """Base of residual blocks with ``channels`` outputs. One of the convolutions has the stride;
+    ``downsample`` convolves the input before the sum, because its shape differs from the output's.
+    ``in_channels`` 0 is taken from the first input."""
 
     _bottleneck: ClassVar[bool]
 
@@ -52,8 +44,6 @@ class _Residual(HybridBlock):
 
 
 class _ResidualV1(_Residual):
-    """Base of blocks with a normalization after each convolution, and ReLU after the sum."""
-
     def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
         def layers() -> Iterable[HybridBlock]:
             for k, convolution in enumerate(self._convolutions(channels, stride, in_channels)):
@@ -86,8 +76,6 @@ class _ResidualV1(_Residual):
 
 
 class _ResidualV2(_Residual):
-    """Base of blocks with a normalization and ReLU before each convolution."""
-
     def _add_layers(self, channels: int, stride: int, in_channels: int) -> None:
         for k, convolution in enumerate(self._convolutions(channels, stride, in_channels), 1):
             setattr(self, f"bn{k}", BatchNorm())
@@ -225,21 +213,15 @@ def get_resnet(
     version: int, num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT,
     **kwargs: Any,
 ) -> ResNetV1 | ResNetV2:  # fmt: skip
-    """Returns a new :class:`ResNetV1` or :class:`ResNetV2`.
-
-    version
-        1 or 2.
-    num_layers
-        18, 34, 50, 101 or 152. Raises AssertionError (ArgumentValueError) for other numbers.
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-    """
+    """Returns a new :class:`ResNetV1` or :class:`ResNetV2` of 18, 34, 50, 101 or 152 layers;
+    ``pretrained`` reads parameters from a file in ``root``, to ``ctx``. Raises AssertionError
+    (ArgumentValueError) for other numbers."""
     for what, value, allowed in (
         ("version", version, (1, 2)), ("number of layers", num_layers, resnet_spec)
     ):  # fmt: skip
         if value not in allowed:
             hint = ", ".join(map(str, allowed))
-            raise ArgumentValueError("get_resnet", f"there is no {what} {value}", hint=hint)
+            raise ArgumentValueError("get_resnet", f"{what} {value} does not exist", hint=hint)
     kind, layers, channels = resnet_spec[num_layers]
     block = resnet_block_versions[version - 1][kind]
     network = resnet_net_versions[version - 1](block, layers, channels, **kwargs)

@@ -22,15 +22,13 @@ _VERSIONS: dict[str, tuple[tuple[int, int], tuple[int | None, ...]]] = {
 
 
 class SqueezeNet(FeatureNetwork):
-    """SqueezeNet of ``version`` '1.0' or '1.1', for images (N, 3, 224, 224).
-
-    Raises AssertionError (ArgumentValueError) for another version.
-    """
+    """SqueezeNet of ``version`` '1.0' or '1.1', for images (N, 3, 224, 224). Raises AssertionError
+    (ArgumentValueError) for another version."""
 
     def __init__(self, version: str, classes: int = 1000, **kwargs: Unpack[BlockOptions]) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
-            problem = f"there is no version {version}"
+            problem = f"version {version} does not exist"
             raise ArgumentValueError("SqueezeNet", problem, hint=" or ".join(_VERSIONS))
         with self.name_scope():
             self.features = sequence(_features(version))
@@ -63,11 +61,8 @@ def _activated(channels: int, kernel: int) -> HybridSequential:
 def get_squeezenet(
     version: str, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
-    """Returns a new :class:`SqueezeNet`.
-
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-    """
+    """Returns a new :class:`SqueezeNet`; ``pretrained`` reads parameters from a file in ``root``,
+    to ``ctx``."""
     network = SqueezeNet(version, **kwargs)
     return with_parameters(network, f"squeezenet{version}", pretrained, ctx, root)
 

@@ -71,13 +71,8 @@ def _stages(
 def get_vgg(
     num_layers: int, pretrained: bool = False, ctx: Contexts = CPU, root: str = ROOT, **kwargs: Any
 ) -> VGG:
-    """Returns a new :class:`VGG` of 11, 13, 16 or 19 layers.
-
-    pretrained
-        Whether to read parameters from a file in ``root``, to ``ctx``.
-
-    Raises KeyError (UnknownNameError) for another number.
-    """
+    """Returns a new :class:`VGG` of 11, 13, 16 or 19 layers; ``pretrained`` reads parameters from a
+    file in ``root``, to ``ctx``. Raises KeyError (UnknownNameError) for another number."""
     if num_layers not in vgg_spec:
         problem = f"there is none of {num_layers} layers"
         raise UnknownNameError("get_vgg", problem, hint=", ".join(map(str, vgg_spec)))
