@@ -61,14 +61,14 @@ LINE_BUDGETS = {
     "_cli": 1340, "_files": 450, "_support": 750, "arrays": 1079, "autograd": 3946, "callback":
     186, "calls": 1345, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015,
     "executor": 3287, "executorkit": 3763, "export": 753, "gluon": 12253, "image": 2156,
-    "initializer": 704, "inspection": 681, "io": 3007, "jaxpr_interpreter": 2752, "jaxprs": 471,
-    "kvstore": 850, "lowering": 4498, "metric": 1360, "model": 1089, "module": 3225, "ndarray":
-    3039, "notebook": 313, "onnx": 4526, "ops": 16563, "optimizer": 3445, "parallel": 4316,
+    "initializer": 704, "inspection": 681, "io": 3007, "jaxpr_interpreter": 2701, "jaxprs": 466,
+    "kvstore": 850, "lowering": 4476, "metric": 1360, "model": 1089, "module": 3225, "ndarray":
+    3039, "notebook": 313, "onnx": 4526, "ops": 16441, "optimizer": 3445, "parallel": 4316,
     "processes": 1043, "profiler": 898, "program": 6523, "rnn": 1309, "symbol": 3024,
     "test_utils": 1447, "training": 1009, "visualization": 471,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 102_790
+TOTAL_LINES = 102_590
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

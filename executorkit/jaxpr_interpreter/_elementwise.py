@@ -9,76 +9,37 @@ from ._shapes import in_order
 
 #: Ufuncs that NumPy has for every dtype of the primitive, including the dtypes of ml_dtypes.
 _UFUNCS: dict[str, tuple[np.ufunc, float]] = {
-    "add": (np.add, 1),
-    "add_any": (np.add, 1),
-    "sub": (np.subtract, 1),
-    "mul": (np.multiply, 1),
-    "neg": (np.negative, 1),
-    "abs": (np.absolute, 1),
-    "max": (np.maximum, 1),
-    "min": (np.minimum, 1),
-    "and": (np.bitwise_and, 1),
-    "or": (np.bitwise_or, 1),
-    "xor": (np.bitwise_xor, 1),
-    "not": (np.invert, 1),
-    "eq": (np.equal, 1),
-    "ne": (np.not_equal, 1),
-    "lt": (np.less, 1),
-    "le": (np.less_equal, 1),
-    "gt": (np.greater, 1),
-    "ge": (np.greater_equal, 1),
-    "square": (np.square, 1),
-    "is_finite": (np.isfinite, 1),
-    "shift_left": (np.left_shift, 2),
-    "nextafter": (np.nextafter, 8),
-    "conj": (np.conjugate, 2),
-    "sqrt": (np.sqrt, 3),
-    "floor": (np.floor, 1),
-    "ceil": (np.ceil, 1),
-    "sign": (np.sign, 3),
-}
+    "add": (np.add, 1), "add_any": (np.add, 1), "sub": (np.subtract, 1), "mul": (np.multiply, 1),
+    "neg": (np.negative, 1), "abs": (np.absolute, 1), "max": (np.maximum, 1),
+    "min": (np.minimum, 1), "and": (np.bitwise_and, 1), "or": (np.bitwise_or, 1),
+    "xor": (np.bitwise_xor, 1), "not": (np.invert, 1), "eq": (np.equal, 1), "ne": (np.not_equal, 1),
+    "lt": (np.less, 1), "le": (np.less_equal, 1), "gt": (np.greater, 1),
+    "ge": (np.greater_equal, 1), "square": (np.square, 1), "is_finite": (np.isfinite, 1),
+    "shift_left": (np.left_shift, 2), "nextafter": (np.nextafter, 8), "conj": (np.conjugate, 2),
+    "sqrt": (np.sqrt, 3), "floor": (np.floor, 1), "ceil": (np.ceil, 1), "sign": (np.sign, 3),
+}  # fmt: skip
 
 #: Minimum number of elements that are chosen by bits.
 _BLENDED_ELEMENTS = 1 << 12
 
 #: Functions that are computed in float32 for smaller floats, and the time of an element.
 _FUNCTIONS: dict[str, tuple[Any, float]] = {
-    "exp": (np.exp, 5),
-    "exp2": (np.exp2, 10),
-    "log": (np.log, 5),
-    "log1p": (np.log1p, 30),
-    "expm1": (np.expm1, 30),
-    "sin": (np.sin, 8),
-    "cos": (np.cos, 8),
-    "tan": (np.tan, 30),
-    "sinh": (np.sinh, 30),
-    "cosh": (np.cosh, 30),
-    "tanh": (np.tanh, 8),
-    "asin": (np.arcsin, 30),
-    "acos": (np.arccos, 30),
-    "atan": (np.arctan, 30),
-    "asinh": (np.arcsinh, 40),
-    "acosh": (np.arccosh, 40),
-    "atanh": (np.arctanh, 40),
-    "atan2": (np.arctan2, 40),
+    "exp": (np.exp, 5), "exp2": (np.exp2, 10), "log": (np.log, 5), "log1p": (np.log1p, 30),
+    "expm1": (np.expm1, 30), "sin": (np.sin, 8), "cos": (np.cos, 8), "tan": (np.tan, 30),
+    "sinh": (np.sinh, 30), "cosh": (np.cosh, 30), "tanh": (np.tanh, 8), "asin": (np.arcsin, 30),
+    "acos": (np.arccos, 30), "atan": (np.arctan, 30), "asinh": (np.arcsinh, 40),
+    "acosh": (np.arccosh, 40), "atanh": (np.arctanh, 40), "atan2": (np.arctan2, 40),
     "cbrt": (np.cbrt, 60),
-}
+}  # fmt: skip
 
 #: The same of functions of ``scipy.special``, which takes long to import.
 _SPECIAL_FUNCTIONS: dict[str, tuple[str, float]] = {
-    "erf": ("erf", 25),
-    "erfc": ("erfc", 40),
-    "erf_inv": ("erfinv", 120),
-    "lgamma": ("gammaln", 100),
-    "digamma": ("digamma", 110),
-    "polygamma": ("polygamma", 400),
-    "zeta": ("zeta", 400),
-    "igamma": ("gammainc", 500),
-    "igammac": ("gammaincc", 500),
-    "bessel_i0e": ("i0e", 300),
-    "bessel_i1e": ("i1e", 300),
+    "erf": ("erf", 25), "erfc": ("erfc", 40), "erf_inv": ("erfinv", 120),
+    "lgamma": ("gammaln", 100), "digamma": ("digamma", 110), "polygamma": ("polygamma", 400),
+    "zeta": ("zeta", 400), "igamma": ("gammainc", 500), "igammac": ("gammaincc", 500),
+    "bessel_i0e": ("i0e", 300), "bessel_i1e": ("i1e", 300),
     "regularized_incomplete_beta": ("betainc", 1000),
-}
+}  # fmt: skip
 
 
 def _of_dtype(kernel: Any, call: Call) -> Kernel:

@@ -188,8 +188,6 @@ class _Equations(Flattener[int]):
         outs: Sequence[Any],
         has_effects: bool,
     ) -> Sequence[int]:
-        """Appends a primitive whose inputs have the avals ``ins``; returns new values of
-        ``outs``."""
         name = primitive.name
         if name in _IDENTITIES:
             return inputs

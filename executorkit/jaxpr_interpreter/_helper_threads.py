@@ -29,7 +29,6 @@ class _Helpers:
         self._process = 0
 
     def pool(self) -> ThreadPoolExecutor:
-        """Returns the threads; new ones in a forked process, which inherits none."""
         if self._pool is None or self._process != os.getpid():
             self._pool = ThreadPoolExecutor(THREADS - 1, "executorkit-interpreter")
             self._process = os.getpid()

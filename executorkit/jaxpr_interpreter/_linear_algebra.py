@@ -65,7 +65,6 @@ def _matrices(turn_left: bool, turn_right: bool, multiplications: int) -> Kernel
 
 
 def divided_product(x: Any, y: Any, out: Any = None) -> Any:
-    """Multiplies two matrices, divided among threads along the longer side of the result."""
     rows, terms = x.shape
     columns = y.shape[1]
     if out is None:

@@ -72,7 +72,6 @@ class Plan:
 
     @property
     def all_equations(self) -> int:
-        """Number of equations, including branches and the bodies of loops."""
         nested = [s.kernel.plans for s in self.steps if isinstance(s.kernel, NestedKernel)]
         return self.equations + sum(plan.all_equations for plans in nested for plan in plans)
 

@@ -9,14 +9,9 @@ import numpy as np
 from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
 
 _ASSOCIATIVE = {
-    "sum": np.add,
-    "prod": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
+    "sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
 #: Ufuncs of the reducing primitives, and of the primitives that keep all partial results.
 _REDUCTIONS = {f"reduce_{name}": ufunc for name, ufunc in _ASSOCIATIVE.items()}
 _CUMULATIVE: dict[str, np.ufunc] = {
@@ -81,7 +76,6 @@ def _general_reduce(call: Call) -> Kernel | None:
 
 
 def monoid_of(jaxpr: Any) -> np.ufunc | None:
-    """Returns the ufunc of a flat jaxpr of two numbers that applies one primitive to them."""
     if len(jaxpr.equations) != 1 or len(jaxpr.arguments) != 2:
         return None
     (equation,) = jaxpr.equations

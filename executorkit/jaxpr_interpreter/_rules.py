@@ -89,7 +89,6 @@ _KEY_NAMES = frozenset({"key<fry>"})
 
 
 def aval_of(value: Any) -> Aval | None:
-    """Returns the shape and dtype of a JAX aval; None if the interpreter has no such values."""
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
         if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:

@@ -8,14 +8,9 @@ from ..jax_internals import ClosedJaxpr, Literal
 #: Primitives that call a jaxpr with all of their inputs, and do nothing else where no derivative is
 #: taken; and the parameter that holds it.
 _CALLS = {
-    "call": "call_jaxpr",
-    "closed_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "jit": "jaxpr",
-    "linear_call": "callee",
-    "remat2": "jaxpr",
-}
+    "call": "call_jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr", "jit": "jaxpr", "linear_call": "callee", "remat2": "jaxpr",
+}  # fmt: skip
 
 #: Primitives that do nothing where no derivative is taken.
 _NOTHING = frozenset({"name", "stop_gradient"})

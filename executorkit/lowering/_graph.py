@@ -70,7 +70,6 @@ class Graph:
 
     @property
     def variables(self) -> Iterator[tuple[Node, int]]:
-        """Every variable and the number of its value, arguments first."""
         yield from zip(self.args, self.arg_values, strict=True)
         yield from zip(self.aux, self.aux_values, strict=True)
 
@@ -79,12 +78,10 @@ class Graph:
         yield from zip(self.aux_values, aux, strict=True)
 
     def uses_rng(self, train: bool) -> bool:
-        """Returns True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return any(s.op.uses_rng(s.params, train) for s in self.steps)
 
     @property
     def checks_values(self) -> bool:
-        """True if an operator may refuse values at run time."""
         return any(
             s.op.checks_values(s.params)
             or any(body.graph.checks_values for body in s.params.get(BODIES, ()))
@@ -111,17 +108,14 @@ class Graph:
 
     @property
     def arg_names(self) -> list[str]:
-        """Names of the arguments, as ``list_arguments``."""
         return [node.name for node in self.args]
 
     @property
     def aux_names(self) -> list[str]:
-        """Names of the auxiliary states, as ``list_auxiliary_states``."""
         return [node.name for node in self.aux]
 
     @property
     def output_names(self) -> list[str]:
-        """Names of the outputs, as ``list_outputs``."""
         return [node.output_names[k] for node, k in self.head_entries]
 
 

@@ -148,7 +148,6 @@ def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shap
 
 
 def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
-    """Infers dtype names of arguments, outputs and auxiliary states."""
     types = value_dtypes(graph, dtypes)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
@@ -310,7 +309,6 @@ class _ShapeVisitor(_TypeVisitor):
 def output_shapes(
     op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
 ) -> tuple[Shape, ...]:
-    """Returns the shapes of an operator's outputs, then perhaps of new auxiliary states."""
     if op.output_shapes is not None and all(dtype in _FLOATING for dtype in dtypes):
         stated = op.output_shapes(p, shapes)
         if stated is not None:
@@ -437,8 +435,6 @@ class StandInSizes:
         self._number_of = dict(zip(distinct, _PRIMES, strict=False))
 
     def numbers(self, shape: Iterable[Any]) -> Shape:
-        """Returns a shape with numbers for its symbolic sizes; 0, unknown, for sizes beyond the
-        primes."""
         return tuple(s if is_known(s) else self._number_of.get(s, 0) for s in shape)
 
     def symbolic(self, inferred: InferenceResult) -> InferenceResult:
@@ -464,7 +460,6 @@ def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Ma
 
 
 def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> InferenceResult:
-    """Infers from the shapes of arrays in the graph's order."""
     arrays = dict(zip(graph.arg_names, args, strict=True))
     arrays.update(zip(graph.aux_names, aux, strict=True))
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}

@@ -60,12 +60,10 @@ class ValueStore:
         return {False: self[number]}
 
     def adopt(self, number: int, exported: dict[bool, jax.Array]) -> None:
-        """Stores a value from :meth:`export`."""
         ((is_channels_last, array),) = exported.items()
         (self._channels_last if is_channels_last else self._arrays)[number] = array
 
     def channels_last(self, number: int) -> jax.Array:
-        """Returns the value with its channels moved from axis 1 to the end."""
         if number not in self._channels_last:
             array = self[number]
             self._channels_last[number] = lax.transpose(array, (0, *range(2, array.ndim), 1))
@@ -197,14 +195,12 @@ def node_key(step: GraphStep, key: Key, train: bool) -> Key:
 
 
 def node_keys(key: jax.Array, random_number: jax.Array | np.ndarray | int) -> jax.Array:
-    """Returns the PRNG key of the random operator of a number; see :func:`node_key`."""
     if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
         return jax.random.fold_in(key, random_number)
     return jax.random.wrap_key_data(key[random_number], impl="threefry2x32")
 
 
 def require_key(step: GraphStep, key: Key) -> jax.Array:
-    """Returns the run's key; raises MXNetError if a step that draws random numbers has none."""
     if key is None:
         problem = "it draws random numbers"
         raise MXNetError(step_label(step), problem, hint="pass a key: jax.random.key(0)")
@@ -243,7 +239,6 @@ def apply_step(
 
 
 def scope_name(step: GraphStep) -> str:
-    """Returns the name of a step's computation in the compiled program."""
     return step.node.name or step.op.name
 
 

@@ -74,7 +74,6 @@ class GraphFolding:
         return self.pack_index[step][0] if step in self.pack_index else len(self.packs) + step
 
     def successors(self) -> dict[int, set[int]]:
-        """Returns the vertices that read the values of each vertex."""
         vertices = [self._vertex(s) for s in range(len(self.use_def.steps))]
         successors: dict[int, set[int]] = {v: set() for v in vertices}
         for reader, step in zip(vertices, self.use_def.steps, strict=True):
@@ -87,7 +86,6 @@ class GraphFolding:
         return successors
 
     def loop(self, cycle: list[int]) -> RerolledLoop | None:
-        """Returns a cycle as a loop, or None if it cannot be one, or should not."""
         if max(cycle) >= len(self.packs):
             return None
         return _loop_of(self.use_def, {p: self.packs[p] for p in cycle}, self.pack_index)

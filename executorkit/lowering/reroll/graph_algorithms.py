@@ -43,7 +43,6 @@ def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list
 
 
 def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> set[V]:
-    """Returns the vertices reachable from some of the ``sources`` by at least one edge."""
     visited: set[V] = set()
     pending = list(sources)
     while pending:

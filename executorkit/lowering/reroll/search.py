@@ -107,7 +107,6 @@ class UseDef:
         )
 
     def readers(self, value: int) -> dict[tuple[Any, int], list[int]]:
-        """Returns the labelled steps that read a value, by (label, input position)."""
         readers: dict[tuple[Any, int], list[int]] = defaultdict(list)
         for s, position in self.consumers[value]:
             if self.labels[s] is not None:

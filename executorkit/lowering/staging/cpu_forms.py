@@ -31,7 +31,6 @@ _MIN_READ_AS_IT_IS = 2**22
 
 
 def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
-    """Makes the transpositions of static weights operations of their own."""
     operations: list[Operation] = []
     for operation in program.operations:
         pack = _PACKERS.get(operation.name)

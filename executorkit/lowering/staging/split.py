@@ -47,7 +47,6 @@ class Stages:
 
 
 def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValue]:
-    """Returns the values that depend only on constants and inputs marked in ``staying``."""
     static = {v for v, stays in zip(program.inputs, staying, strict=True) if stays}
     for operation in program.operations:
         if not operation.has_effects and all(

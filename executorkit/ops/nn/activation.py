@@ -111,10 +111,6 @@ _selu = with_jvp(
 )
 
 
-def _gelu(x: Array) -> Array:
-    return x * (0.5 * (1 + lax.erf(x * 0.5**0.5)))
-
-
 @register(
     "LeakyReLU",
     inputs=lambda p: ("data", "gamma") if p.act_type == "prelu" else ("data",),
@@ -166,7 +162,7 @@ def leaky_relu(
     if act_type == "selu":
         return _selu(x)
     if act_type == "gelu":
-        return _gelu(x)
+        return x * (0.5 * (1 + lax.erf(x * 0.5**0.5)))
     if train:
         uniform = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
         slopes = uniform.astype(x.dtype)

@@ -21,7 +21,6 @@ Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 
 
 def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
-    """Returns a per-axis attribute, or MXNet's default if it is empty."""
     if not value:
         return (default,) * rank
     if len(value) != rank:
@@ -31,7 +30,6 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
 
 
 def conv_window(p: Params) -> tuple[Shape, Shape, Shape]:
-    """Returns stride, dilate and pad, with an entry for each axis of the kernel."""
     defaults = {"stride": 1, "pad": 0, "dilate": 1}
     stride, pad, dilate = (per_axis(n, p[n], len(p.kernel), d) for n, d in defaults.items())
     return stride, dilate, pad
@@ -61,7 +59,6 @@ def conv_inputs(p: Params) -> tuple[str, ...]:
 
 
 def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
-    """Returns the data's shape, if it is known, after checking its rank and groups."""
     if s["data"] is None:
         return None
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")

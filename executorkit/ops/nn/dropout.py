@@ -29,17 +29,13 @@ def _keep_mask(key: Array, keep: float, shape: Shape) -> Array:
     return jax.random.bits(key, shape, "uint32") < np.uint32(min(round(keep * 2**32), 2**32 - 1))
 
 
-def _uses_rng(p: Params, train: bool) -> bool:
-    return p.p > 0 and (train or p.mode == "always")
-
-
 @register(
     "Dropout",
     outputs=("output", "mask"),
     visible=1,
     infer_shape=_infer_shape,
     output_shapes=_output_shapes,
-    uses_rng=_uses_rng,
+    uses_rng=lambda p, train: p.p > 0 and (train or p.mode == "always"),
     traits={NAMED_DATA},
     kind="act",
 )

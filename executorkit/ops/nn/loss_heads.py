@@ -80,10 +80,6 @@ of outputs per sample - not by N. Returns data's shape and dtype.
 """
 
 
-def _sign_of_difference(out: Array, label: Array) -> Array:
-    return jnp.where(out > label, 1, -1).astype(out.dtype)
-
-
 #: Operator name: (function, its gradient's factor, words, remark, tangent).
 _REGRESSIONS: dict[str, tuple[Any, Any, str, str, Any]] = {
     "LinearRegressionOutput": (
@@ -96,7 +92,7 @@ _REGRESSIONS: dict[str, tuple[Any, Any, str, str, Any]] = {
         lambda out, t: t * out * (1 - out),
     ),
     "MAERegressionOutput": (
-        identity, _sign_of_difference,
+        identity, lambda out, label: jnp.where(out > label, 1, -1).astype(out.dtype),
         "data itself, with the gradient of the absolute error: ``sign(out - label)``",
         "\nWhere both are equal, the sign is -1.", None,
     ),

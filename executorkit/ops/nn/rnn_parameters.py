@@ -67,7 +67,6 @@ class PackedSizes:
             yield cell, "recurrent_bias", (rows,)
 
     def unpack(self, vector: Array, features: int) -> list[dict[str, Array]]:
-        """Returns the weights and biases of every cell, by name."""
         cells: list[dict[str, Array]] = [{} for _ in range(self.layers * self.directions)]
         layout = list(self.layout(features))
         # The gradient of each slice would be an array as large as the vector; this has one for all.
@@ -81,8 +80,6 @@ class PackedSizes:
 
 
 class GateParameters(NamedTuple):
-    """The weights and biases of all gates of recurrent layers without projection."""
-
     names: tuple[str, ...]
     sizes: PackedSizes
 

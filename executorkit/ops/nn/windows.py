@@ -53,7 +53,6 @@ class WindowGrid(NamedTuple):
         return is_known(*(shape[a] for a in self.axes))
 
     def slices(self, x: Array) -> Any:
-        """Returns, for each position in a window, the entries of ``x`` there, one per window."""
         counts = self.counts(x.shape)
         for offset in np.ndindex(*self.kernel):
             start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
@@ -177,7 +176,6 @@ def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
 def reduce_windows(
     x: Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
 ) -> Array:
-    """Returns the maximum or sum over windows of the named axes; only windows that fit count."""
     windows = WindowGrid(tuple(axes), tuple(kernel), tuple(stride))
     x = pad_axes(x, _lowest(x.dtype) if maximum else 0, axes, pads)
     if not can_write_out(kernel) or not all(

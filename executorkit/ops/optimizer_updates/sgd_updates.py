@@ -24,10 +24,6 @@ from .update_common import (
 _MOMENTUM: Attrs = {"momentum": (float, 0.0)}
 
 
-def _sgd(p: Params, weight: Array, grad: Array) -> tuple[Array, ...]:
-    return (weight - p.lr * (rescale_and_clip(p, grad) + p.wd * weight),)
-
-
 def _sgd_momentum(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     mom = p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * weight)
     return weight + mom, mom
@@ -44,17 +40,13 @@ def _nesterov_out_of_place(p: Params, weight: Array, grad: Array, mom: Array) ->
     return new, p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * new)
 
 
-def _sign(p: Params, weight: Array, grad: Array) -> tuple[Array, ...]:
-    return ((1 - p.lr * p.wd) * weight - p.lr * jnp.sign(grad),)
-
-
 def _sign_momentum(p: Params, weight: Array, grad: Array, mom: Array) -> tuple[Array, ...]:
     mom = p.momentum * mom - (1 - p.momentum) * (rescale_and_clip(p, grad) + p.wd * weight)
     return (1 - p.lr * p.wd_lh) * weight + p.lr * jnp.sign(mom), mom
 
 
 SGD = UpdateRule(
-    _sgd,
+    lambda p, weight, grad: (weight - p.lr * (rescale_and_clip(p, grad) + p.wd * weight),),
     "Stochastic gradient descent: weight - lr (g + wd weight).",
     attrs={**LR, **WD, **RESCALE, **LAZY},
 )
@@ -77,7 +69,7 @@ NESTEROV = UpdateRule(
 )
 NESTEROV_OUT_OF_PLACE = replace(NESTEROV, step=_nesterov_out_of_place, words=_NESTEROV.format("T"))
 SIGN_SGD = UpdateRule(
-    _sign,
+    lambda p, weight, grad: ((1 - p.lr * p.wd) * weight - p.lr * jnp.sign(grad),),
     "Descent by the sign of the gradient: (1 - lr wd) weight - lr sign(grad). Source: Bernstein "
     "et al., signSGD, 2018.",
     attrs={**LR, **WD, **RESCALE},

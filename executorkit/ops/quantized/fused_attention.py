@@ -60,12 +60,10 @@ def _attention(attend: Callable[..., Array], p: Params, *arrays: Any) -> Array |
     return jnp.round(total).astype(jnp.int32), *int8.product_range(last, *ends[1], *ends[0])
 
 
-def _outputs(p: Params) -> tuple[str, ...]:
-    return int8.OUTPUTS if p.quantized and not p.enable_float_output else int8.OUTPUTS[:1]
-
-
 _RULES: dict[str, Any] = {
-    "outputs": _outputs,
+    "outputs": lambda p: (
+        int8.OUTPUTS if p.quantized and not p.enable_float_output else int8.OUTPUTS[:1]
+    ),
     "infer_shape": int8.infer_range_end_shape,
     "infer_type": _infer_attention_type,
 }

@@ -52,7 +52,6 @@ class QuantizedProduct:
     per_tensor: bool = False
 
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
-        """Returns the product followed by batch normalisation with fixed statistics."""
         assert not isinstance(self.weight, QuantizedArray)
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
@@ -101,8 +100,6 @@ class QuantizedProduct:
         return int8.product_range(last, self.data.low, self.data.high, *self.weight_range())
 
     def unit(self) -> Array:
-        """Returns steps per unit of the sums of products; a scalar if all filters have one
-        scale."""
         scale = self.quantised_weight()[1]
         return self.data.scale * (scale.reshape(()) if scale.size == 1 else scale)
 

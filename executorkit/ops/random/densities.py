@@ -14,22 +14,6 @@ from ..schema.inference import same_shapes_among
 from ..schema.operator_registry import register
 
 
-def _uniform(x: Array, low: Array, high: Array) -> Array:
-    return jnp.broadcast_to(-jnp.log(high - low), x.shape)
-
-
-def _normal(x: Array, mu: Array, sigma: Array) -> Array:
-    return -0.5 * jnp.square((x - mu) / sigma) - jnp.log(math.sqrt(2 * math.pi) * sigma)
-
-
-def _gamma(x: Array, alpha: Array, beta: Array) -> Array:
-    return alpha * jnp.log(beta) + (alpha - 1) * jnp.log(x) - beta * x - lax.lgamma(alpha)
-
-
-def _exponential(x: Array, lam: Array) -> Array:
-    return jnp.log(lam) - lam * x
-
-
 def _poisson(x: Array, lam: Array) -> Array:
     x = lax.stop_gradient(x)
     return x * jnp.log(lam) - lax.lgamma(x + 1) - lam
@@ -39,10 +23,6 @@ def _negative_binomial(x: Array, k: Array, p: Array) -> Array:
     x = lax.stop_gradient(x)
     ways = lax.lgamma(x + k) - lax.lgamma(x + 1) - lax.lgamma(jnp.broadcast_to(k, x.shape))
     return ways + k * jnp.log(p) + x * jnp.log(1 - p)
-
-
-def _generalized_negative_binomial(x: Array, mu: Array, alpha: Array) -> Array:
-    return _negative_binomial(x, 1 / alpha, 1 / (mu * alpha + 1))
 
 
 def _dirichlet(x: Array, alpha: Array) -> Array:
@@ -62,17 +42,27 @@ class Density:
 
 _DISCRETE = " sample holds integers, as floating numbers, and gets zero gradient."
 _DENSITIES = {
-    "uniform": Density(_uniform, ("low", "high"), "1 / (high - low), wherever x lies"),
+    "uniform": Density(
+        lambda x, low, high: jnp.broadcast_to(-jnp.log(high - low), x.shape),
+        ("low", "high"),
+        "1 / (high - low), wherever x lies",
+    ),
     "normal": Density(
-        _normal, ("mu", "sigma"), "exp(-((x - mu) / sigma)^2 / 2) / (sqrt(2 pi) sigma)"
+        lambda x, mu, sigma: (
+            -0.5 * jnp.square((x - mu) / sigma) - jnp.log(math.sqrt(2 * math.pi) * sigma)
+        ),
+        ("mu", "sigma"),
+        "exp(-((x - mu) / sigma)^2 / 2) / (sqrt(2 pi) sigma)",
     ),
     "gamma": Density(
-        _gamma,
+        lambda x, alpha, beta: (
+            alpha * jnp.log(beta) + (alpha - 1) * jnp.log(x) - beta * x - lax.lgamma(alpha)
+        ),
         ("alpha", "beta"),
         "beta^alpha x^(alpha - 1) exp(-beta x) / gamma(alpha): beta is a rate here, where the "
         "sampler's beta is a scale",
     ),
-    "exponential": Density(_exponential, ("lam",), "lam exp(-lam x)"),
+    "exponential": Density(lambda x, lam: jnp.log(lam) - lam * x, ("lam",), "lam exp(-lam x)"),
     "poisson": Density(_poisson, ("lam",), "lam^x exp(-lam) / x!." + _DISCRETE[:-1]),
     "negative_binomial": Density(
         _negative_binomial,
@@ -80,7 +70,7 @@ _DENSITIES = {
         "gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x." + _DISCRETE[:-1],
     ),
     "generalized_negative_binomial": Density(
-        _generalized_negative_binomial,
+        lambda x, mu, alpha: _negative_binomial(x, 1 / alpha, 1 / (mu * alpha + 1)),
         ("mu", "alpha"),
         "the density of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."
         + _DISCRETE[:-1],

@@ -139,7 +139,6 @@ class LinearizedScan:
     def forward(
         self, constants: Constants, init: Any, xs: Any, length: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
-        """Returns the scan's last carry and ``ys``, and the stacks of its residuals."""
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
 
@@ -168,7 +167,6 @@ class LinearizedScan:
         length: int,
         reverse: bool,
     ) -> Any:
-        """Returns the gradients of the constants (floating ones), of init and of xs."""
         end, ys = map(jax.tree.leaves, gradients)
         n_product_inputs = len(jax.tree.leaves(self._product_inputs))
         carry_floating = self._floating[: self._n_carry]
@@ -221,11 +219,7 @@ def _perturbed_fwd(apply: Any, constants: Constants, inputs: Any, zero: Any) -> 
     return apply(constants, inputs), jax.vjp(partial(apply, untransposed), inputs)[1]
 
 
-def _perturbed_bwd(apply: Any, vjp: Any, gradient: Any) -> Any:
-    return None, *vjp(gradient), gradient
-
-
-_perturbed.defvjp(_perturbed_fwd, _perturbed_bwd)
+_perturbed.defvjp(_perturbed_fwd, lambda apply, vjp, gradient: (None, *vjp(gradient), gradient))
 
 
 def _constant_gradients(

@@ -55,8 +55,6 @@ def layout_elementwise(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def layout_with_axis(attribute: str) -> LayoutRule:
-    """Rewrites operators on inputs of one rank, with an attribute that names one of their axes."""
-
     def rule(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
         rank = _common_rank(shapes)
         if not rank or not -rank <= p[attribute] < rank:
@@ -75,7 +73,6 @@ def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite |
 
 
 def layout_with_parts(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Rewrites operators that cut data into ``num_outputs`` parts along ``axis``."""
     rewrite = None if p.squeeze_axis else layout_with_axis("axis")(p, shapes)
     return rewrite and rewrite._replace(outputs=p.num_outputs)
 

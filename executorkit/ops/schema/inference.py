@@ -142,7 +142,6 @@ def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
 
 
 def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[int, ...]:
-    """Counts several axes from the front; none may occur twice."""
     normal = tuple(normal_axis(a, ndim, name) for a in axes)
     if len(set(normal)) != len(normal):
         raise ShapeError(f"{name}={axes} names an axis twice")

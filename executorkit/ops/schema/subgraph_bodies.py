@@ -35,15 +35,11 @@ class SubgraphBody(Protocol):
 
     def uses_rng(self, train: bool) -> bool: ...
 
-    def shapes(self, inputs: Sequence[Shape | None]) -> Sequence[Shape | None]:
-        """Returns the shapes of the inputs, as far as they can be inferred."""
-        ...
+    def shapes(self, inputs: Sequence[Shape | None]) -> Sequence[Shape | None]: ...
 
     def types(
         self, inputs: Sequence[str | None]
-    ) -> tuple[Sequence[str | None], Sequence[str | None]]:
-        """Returns the dtype names of the inputs and of the outputs, as far as inferred."""
-        ...
+    ) -> tuple[Sequence[str | None], Sequence[str | None]]: ...
 
 
 def subgraphs_use_rng(p: Params, train: bool) -> bool:

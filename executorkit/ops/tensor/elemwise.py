@@ -67,45 +67,27 @@ _DEGREES = 180 / jnp.pi
 
 #: Operator name: (function, equation, remark).
 _UNARY_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], str, str]] = {
-    "abs": (
-        with_jvp(jnp.abs, lambda t, out, x: t * sign(x)),
-        "|x|",
-        "The gradient at 0 and at NaN is 0.",
-    ),
+    "abs": (with_jvp(jnp.abs, lambda t, out, x: t * sign(x)), "|x|",
+        "The gradient at 0 and at NaN is 0."),
     "sign": (sign, "1, 0 or -1", "sign(NaN) is 0. The gradient is zero."),
-    "round": (
-        _rounding(lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)),
-        "the nearest integer",
-        "Halves are rounded away from zero. The gradient is zero.",
-    ),
-    "rint": (
-        _rounding(_rint),
-        "the nearest integer",
-        "Halves are rounded down: 1.5 gives 1, -1.5 gives -2. The gradient is zero.",
-    ),
+    "round": (_rounding(lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)),
+        "the nearest integer", "Halves are rounded away from zero. The gradient is zero."),
+    "rint": (_rounding(_rint), "the nearest integer",
+        "Halves are rounded down: 1.5 gives 1, -1.5 gives -2. The gradient is zero."),
     "ceil": (_rounding(jnp.ceil), "the smallest integer >= x", "The gradient is zero."),
     "floor": (_rounding(jnp.floor), "the largest integer <= x", "The gradient is zero."),
     "trunc": (_rounding(jnp.trunc), "x without its fraction", "The gradient is zero."),
     "fix": (_rounding(jnp.trunc), "x rounded towards zero", "The gradient is zero."),
     "negative": (lax.neg, "-x", ""),
-    "reciprocal": (
-        with_jvp(lambda x: 1 / x, lambda t, out, x: -t * (out * out)),
-        "1 / x",
-        "The gradient at 0 is -inf.",
-    ),
+    "reciprocal": (with_jvp(lambda x: 1 / x, lambda t, out, x: -t * (out * out)), "1 / x",
+        "The gradient at 0 is -inf."),
     "square": (lambda x: x * x, "x^2", ""),
     "sqrt": (lax.sqrt, "sqrt(x)", "The gradient at 0 is inf."),
     "rsqrt": (lax.rsqrt, "1 / sqrt(x)", "The gradient at 0 is -inf."),
-    "cbrt": (
-        with_jvp(lax.cbrt, lambda t, out, x: t / (3 * out * out)),
-        "the cube root of x",
-        "The gradient at 0 is inf.",
-    ),
-    "rcbrt": (
-        with_jvp(lambda x: 1 / lax.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
-        "1 / cbrt(x)",
-        "The gradient at 0 is -inf.",
-    ),
+    "cbrt": (with_jvp(lax.cbrt, lambda t, out, x: t / (3 * out * out)), "the cube root of x",
+        "The gradient at 0 is inf."),
+    "rcbrt": (with_jvp(lambda x: 1 / lax.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
+        "1 / cbrt(x)", "The gradient at 0 is -inf."),
     "exp": (lax.exp, "e^x", ""),
     "expm1": (lax.expm1, "e^x - 1", "Accurate for small x."),
     "log": (lax.log, "ln x", ""),
@@ -128,29 +110,17 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[Array], Array], str, str]] = {
     "radians": (lambda x: x / _DEGREES, "pi x / 180", "Degrees to radians."),
     "erf": (lax.erf, "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", ""),
     "erfinv": (lax.erf_inv, "the y with erf(y) = x", "NaN outside [-1, 1]."),
-    "gamma": (
-        with_jvp(_gamma, lambda t, out, x: t * (out * _digamma(x))),
-        "the gamma function of x",
-        "",
-    ),
-    "gammaln": (
-        with_jvp(lax.lgamma, lambda t, out, x: t * _digamma(x)),
-        "ln |gamma(x)|",
-        "The gradient is the digamma function.",
-    ),
-    "relu": (
-        with_jvp(_relu, lambda t, out, x: where(x > 0, t, 0)),
-        "max(x, 0)",
-        "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN.",
-    ),
+    "gamma": (with_jvp(_gamma, lambda t, out, x: t * (out * _digamma(x))),
+        "the gamma function of x", ""),
+    "gammaln": (with_jvp(lax.lgamma, lambda t, out, x: t * _digamma(x)), "ln |gamma(x)|",
+        "The gradient is the digamma function."),
+    "relu": (with_jvp(_relu, lambda t, out, x: where(x > 0, t, 0)), "max(x, 0)",
+        "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN."),
     "sigmoid": (lax.logistic, "1 / (1 + e^-x)", ""),
     "softsign": (softsign, "x / (1 + |x|)", ""),
-    "logical_not": (
-        lambda x: (x == 0).astype(x.dtype),
-        "x == 0",
-        "Results are 0 and 1 in the dtype of data; the gradient is zero.",
-    ),
-}
+    "logical_not": (lambda x: (x == 0).astype(x.dtype), "x == 0",
+        "Results are 0 and 1 in the dtype of data; the gradient is zero."),
+}  # fmt: skip
 #: Functions that compute integers as integers; all others compute them in float32.
 _INTEGER_PRESERVING = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
                 "relu", "logical_not"}  # fmt: skip
@@ -183,24 +153,16 @@ for _name, _row in _UNARY_FUNCTIONS.items():
 #: Stem of the function: operator names, MXNet's canonical one first.
 _BINARY_NAMES = {
     "add": ("elemwise_add", "_Plus", "_plus", "_add"),
-    "sub": ("elemwise_sub", "_Minus", "_minus", "_sub"),
-    "mul": ("elemwise_mul", "_Mul", "_mul"),
-    "div": ("elemwise_div", "_Div", "_div"),
-    "mod": ("_mod", "_Mod"),
-    "power": ("_power", "_Power"),
-    "hypot": ("_hypot", "_Hypot"),
-    "maximum": ("_maximum", "_Maximum"),
-    "minimum": ("_minimum", "_Minimum"),
-    "equal": ("_equal", "_Equal"),
-    "not_equal": ("_not_equal", "_Not_Equal"),
-    "greater": ("_greater", "_Greater"),
-    "greater_equal": ("_greater_equal", "_Greater_Equal"),
-    "lesser": ("_lesser", "_Lesser"),
+    "sub": ("elemwise_sub", "_Minus", "_minus", "_sub"), "mul": ("elemwise_mul", "_Mul", "_mul"),
+    "div": ("elemwise_div", "_Div", "_div"), "mod": ("_mod", "_Mod"), "power": ("_power", "_Power"),
+    "hypot": ("_hypot", "_Hypot"), "maximum": ("_maximum", "_Maximum"),
+    "minimum": ("_minimum", "_Minimum"), "equal": ("_equal", "_Equal"),
+    "not_equal": ("_not_equal", "_Not_Equal"), "greater": ("_greater", "_Greater"),
+    "greater_equal": ("_greater_equal", "_Greater_Equal"), "lesser": ("_lesser", "_Lesser"),
     "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
-    "logical_and": ("_logical_and", "_Logical_And"),
-    "logical_or": ("_logical_or", "_Logical_Or"),
+    "logical_and": ("_logical_and", "_Logical_And"), "logical_or": ("_logical_or", "_Logical_Or"),
     "logical_xor": ("_logical_xor", "_Logical_Xor"),
-}
+}  # fmt: skip
 
 
 def _binary_op(name: str, rule: BinaryFunction) -> Callable[[Array, Array], Array]:

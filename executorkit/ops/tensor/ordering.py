@@ -28,7 +28,6 @@ def _sortable_bits(key: Array) -> Array:
 
 
 def descending(key: Array) -> Array:
-    """Returns numbers whose ascending order is the descending one of ``key``, without overflow."""
     return ~key if jnp.issubdtype(key.dtype, jnp.integer) else -key
 
 

@@ -121,18 +121,12 @@ def _turned(xp: Any, planes: Any, alpha: Any) -> list[Any]:
 
 _CHANGES = {
     "brightness": (lambda x, alpha: x * alpha, "x a", "Brightness"),
-    "contrast": (
-        _contrast,
-        "x a + (1 - a) m, with m the mean of 0.299 red + 0.587 green + 0.114 blue",
-        "Contrast",
-    ),
-    "saturation": (
-        _saturation,
-        "x a + (1 - a) g, with g 0.114 of blue, as MXNet has it",
-        "Saturation",
-    ),
+    "contrast": (_contrast,
+        "x a + (1 - a) m, with m the mean of 0.299 red + 0.587 green + 0.114 blue", "Contrast"),
+    "saturation": (_saturation, "x a + (1 - a) g, with g 0.114 of blue, as MXNet has it",
+        "Saturation"),
     "hue": (_hue, "x with its hue turned by the part a of the full circle", "Hue"),
-}
+}  # fmt: skip
 
 
 def _register_random_change(

@@ -80,7 +80,6 @@ def join_blocks(blocks: Array, count: int) -> Array:
 
 
 def support(weights: Array) -> tuple[Array, Array]:
-    """Returns begin and end of the nonzero entries of (..., size)."""
     counts, size = weights != 0, weights.shape[-1]
     at = jnp.arange(size, dtype=jnp.int32)
     first = jnp.min(jnp.where(counts, at, size), axis=-1)

@@ -161,14 +161,10 @@ def _resize_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "like") if p.mode == "like" else ("data",)
 
 
-def _infer_resize_shape(s: ShapeFacts, p: Params) -> None:
-    _require_images(s, *_resize_inputs(p))
-
-
 @register(
     "_contrib_BilinearResize2D",
     inputs=_resize_inputs,
-    infer_shape=_infer_resize_shape,
+    infer_shape=lambda s, p: _require_images(s, *_resize_inputs(p)),
     traits={NAMED_DATA},
 )
 def bilinear_resize_2d(

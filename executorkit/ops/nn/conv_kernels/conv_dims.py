@@ -40,7 +40,6 @@ def as_unsigned(index: Any) -> Array:
 
 
 def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[Array, Array]:
-    """Returns the offset (down, along) of an element, by number, in a two-dimensional kernel."""
     number = as_unsigned(number)
     down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))
     return down * np.uint32(dilation[0]), along * np.uint32(dilation[1])

@@ -125,7 +125,6 @@ def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) ->
 
 
 def depthwise_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, Any, Any]:
-    """Returns forward, input gradient and weight gradient; None where XLA's is kept."""
     kernel = dims.spatial(weight)
     out = dims.output_sizes(dims.spatial(data), kernel)
     dense = max(dims.dilation) == 1

@@ -113,7 +113,6 @@ def _grouped_weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) ->
 def cpu_kernels(
     data: Shape, weight: Shape, dims: ConvDims, winograd: Winograd
 ) -> tuple[Any, Any, Any]:
-    """Returns forward, input gradient and weight gradient for a CPU; None for XLA's."""
     channels = dims.layout.index("C")
     if dims.groups == 1:
         forward, input_grad = column_kernels(data, weight, dims)
@@ -171,7 +170,6 @@ def _weight_grad(data: Array, g: Array, shape: Shape, dims: ConvDims) -> Array:
 
 
 def convolve(data: Array, weight: Array, dims: ConvDims) -> Array:
-    """Convolves, by the algorithms that the platform runs best, in gradients too."""
     winograd = current_winograd(data.dtype)
     if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims, winograd) == (
         (None,) * 3
@@ -264,7 +262,6 @@ def _pointwise_bwd(residuals: Any, g: Array) -> tuple[Array, Array]:
 
 
 def pointwise_matmul(data: Array, weight: Array) -> Array:
-    """Convolves by a kernel of one element: (positions, channels) times (filters, channels)^T."""
     return _pointwise_matmul(data, weight)
 
 

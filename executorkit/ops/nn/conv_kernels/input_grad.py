@@ -85,7 +85,6 @@ def _shifted_matmuls(g: Array, weight: Array, shape: Shape, dims: ConvDims) -> A
 
 
 def column_input_grad(data: Shape, weight: Shape, dims: ConvDims) -> Callable[..., Array] | None:
-    """Returns the input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
     if dims.layout != "NHWC" or max(dims.dilation) > 1 or not is_known(*data[1:-1]):
         return None
     if data[-1] > _MAX_CHANNELS:

@@ -117,7 +117,6 @@ def winograd_default() -> str:
 
 @contextmanager
 def use_winograd(setting: str) -> Iterator[None]:
-    """Sets the choice for convolutions that are traced in this context."""
     token = _setting.set(setting)
     try:
         yield
@@ -184,8 +183,6 @@ def transforms(rows: int) -> Transforms:
 def winograd_kernels(
     data: Shape, weight: Shape, dims: ConvDims, choice: Winograd
 ) -> tuple[Callable[..., Array] | None, Callable[..., Array] | None]:
-    """Returns forward ``f(data, weight)`` and input gradient ``f(g, weight, shape)``; None where
-    another algorithm is as good."""
     if (
         not choice.rows
         or dims.layout != "NHWC"
