@@ -1,10 +1,6 @@
 """``mx.contrib``: mixed precision, 8-bit networks, vectors of words, SVRG, TensorBoard, ONNX, and
-the older place of the operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
-
-    anchors = mx.contrib.sym.MultiBoxPrior(features, sizes=(0.2, 0.3))
-
-``contrib.symbol`` (``sym``) and ``contrib.ndarray`` (``nd``) hold the same operators.
-"""
+the former namespaces of operators: ``contrib.symbol`` (``sym``) is ``mx.sym.contrib``,
+``contrib.ndarray`` (``nd``) is ``mx.nd.contrib``."""
 
 from typing import NoReturn
 

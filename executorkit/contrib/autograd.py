@@ -29,12 +29,12 @@ def test_section() -> Any:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """See :func:`executorkit.autograd.mark_variables`."""
+    """Calls :func:`executorkit.autograd.mark_variables`."""
     autograd.mark_variables(variables, gradients, grad_reqs)
 
 
 def backward(outputs: Any, out_grads: Any = None, retain_graph: bool = False) -> None:
-    """See :func:`executorkit.autograd.backward`."""
+    """Calls :func:`executorkit.autograd.backward`."""
     autograd.backward(outputs, out_grads, retain_graph)
 
 
@@ -46,10 +46,8 @@ def compute_gradient(outputs: Any) -> None:
 def grad_and_loss(
     func: Callable[..., Any], argnum: int | Sequence[int] | None = None
 ) -> Callable[..., tuple[list[NDArray], Any]]:
-    """Returns a function that returns the gradients of ``func`` by its arguments, and its result.
-
-    ``argnum`` names the arguments, by position: all by default. They are NDArrays.
-    """
+    """Returns a function that returns the gradients of ``func`` by its NDArray arguments at the
+    positions ``argnum`` (all by default), and its result."""
 
     @functools.wraps(func)
     def wrapped(*args: Any) -> tuple[list[NDArray], Any]:
@@ -74,8 +72,7 @@ def grad_and_loss(
 def grad(
     func: Callable[..., Any], argnum: int | Sequence[int] | None = None
 ) -> Callable[..., list[NDArray]]:
-    """Returns a function that returns the gradients of ``func`` by its arguments; see
-    :func:`grad_and_loss`."""
+    """Returns a function that returns only the gradients of :func:`grad_and_loss`."""
     with_loss = grad_and_loss(func, argnum)
 
     @functools.wraps(with_loss)

@@ -1,8 +1,8 @@
 """``mx.image``: reading, resizing, cropping and augmenting images, and iterators over them.
 
-Images are NDArrays (height, width, channels); all is computed on the host. Decoding and resizing
-need OpenCV: ``pip install 'executorkit[image]'``. Names, arguments, the order of augmentations and
-the draws from ``random`` and ``numpy.random`` are MXNet's.
+Images are NDArrays (height, width, channels), changed on the host. Decoding and resizing need
+OpenCV: ``pip install 'executorkit[image]'``. Names, arguments, the order of augmentations and the
+draws from ``random`` and ``numpy.random`` are MXNet's.
 """
 
 # Modules that MXNet's star import brings too.

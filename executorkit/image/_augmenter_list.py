@@ -80,7 +80,7 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     """Returns a list of augmenters for images of ``data_shape``, (channels, height, width).
 
     resize
-        the shorter side is resized to it, unless it is 0.
+        length of the shorter side; 0 leaves it.
     rand_crop, rand_resize
         a part at a random place, and of random area (0.08 to 1) and proportions (3/4 to 4/3);
         otherwise the middle. ``rand_resize`` needs ``rand_crop``.

@@ -1,7 +1,6 @@
-"""Augmenters of images (height, width, channels).
+"""Augmenters of images (height, width, channels), float32 for colour augmenters.
 
 Random numbers come from Python's ``random`` (``LightingAug``: ``numpy.random``) in MXNet's order.
-Augmenters of colour take float32 images; docstrings say which of them work in place.
 """
 
 import json
@@ -21,8 +20,6 @@ from .host_images import Image, check_colours, host_view, to_ndarray, update_in_
 
 
 class Described:
-    """Keeps an augmenter's arguments, its keywords, for :meth:`dumps`."""
-
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = {}
         for name, value in kwargs.items():
@@ -35,18 +32,14 @@ class Described:
 
 
 class Augmenter(Described, CheckedKeywords):
-    """Base class: a subclass defines ``__call__(src)``, which returns the changed image.
-
-    The keywords are the augmenter's arguments, which :meth:`dumps` shows.
-    """
+    """Base class: a subclass defines ``__call__(src)``, which returns the changed image. The
+    keywords are the augmenter's arguments, which :meth:`dumps` shows."""
 
     def __call__(self, src: Image) -> Image:
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
 class _Several(Augmenter):
-    """Augmenters one after the other."""
-
     def __init__(self, ts: list[Augmenter]) -> None:
         super().__init__()
         self.ts = ts
@@ -73,8 +66,6 @@ class RandomOrderAug(_Several):
 
 
 class _Sized(Augmenter):
-    """An image of another size, made with the interpolation ``interp``."""
-
     def __init__(self, size: Any, interp: int = 2) -> None:
         super().__init__(size=size, interp=interp)
         self.size = size
@@ -106,9 +97,7 @@ class RandomCropAug(_Sized):
 
 class RandomSizedCropAug(Augmenter):
     """A part of random area and proportions, resized to ``size``, by :func:`random_size_crop`.
-
-    ``min_area`` is the old name of ``area``.
-    """
+    ``min_area`` is the old name of ``area``."""
 
     def __init__(
         self,
@@ -178,8 +167,7 @@ class BrightnessJitterAug(Augmenter):
 
 
 class ContrastJitterAug(Augmenter):
-    """x a + (1 - a) m, in place, with m the mean luma and a uniform in [1 - contrast,
-    1 + contrast]."""
+    """x a + (1 - a) m, in place, with m the mean luma and a uniform in 1 +- contrast."""
 
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
@@ -197,8 +185,7 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """x a + (1 - a) g, in place, with g the luma of each pixel and a uniform in
-    [1 - saturation, 1 + saturation]."""
+    """x a + (1 - a) g, in place, with g each pixel's luma and a uniform in 1 +- saturation."""
 
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
@@ -215,10 +202,8 @@ class SaturationJitterAug(Augmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Colours turned about the gray axis of YIQ by pi a, with a uniform in [-hue, hue].
-
-    The turn is an approximation, linear in red, green and blue.
-    """
+    """Colours rotated about the gray axis of YIQ by pi a, with a uniform in [-hue, hue]. The
+    rotation is an approximation, linear in red, green and blue."""
 
     def __init__(self, hue: float) -> None:
         super().__init__(hue=hue)

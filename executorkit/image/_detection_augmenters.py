@@ -27,10 +27,8 @@ _Range = tuple[float, float]
 
 
 class DetAugmenter(Described):
-    """Base class: a subclass defines ``__call__(src, label)``, which returns both, changed.
-
-    The keywords are the augmenter's arguments, which :meth:`dumps` shows.
-    """
+    """Base class: a subclass defines ``__call__(src, label)``, which returns both, changed. The
+    keywords are the augmenter's arguments, which :meth:`dumps` shows."""
 
     def __call__(self, src: Image, label: np.ndarray) -> tuple[Image, np.ndarray]:
         raise NotSupportedError(type(self).__name__, "it does not define __call__")
@@ -111,8 +109,6 @@ def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -
 
 
 class _RandomFrame(DetAugmenter):
-    """Draws frames of random area and proportions until one fits the image and its objects."""
-
     #: The part of the image's area that the largest frame has to exceed.
     _least_area = 0.0
 
@@ -147,20 +143,17 @@ class _RandomFrame(DetAugmenter):
 
 
 class DetRandomCropAug(_RandomFrame):
-    """A random part of the image that holds enough of its objects.
+    """A random part of the image that holds enough of its objects. TypeError for ranges that fall
+    or are not positive (so in MXNet, which fails in its warning).
 
     min_object_covered
-        the least part of each object that it touches that has to be in it.
-    aspect_ratio_range
-        of width / height: a pair, or one number.
-    area_range
-        of the part's area as a part of the image's: a pair, or one number.
+        least fraction of each object it touches that the part has to hold.
+    aspect_ratio_range, area_range
+        of the part's width / height, and of its area over the image's: a pair, or one number.
     min_eject_coverage
-        objects of which no more than this part remains are dropped.
+        drops objects of which no more than this fraction remains.
     max_attempts
         the number of draws after which the image is left as it is.
-
-    TypeError for ranges that fall or are not positive (so in MXNet, which fails in its warning).
     """
 
     def __init__(
@@ -246,19 +239,17 @@ class DetRandomCropAug(_RandomFrame):
 
 
 class DetRandomPadAug(_RandomFrame):
-    """The image at a random place in a larger one.
+    """The image at a random place in a larger one. TypeError for ranges that fall or do not exceed
+    1 (so in MXNet, which fails in its warning).
 
-    aspect_ratio_range
-        of the larger image's width / height: a pair, or one number.
-    area_range
-        of its area as a multiple of the image's: a pair, or one number.
+    aspect_ratio_range, area_range
+        of the larger image's width / height, and of its area over the image's: a pair, or one
+        number.
     max_attempts
         the number of draws after which the image is left as it is.
     pad_val
         the colour around it: numbers of the channels, or one for all (MXNet leaves the others
         undefined).
-
-    TypeError for ranges that fall or do not exceed 1 (so in MXNet, which fails in its warning).
     """
 
     _least_area = 1.0
@@ -318,11 +309,9 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """Returns one of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none.
-
-    Each argument is a value for all of them, or a list with a value for each. AssertionError for
-    lists of different lengths.
-    """
+    """Returns one of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none. Each
+    argument is a value for all of them, or a list with a value for each. AssertionError for lists
+    of different lengths."""
     ranges = (aspect_ratio_range, area_range)
     arguments = (min_object_covered, *ranges, min_eject_coverage, max_attempts)
     lists = [value if isinstance(value, list) else [value] for value in arguments]
@@ -361,7 +350,7 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     width).
 
     resize
-        the shorter side is resized to it, unless it is 0.
+        length of the shorter side; 0 leaves it.
     rand_crop, rand_pad, rand_gray
         probabilities of a random part, of a larger image around it, and of gray.
     rand_mirror

@@ -175,25 +175,23 @@ class ImageDetIter(ImageIter):
         window_name: str = "draw_next",
         id2labels: dict[int, str] | None = None,
     ) -> Iterator[np.ndarray]:
-        """Returns the augmented images with their objects framed, blue first, as uint8 NumPy
-        arrays.
+        """Yields the augmented images with their objects framed, blue first, as uint8 NumPy arrays.
 
-        color
-            (red, green, blue) of the frames; random by ``numpy.random`` without it.
-        thickness
-            width of the frames in pixels.
+        color, thickness
+            (red, green, blue) of the frames, by default random by ``numpy.random``, and their width
+            in pixels.
         mean, std
             undo a normalisation: True for ImageNet's, or NumPy arrays of 1 or 3 numbers.
         clip
             to 0 to 255, before conversion.
         waitKey, window_name
-            milliseconds for which each image is shown in a window (0: until a key is pressed); None
-            shows none. OpenCV without windows raises NotImplementedError.
+            milliseconds for which a window shows each image (0: until a key is pressed); None shows
+            none. OpenCV without windows raises NotImplementedError.
         id2labels
             names of the classes.
 
-        Needs OpenCV; without it, it warns and gives nothing. (In MXNet every second image has red
-        and blue of ``color`` swapped.)
+        Warns and yields nothing without OpenCV. (In MXNet every second image has red and blue of
+        ``color`` swapped.)
         """
         try:
             cv2 = require_opencv()

@@ -31,7 +31,7 @@ def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
 
 
 def scale_down(src_size: tuple[Any, Any], size: tuple[Any, Any]) -> tuple[int, int]:
-    """``size`` (width, height), scaled down until it fits into an image of ``src_size``.
+    """Returns ``size`` (width, height), scaled down until it fits into an image of ``src_size``.
 
     >>> scale_down((640, 480), (720, 120))
     (640, 106)
@@ -86,8 +86,8 @@ def random_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Ima
 
 
 def center_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Image, Rectangle]:
-    """Returns the middle part of ``size`` (width, height), and its (x, y, width, height). Of a
-    smaller image the largest part of the same proportions is resized."""
+    """Returns the middle part of ``size``, and its (x, y, width, height), as :func:`random_crop`
+    does."""
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
@@ -115,12 +115,12 @@ def random_size_crop(
     height).
 
     area
-        range of the part's share of the image's area; one number is the least.
+        range of the part's share of the image's area; one number is the least. Its old name is
+        ``min_area``.
     ratio
         range of width / height, whose logarithm is uniform.
 
-    After ten draws that do not fit it is :func:`center_crop`. ``min_area`` is the old name of
-    ``area``.
+    After ten draws that do not fit it is :func:`center_crop`.
     """
     height, width, _ = src.shape
     area = area_option("random_size_crop", area, kwargs)

@@ -44,22 +44,21 @@ class ImageIter(DataIter):
     shuffle
         by Python's ``random``, at every ``reset``.
     part_index, num_parts
-        the images are divided into ``num_parts``, of which this iterator reads one.
+        reads one of ``num_parts`` parts of the images.
     aug_list
         the augmenters; by default ``CreateAugmenter(data_shape, **kwargs)``.
     data_name, label_name
         names in ``provide_data`` and ``provide_label``, which hold (name, shape).
     dtype
-        the type of the labels in a list: 'int32', 'float32', 'int64' or 'float64'. Batches are
-        float32.
+        'int32', 'float32', 'int64' or 'float64', of the labels in a list. Batches are float32.
     last_batch_handle
-        'pad' fills the last batch from the begin of the data, 'discard' drops it, 'roll_over'
-        puts its images at the begin of the next pass.
+        'pad' fills the last batch from the begin of the data, 'discard' drops it, 'roll_over' moves
+        its images to the next pass.
 
     A subclass may override ``next_sample``, ``read_image``, ``imdecode``, ``check_valid_image``,
     ``augmentation_transform`` and ``postprocess_data``. Images are decoded one after the other.
-    Places of a last batch that hold no image are 0 (labels are undefined in MXNet). AssertionError
-    if arguments contradict each other; MXNetError for a broken image, which it names.
+    Places of a last batch without an image are 0 (labels are undefined in MXNet). AssertionError if
+    arguments contradict each other; MXNetError for a broken image, which it names.
     """
 
     def __init__(
@@ -241,8 +240,6 @@ class ImageIter(DataIter):
     # Batches
 
     def next(self) -> DataBatch:
-        """Returns the next batch, float32: images (batch_size, 3, height, width), labels, and in
-        ``pad`` the number of images that fill it up."""
         if self._rolled_over is not None:
             images, labels, count = self._rolled_over
         else:

@@ -108,8 +108,8 @@ def imdecode(
     out
         becomes the image, whatever its shape and dtype were.
 
-    Returns uint8 of shape (height, width, channels) on the CPU. ValueError for a ``buf`` of another
-    type, MXNetError if it is not an image.
+    The image is uint8 of shape (height, width, channels) on the CPU. ValueError for a ``buf`` of
+    another type, MXNetError if it is not an image.
     """
     if isinstance(buf, NDArray):
         return cvimdecode(buf, flag, to_rgb, out, name, **kwargs)
@@ -141,10 +141,8 @@ def imread(
     name: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """Returns the image of a file; arguments and result as of :func:`imdecode`.
-
-    MXNetError (an OSError) if the file cannot be read, MXNetError if it is not an image.
-    """
+    """Returns the image of a file; arguments and result as of :func:`imdecode`. MXNetError (an
+    OSError) if the file cannot be read, MXNetError if it is not an image."""
     try:
         with open(str(filename), "rb") as file:
             data = file.read()
@@ -155,8 +153,9 @@ def imread(
 
 
 def imresize(src: Any, w: Whole, h: Whole, *args: Any, **kwargs: Any) -> NDArray:
-    """Returns an image resized to (h, w, channels): ``interp`` 0 nearest, 1 bilinear (default), 2
-    bicubic, 3 areas, 4 Lanczos, 5 bilinear in fixed point."""
+    """Returns an image resized to (h, w, channels), of the same dtype: uint8, int8, float32,
+    float64, or int32 (``interp`` 0 and 5 only); MXNetError for others. ``interp`` is 0 nearest, 1
+    bilinear (default), 2 bicubic, 3 areas, 4 Lanczos, 5 bilinear in fixed point."""
     return cvimresize(src, w, h, *args, **kwargs)
 
 
@@ -169,9 +168,6 @@ def cvimresize(
     name: str | None = None,
     **kwargs: object,
 ) -> NDArray:
-    """Returns an image resized to (h, w, channels), of the same dtype: uint8, int8, float32,
-    float64, or int32 (``interp`` 0 and 5 only). ``interp`` as of ``mx.image.imresize``; MXNetError
-    for others."""
     operator = "_cvimresize"
     _refuse_unknown(operator, kwargs)
     width, height = _read(operator, "w", w), _read(operator, "h", h)
@@ -224,7 +220,7 @@ def copy_make_border(
     value
         the constant of the first three channels.
     values
-        the constants of up to four channels, instead of ``value``; of others 0 (undefined in
+        the constants of up to four channels, instead of ``value``; 0 for others (undefined in
         MXNet).
 
     All dtypes but float16; the result has the image's. MXNetError for negative widths.
@@ -270,15 +266,14 @@ def decode_channels_first(
     clip_rect
         (x0, y0, x1, y1): the part to take; all of the image if y0 = y1.
     out
-        (channels, height, width), or (N, channels, height, width), of which part ``index`` is
-        written; a new float32 array without it.
+        (channels, height, width), or (N, channels, height, width), whose part ``index`` is written;
+        a new float32 array without it.
     channels
-        3, blue first as OpenCV has them, or 1 for luma.
+        3, blue first as in OpenCV, or 1 for luma.
     mean
         is subtracted.
 
-    MXNet 1.9.1's own raises an error for every image under Python 3; ``mx.image.imdecode`` is what
-    replaced it.
+    MXNet 1.9.1's own fails for every image under Python 3; ``mx.image.imdecode`` replaced it.
     """
     if channels not in (1, 3):
         raise AttributeValueError("nd.imdecode", f"channels={channels}, expected 1 or 3")

@@ -21,7 +21,7 @@ def imrotate(
     rotation_degrees
         a number, or an NDArray of N numbers for a batch.
     zoom_in, zoom_out
-        enlarges so that nothing outside is seen; reduces so that all of the image is seen.
+        enlarges until nothing outside is seen; reduces until all of the image is seen.
 
     TypeError for another dtype, or an array for a single image; ValueError for another number of
     axes or angles.
@@ -82,10 +82,8 @@ def _zoom(angles: np.ndarray, height: np.float32, width: np.float32, out: bool) 
 def random_rotate(
     src: NDArray, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
-    """:func:`imrotate` by angles from ``numpy.random.uniform(*angle_limits)``, in degrees.
-
-    A batch (N, channels, height, width) draws N angles.
-    """
+    """Returns :func:`imrotate` by angles from ``numpy.random.uniform(*angle_limits)``, in degrees.
+    A batch (N, channels, height, width) draws N angles."""
     low, high = angle_limits
     if src.ndim == 3:
         angles: Any = np.random.uniform(low, high)

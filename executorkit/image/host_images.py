@@ -1,8 +1,5 @@
-"""Images between the host, where they are changed by NumPy and OpenCV, and NDArrays.
-
-Images differ in shape, and a device would compile a program for each. So functions and augmenters
-compute on the host, and compile nothing.
-"""
+"""Images between the host, where NumPy and OpenCV change them, and NDArrays. A device would compile
+a program for each shape; the host compiles nothing."""
 
 import operator
 from collections.abc import Callable
@@ -43,10 +40,11 @@ def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> ND
 
 
 def update_in_place(image: Any, function: Callable[..., Any], other: Any) -> Any:
-    """``image += other``, ``-=``, ``*=`` or ``/=``, as ``function`` says; returns the image.
+    """Computes ``image += other``, ``-=``, ``*=`` or ``/=``, as ``function`` says; returns the
+    image.
 
     Floating NDArrays are computed on the host if ``other`` is a number or an NDArray of the same
-    dtype that broadcasts to the image; everything else is what the operator makes of it.
+    dtype that broadcasts to the image; otherwise by the operator.
     """
     if not isinstance(image, NDArray) or not np.issubdtype(image.dtype, np.floating):
         return _IN_PLACE[function](image, other)

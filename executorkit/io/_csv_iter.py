@@ -18,22 +18,21 @@ class CSVIter(RowIter):
     """Batches of rows of a CSV file; a row holds the numbers of one example.
 
     data_csv, data_shape
-        the file, without a header line, and the shape of one example, of the size of a row.
+        the file, without a header line, and the shape of one example.
     label_csv, label_shape
-        the same for labels, which are 0 without a file. Labels of shape (1,) make a batch of
-        shape (batch_size,).
+        the same for labels; 0 without a file. Shape (1,) makes batches of shape (batch_size,).
     round_batch
         True fills the last batch with the first rows, and the next epoch begins after them. False
-        fills it with the rows that the previous batch had at these positions (zeros if there was
-        none). ``batch.pad`` counts them in both cases.
+        fills it with the previous batch's rows at these positions, or zeros. ``batch.pad`` counts
+        them in both cases.
     dtype
         'float32', 'int32' or 'int64', of data and labels.
     prefetch_buffer, ctx, device_id
-        accepted for compatibility, without effect. Every other keyword is, too, with a warning.
+        without effect. Every other keyword is ignored, too, with a warning.
 
     ``batch.index`` holds row numbers (MXNet counts on beyond the last row in later epochs). Files
     are read whole at construction. Raises OSError if one cannot be read, FileFormatError (a
-    ValueError) if its rows do not have the expected size.
+    ValueError) if a row has another size.
     """
 
     def __init__(

@@ -17,9 +17,9 @@ from ..ndarray import NDArray
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """The name and shape of an input, a tuple of two, with its ``dtype`` and ``layout``.
 
-    The layout names the axes: 'NCHW', or 'TNC' for sequences whose first axis is time. Its 'N'
-    is the axis along which a batch is sliced for several devices. Two descriptions are equal if all
-    four agree (MXNet compares name and shape alone); a plain tuple is compared by name and shape.
+    The layout names the axes: 'NCHW', or 'TNC' for sequences whose first axis is time. A batch is
+    sliced for several devices along 'N'. Descriptions are equal if all four agree (MXNet compares
+    name and shape alone); a plain tuple is compared by name and shape.
 
     >>> description = DataDesc("data", (32, 3, 224, 224))
     >>> description == ("data", (32, 3, 224, 224)), DataDesc.get_batch_axis("TNC")
@@ -80,7 +80,7 @@ def _same_type(a: Any, b: Any) -> bool:
 
 
 class DataBatch:
-    """One batch.
+    """One batch. Raises AssertionError if ``data`` or ``label`` is not a list.
 
     data, label
         lists of NDArrays; label may be None.
@@ -89,11 +89,9 @@ class DataBatch:
     index
         numbers of the examples, or None.
     bucket_key
-        key of the network that the batch is for, with bucketing.
+        key of the batch's network, with bucketing.
     provide_data, provide_label
         lists of DataDesc; None where the iterator's hold for every batch.
-
-    Raises AssertionError if data or label is not a list.
     """
 
     def __init__(
@@ -173,7 +171,7 @@ class DataIter(CheckedKeywords):
         """Returns the numbers of the current batch's examples, or None."""
 
     def getpad(self) -> int | None:
-        """Returns number of examples of the current batch that only fill it."""
+        """Returns the number of examples of the current batch that only fill it."""
 
 
 def rename_descriptions(items: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:

@@ -15,21 +15,17 @@ from ._record_source import RecordFiles
 class ImageDetRecordIter(RecordImageIter):
     """Batches of images with boxes of objects from a file of records.
 
-    A record's label is the length of its header (2 at least), the length of an object (5 at
-    least), the rest of the header, and the objects: class, left, top, right, bottom (fractions of
-    the image's edges), and others. A batch's label is (batch_size, 4 + the longest label): number
-    of channels, height and width of the image in the batch, number of the label's numbers, these,
-    and padding.
+    A record's label is the length of its header (at least 2), the length of an object (at least 5),
+    the rest of the header, and the objects: class, left, top, right, bottom (fractions of the
+    image's edges), and others. A batch's label is (batch_size, 4 + the longest label): channels,
+    height and width of the image in the batch, length of the record's label, the label, and
+    padding. Arguments not listed are as for :class:`ImageRecordIter`.
 
-    path_imgrec, path_imglist, path_imgidx, data_shape, batch_size, round_batch, shuffle, seed,
-    shuffle_chunk_size, shuffle_chunk_seed, num_parts, part_index, preprocess_threads,
-    prefetch_buffer, seed_aug, verbose, data_name, label_name, ctx, device_id
-        as for :class:`ImageRecordIter`.
     label_width
         number of labels of every record; -1 if it varies.
     label_pad_width, label_pad_value
-        the length to which labels are filled up, and by which number. Without it the longest label
-        of the file (of its part) decides.
+        the length to which labels are padded, by default the longest of the file (of its part), and
+        the number that pads them.
     dtype
         float32.
     aug_seq
@@ -42,28 +38,27 @@ class ImageDetRecordIter(RecordImageIter):
     rand_mirror_prob
         probability of mirroring left to right.
     rand_pad_prob, max_pad_scale, fill_value
-        probability that the image is put at a random place of one up to this many times as large,
-        which is filled with this value.
+        probability of a random position in a larger image, up to this many times as large, filled
+        with this value.
     rand_crop_prob, num_crop_sampler, max_crop_trials
-        probability of a crop; number of samplers, which are tried in random order, and of trials
-        of each. The following are lists, one value per sampler.
+        probability of a crop; number of samplers, tried in random order, and of trials of each. The
+        following are lists, one value per sampler.
     min_crop_scales, max_crop_scales, min_crop_aspect_ratios, max_crop_aspect_ratios
         bounds of the size of a crop, as a fraction, and of its ratio of width and height.
     min_crop_overlaps, max_crop_overlaps, min_crop_sample_coverages, max_crop_sample_coverages,
     min_crop_object_coverages, max_crop_object_coverages
-        bounds of the area that crop and object share, over the area of both, of the crop and of the
-        object, one object of the image has to keep.
+        bounds, for at least one object, of the area that crop and object share, over the area of
+        both, of the crop and of the object.
     crop_emit_mode, emit_overlap_thresh
-        objects are dropped whose centre is outside the crop ('center'), or of which less than this
-        fraction is in it ('overlap').
+        drops objects with the centre outside the crop ('center'), or less than this fraction of
+        their area in it ('overlap').
     resize_mode, inter_method
-        'force' resizes to ``data_shape``, 'fit' keeps the ratio of the edges, 'shrink' does and
-        never enlarges; what the image does not cover is 0. Interpolation as for ImageRecordIter.
+        'force' resizes to ``data_shape``, 'fit' keeps the ratio of the edges, 'shrink' also never
+        enlarges; pixels outside the image are 0. Interpolation as for ImageRecordIter.
     mean_img, mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale
-        normalise: a mean image (a file that exists), or numbers by channel; 0 for no division.
+        normalise: a mean image (an existing file), or numbers by channel; 0 for no division.
 
-    Unknown keywords are ignored, with one warning. Random draws differ from MXNet's. Raises as
-    :class:`ImageRecordIter`.
+    Random draws differ from MXNet's.
     """
 
     def __init__(self, **keywords: Any) -> None:
@@ -81,7 +76,7 @@ class ImageDetRecordIter(RecordImageIter):
         if augmentation.mean_img:
             mean = load_mean_image(augmentation.mean_img, options.data_shape)
             if mean is None:
-                raise FileFormatError(augmentation.mean_img, "there is no such file")
+                raise FileFormatError(augmentation.mean_img, "the file does not exist")
         images = ImageList(options.path_imglist, None) if options.path_imglist else None
         augmenters = [DetectionAugmenter(augmentation, (height, width)) for _ in names]
         normalization = Normalization.of(augmentation, channels, mean)

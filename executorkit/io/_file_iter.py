@@ -84,8 +84,6 @@ def positive_integer(where: str, name: str, value: Any) -> int:
 
 
 class RowTable(Protocol):
-    """Rows, which an array of their numbers selects; a NumPy array, or one that makes such."""
-
     @property
     def shape(self) -> tuple[int, ...]: ...
 
@@ -98,8 +96,7 @@ class RowTable(Protocol):
 
 
 class RowIter(MXDataIter):
-    """Batches of rows, in order. ``round_batch`` fills the last batch with the first rows, which
-    the next epoch skips; without, with the previous batch's rows. ``batch.pad`` counts them."""
+    """Batches of rows, in order; ``round_batch`` as of :class:`CSVIter`."""
 
     def __init__(
         self,

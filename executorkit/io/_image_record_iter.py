@@ -29,8 +29,8 @@ def select_options(where: str, kinds: Iterable[Any], keywords: dict[str, Any]) -
 
 
 class RecordImageIter(MXDataIter):
-    """Base class of iterators over records of images, decoded ahead by threads. The first batch is
-    awaited by the constructor, which raises its errors."""
+    """Base class of iterators over records of images, decoded ahead by threads. The constructor
+    waits for the first batch, and raises its errors."""
 
     #: An incomplete last batch without ``round_batch`` counts its filling in ``batch.pad``.
     _counts_filling = True
@@ -125,9 +125,7 @@ class ImageRecordIter(RecordImageIter):
     """Batches of images from a file of records, (batch_size, channels, height, width).
 
     Images are decoded and augmented by OpenCV (the extra ``image``) in threads, ahead of their use.
-    Augmentations follow each other in the order of the lists below.
-
-    The file:
+    Augmentations follow each other in the order of the lists below. The file:
 
     path_imgrec
         the file of records; a folder, for all of its files; or several, with ';' between.
@@ -135,7 +133,7 @@ class ImageRecordIter(RecordImageIter):
         its index file. With it, ``shuffle`` orders all records at random; without, only the records
         within about 8 MiB.
     path_imglist
-        a list of images (number, labels, path), whose labels replace those in the records.
+        a list of images (number, labels, path), whose labels replace the records' labels.
     label_width
         number of labels of an image; for 1, labels have shape (batch_size,).
     data_name, label_name
@@ -143,18 +141,16 @@ class ImageRecordIter(RecordImageIter):
 
     The batches:
 
-    data_shape
-        (channels, height, width). 1 channel is grey, 3 are red, green, blue, 4 have alpha, too.
-    batch_size
+    data_shape, batch_size
+        (channels, height, width), with 1 channel (grey), 3 (red, green, blue) or 4 (with alpha);
         number of images in a batch.
     dtype
         'float32' (the default), 'uint8' (pixels as they are) or 'int8' (pixels less the rounded
         mean, clipped). Labels are float32.
     round_batch
         True fills the last batch with the first images, and the next epoch begins after them;
-        ``batch.pad`` counts them. False fills it with the images that the previous batch had at
-        these positions, and ``batch.pad`` is 0, as in MXNet (which fills with whatever is in
-        memory).
+        ``batch.pad`` counts them. False fills it with the previous batch's images at these
+        positions, and ``batch.pad`` is 0, as in MXNet (which fills with uninitialised memory).
     shuffle, seed
         orders the images at random in every epoch, in MXNet's order for the same seed.
     shuffle_chunk_size, shuffle_chunk_seed
@@ -176,7 +172,7 @@ class ImageRecordIter(RecordImageIter):
     fill_value, pad
         value of pixels outside the image; width of a border that is added.
     random_resized_crop, min_random_area, max_random_area
-        crops a part of random area (as a fraction) and aspect ratio at random, and resizes it.
+        crops a part of random area (as a fraction) and aspect ratio, and resizes it.
     min_crop_size, max_crop_size
         crops a square of random edge, and resizes it.
     rand_crop
@@ -186,8 +182,8 @@ class ImageRecordIter(RecordImageIter):
     inter_method
         interpolation: 0 nearest, 1 linear, 2 cubic, 3 areas, 4 Lanczos, 9 by the sizes, 10 random.
     aug_seq
-        'aug_default', how many times the above and the colours below are applied, with commas
-        between; empty for not at all.
+        'aug_default', how many times geometry and colours are changed, with commas between; empty
+        for not at all.
 
     The colours:
 
@@ -215,11 +211,11 @@ class ImageRecordIter(RecordImageIter):
     verbose
         logs a line (``logging.INFO``).
     ctx, device_id
-        accepted for compatibility; batches are in the current context.
+        without effect; batches are in the current context.
 
     Unknown keywords are ignored, with one warning. ``batch.index`` holds zeros, as in MXNet. Raises
-    OSError if a file cannot be read, RecordError, which names the file and the offset, for a record
-    that is truncated or no image, DataArgumentError for an argument.
+    OSError if a file cannot be read, RecordError, which names the file and the offset, for a
+    truncated record or one that is not an image, DataArgumentError for an argument.
     """
 
     _counts_filling = False
@@ -280,7 +276,7 @@ class ImageRecordInt8Iter(ImageRecordIter):
 
 class ImageRecordIter_v1(ImageRecordIter):  # noqa: N801 - MXNet's name
     """:class:`ImageRecordIter` whose ``batch.index`` holds the images' numbers, and whose
-    ``batch.pad`` counts what fills the last batch without ``round_batch``, too."""
+    ``batch.pad`` also counts examples that fill the last batch without ``round_batch``."""
 
     _counts_filling = True
     _numbered = True

@@ -18,7 +18,7 @@ _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 def parse_options(kind: type[Options], where: str, keywords: Mapping[str, Any]) -> Options:
     """Returns the dataclass ``kind`` of the keywords among its fields, converted to their types.
-    Raises :class:`DataArgumentError` for a missing or unconvertible one."""
+    Raises :class:`DataArgumentError` for a missing or unconvertible keyword."""
     hints = _hints(kind)
     values = {}
     for field in dataclasses.fields(typing.cast(Any, kind)):

@@ -15,8 +15,6 @@ from ._record_source import Order
 
 @dataclass(frozen=True, kw_only=True)
 class LibSVMOptions:
-    """Keywords of :class:`LibSVMIter`."""
-
     data_libsvm: str
     data_shape: tuple[int, ...]
     batch_size: int
@@ -34,23 +32,23 @@ class LibSVMOptions:
 
 
 class LibSVMIter(RowIter):
-    """Batches of rows of a file whose lines are a label and pairs of an index and a value:
-    ``1.0 0:0.5 2:1.2``. Indices begin at 0; what follows a '#' is ignored.
+    """Batches of rows of a file whose lines are a label and pairs of an index and a value: ``1.0
+    0:0.5 2:1.2``. Indices begin at 0; a '#' begins a comment.
 
     data_libsvm, data_shape
         the file, or a folder of files, and the length of a row, (columns,).
     label_libsvm, label_shape
-        such a file whose rows are the labels, and their length. Without it, the labels at the
-        begin of the lines, a batch's with shape (batch_size,).
+        such a file whose rows are the labels, and their length. Without it, the labels at the begin
+        of the lines, in batches of shape (batch_size,).
     num_parts, part_index
-        reads the lines of one of several parts of the file of about the same length in bytes.
+        reads the lines of one of several parts of the file, about equally long in bytes.
     round_batch
         has to be True: the last batch is filled with the first rows, and the next epoch begins
         after them. ``batch.pad`` counts them.
     dtype
         float32.
     prefetch_buffer, ctx, device_id
-        accepted for compatibility, without effect. Every other keyword is, too, with a warning.
+        without effect. Every other keyword is ignored, too, with a warning.
 
     Batches are dense (of storage type 'csr' in MXNet); the file is kept in memory without its
     zeros. ``batch.index`` holds row numbers. Raises OSError if a file cannot be read,
@@ -93,7 +91,7 @@ def _check(where: str, options: LibSVMOptions) -> None:
 
 
 class SparseRows:
-    """The rows of a file in the form of libsvm; selecting some makes a dense array of float32."""
+    """The rows of a file in the form of libsvm; selecting rows makes a dense array of float32."""
 
     dtype = np.dtype(np.float32)
 
@@ -109,7 +107,7 @@ class SparseRows:
             if max(row, default=0) >= columns:
                 raise FileFormatError(where, f"index {max(row)}, expected at most {columns - 1}")
         if not labels:
-            raise FileFormatError(path, "there are no rows")
+            raise FileFormatError(path, "it has no rows")
         self.labels = np.array(labels, np.float32)
         self._starts = np.array(starts, np.int64)
         self._indices = np.array(indices, np.int64)

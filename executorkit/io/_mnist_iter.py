@@ -16,8 +16,8 @@ class MNISTIter(MXDataIter):
     """Batches of images in [0, 1), (batch_size, 1, height, width), and their labels.
 
     image, label
-        idx files of unsigned bytes (http://yann.lecun.com/exdb/mnist), or the same gzipped
-        (MXNet reads them uncompressed only).
+        idx files of unsigned bytes (http://yann.lecun.com/exdb/mnist), or the same gzipped (MXNet
+        reads them uncompressed only).
     flat
         gives images as (batch_size, height * width).
     shuffle, seed
@@ -27,12 +27,12 @@ class MNISTIter(MXDataIter):
     silent
         suppresses the log line.
     prefetch_buffer, ctx, device_id, dtype
-        accepted for compatibility; images are float32. So is every other keyword, such as
-        ``input_shape``, with a warning: the file has the images' shape.
+        without effect; images are float32. Every other keyword, such as ``input_shape``, is ignored
+        with a warning: the file has the images' shape.
 
     Pixels are divided by 256. An incomplete last batch is dropped. ``batch.index`` numbers the
-    examples of the file (zeros in MXNet). Raises OSError if a file cannot be read,
-    FileFormatError (a ValueError) if it is malformed.
+    examples of the file (zeros in MXNet). Raises OSError if a file cannot be read, FileFormatError
+    (a ValueError) if it is malformed.
     """
 
     def __init__(

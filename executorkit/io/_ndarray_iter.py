@@ -43,7 +43,7 @@ def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
 
 
 def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
-    """Named arrays of an argument of NDArrayIter."""
+    """Returns the named arrays of an argument of NDArrayIter."""
     if arrays is None:
         return []
     if isinstance(arrays, NDArray | np.ndarray | jax.Array):
@@ -80,8 +80,8 @@ class NDArrayIter(DataIter):
         for one array, ``_0_data``, ``_1_data``, ... for several; a dict is sorted by name. The
         first of the data decides how many examples there are; others may have more, not fewer.
     shuffle
-        shuffles the examples at the start and at every reset, with ``numpy.random``, in the order
-        in which MXNet does after the same ``numpy.random.seed``.
+        shuffles the examples at the start and at every reset with ``numpy.random``, in MXNet's
+        order after the same ``numpy.random.seed``.
     last_batch_handle
         an incomplete last batch is filled up with examples from the start ('pad', counted in
         ``batch.pad``), dropped ('discard'), or moved to the start of the next epoch ('roll_over').
@@ -224,8 +224,6 @@ class NDArrayIter(DataIter):
         self._order = self._order[self.idx]
 
     def iter_next(self) -> bool:
-        """Moves to the next batch, which may be incomplete with 'roll_over'; False if there is
-        none."""
         self.cursor += self.batch_size
         return self.cursor < self.num_data
 

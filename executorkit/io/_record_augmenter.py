@@ -38,8 +38,6 @@ def pad_image(image: Image, borders: tuple[int, int, int, int], fill: int) -> Im
 
 
 class RecordAugmenter:
-    """The changes that :class:`AugmentOptions` ask for, and a crop to (height, width)."""
-
     def __init__(self, options: AugmentOptions, size: tuple[int, int]) -> None:
         self._options = options
         self._height, self._width = size
@@ -190,7 +188,7 @@ def warp_affine(
     image: Image, matrix: np.ndarray, size: tuple[int, int], interpolation: int, fill: int
 ) -> Image:
     """Returns the image under an affine transformation, in a size (width, height). Positions are
-    rounded to 1/32 of a pixel, as in MXNet's OpenCV; later versions do otherwise."""
+    rounded to 1/32 of a pixel, as in MXNet's OpenCV; later versions round otherwise."""
     cv2 = require_opencv()
     (a, b, tx), (c, d, ty) = matrix.astype(np.float64).tolist()
     determinant = a * d - b * c

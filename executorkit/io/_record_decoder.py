@@ -33,8 +33,6 @@ class ExampleDecoder(Protocol):
 
 
 class LabelledImageDecoder:
-    """Images with one or more labels: augmenters, then normalisation."""
-
     def __init__(
         self,
         options: RecordOptions,

@@ -23,7 +23,7 @@ _OBJECT = 5
 
 
 class CropBox(NamedTuple):
-    """A rectangle, in fractions of an image's edges; beyond 0 and 1 outside of it."""
+    """A rectangle, in fractions of an image's edges; it may extend beyond 0 and 1."""
 
     left: float
     top: float
@@ -44,7 +44,6 @@ class Objects:
 
     @classmethod
     def of(cls, label: np.ndarray, where: str) -> Objects:
-        """Returns the objects of a label. Raises RecordError if it is malformed."""
         if len(label) >= 2 + _OBJECT:
             header, width = int(label[0]), int(label[1])
             if 2 <= header <= len(label) and width >= _OBJECT:
@@ -90,9 +89,6 @@ _Placed = tuple[np.ndarray, Objects]
 
 
 class DetectionAugmenter:
-    """The changes that :class:`DetectionOptions` ask for: resizing, colours, mirroring, padding, a
-    crop, and resizing to (height, width)."""
-
     def __init__(self, options: DetectionOptions, size: tuple[int, int]) -> None:
         self._options = options
         self._height, self._width = size

@@ -11,8 +11,6 @@ DType = Literal["bfloat16", "float16", "float32", "float64", "int32", "int64", "
 
 @dataclass(frozen=True, kw_only=True)
 class RecordOptions:
-    """The files, their order, and the batches."""
-
     data_shape: tuple[int, ...]
     batch_size: int
     path_imgrec: str = ""
@@ -56,8 +54,6 @@ class RecordOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class DetectionRecordOptions(RecordOptions):
-    """The same for records of images with boxes, and the length of labels."""
-
     path_imgrec: str = "./data/imgrec.rec"
     aug_seq: str = "det_aug_default"
     label_width: int = -1
@@ -67,8 +63,6 @@ class DetectionRecordOptions(RecordOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ResizeOptions:
-    """The length of the shorter edge, and the interpolation."""
-
     resize: int = -1
     inter_method: int = 1
 
@@ -83,8 +77,6 @@ class ResizeOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticsOptions:
-    """The mean and deviation of pixels, by channel or as an image, and a factor."""
-
     mean_img: str = ""
     mean_r: float = 0.0
     mean_g: float = 0.0
@@ -99,8 +91,6 @@ class StatisticsOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentOptions(ResizeOptions):
-    """Changes of the geometry and the colours of an image."""
-
     rand_crop: bool = False
     random_resized_crop: bool = False
     max_rotate_angle: int = 0
@@ -168,8 +158,6 @@ class AugmentOptions(ResizeOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizeOptions(StatisticsOptions):
-    """The arithmetic between pixels and the values of a batch, and mirroring."""
-
     mirror: bool = False
     rand_mirror: bool = False
     max_random_contrast: float = 0.0
@@ -181,8 +169,6 @@ Floats = tuple[float, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class DetectionOptions(ResizeOptions, StatisticsOptions):
-    """Changes of an image and the boxes of its objects."""
-
     rand_crop_prob: float = 0.0
     min_crop_scales: Floats = (0.0,)
     max_crop_scales: Floats = (1.0,)

@@ -47,7 +47,7 @@ class HostBuffers:
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """The records of a batch, the number of examples at its end that fill it up, and the running
+    """The records of a batch, the number of examples that fill it up at its end, and the running
     number of its first example. Positions without a record stay zero."""
 
     offsets: list[int]
@@ -58,8 +58,6 @@ class BatchPlan:
 
 @dataclass
 class HostBatch:
-    """Data, labels and numbers of the images of a batch, which threads fill."""
-
     plan: BatchPlan
     data: np.ndarray
     label: np.ndarray

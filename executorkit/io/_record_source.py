@@ -19,7 +19,7 @@ _RECORD_SEED, _PART_SEED = 111, 666
 
 class RecordFiles:
     """The records of files, a folder of files, or several of them separated by ';'. Raises OSError
-    if a file cannot be read, ValueError if there is nothing in it."""
+    if a file cannot be read, ValueError if it is empty."""
 
     def __init__(self, path: str) -> None:
         self._files = [records.RecordFile(p) for entry in path.split(";") for p in _files(entry)]
@@ -72,8 +72,6 @@ def _files(path: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Order:
-    """A choice of records and of their order in every epoch."""
-
     parts: int = 1
     part: int = 0
     shuffle: bool = False
@@ -143,8 +141,7 @@ def _indexed(files: RecordFiles, order: Order) -> list[int]:
 
 
 def _chunks(files: RecordFiles, begin: int, end: int) -> Iterator[list[int]]:
-    # As of a buffer that is filled again and again: the last record that begins in it is left for
-    # the next one.
+    # Like a buffer that is refilled: its last record is left for the next one.
     remaining: list[int] = []
     size = _CHUNK
     for offset in files.offsets(begin, end):

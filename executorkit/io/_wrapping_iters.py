@@ -10,8 +10,6 @@ from ._data_batch import DataBatch, DataDesc, DataIter, rename_descriptions
 
 
 class _BatchHolder(DataIter):
-    """An iterator that holds its current batch."""
-
     current_batch: Any = None
 
     def getdata(self) -> Any:
@@ -63,8 +61,8 @@ class PrefetchingIter(_BatchHolder):
     """Several iterators side by side, each running one batch ahead in its own thread.
 
     A batch holds the data and the labels of all of them, one after the other; they must agree in
-    their numbers of batches and in ``pad`` (AssertionError otherwise). An error in one of them is
-    raised by ``next`` (MXNet hangs).
+    their numbers of batches and in ``pad`` (AssertionError otherwise). ``next`` raises an
+    iterator's error (MXNet hangs).
 
     rename_data, rename_label
         one dict per iterator, {its name: new name}; by default names stay. Layouts stay.
@@ -94,13 +92,11 @@ class PrefetchingIter(_BatchHolder):
 
     @property
     def provide_data(self) -> list[DataDesc]:
-        """Descriptions of the data of all iterators, under their new names."""
         pairs = zip(self.rename_data or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_data, n)]
 
     @property
     def provide_label(self) -> list[DataDesc]:
-        """Descriptions of the labels of all iterators, under their new names."""
         pairs = zip(self.rename_label or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_label, n)]
 

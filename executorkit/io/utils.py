@@ -10,11 +10,9 @@ from ._ndarray_iter import named_sources
 
 
 def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
-    """Returns names and NDArrays of an array, a list of arrays or a dict. AssertionError
-    (DataArgumentError) for None unless ``allow_empty``."""
     sources = named_sources(data, default_name, default_name)
     if not sources and not allow_empty:
-        raise DataArgumentError(f"_init_data: {default_name!r}", "there are no arrays")
+        raise DataArgumentError(f"_init_data: {default_name!r}", "it has no arrays")
     return [(source.name, array(source.value, source.context)) for source in sources]
 
 

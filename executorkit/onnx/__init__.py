@@ -4,13 +4,11 @@
 
 :func:`export_model` has MXNet's signature; :func:`to_onnx` makes the ``ModelProto``,
 :func:`save_model` writes it, :func:`compare` runs it beside the symbol, and :func:`import_model`
-reads a model as a symbol and its parameters.
+reads a model as a symbol and its parameters. The package ``onnx`` is optional: ``pip install
+'executorkit[onnx]'``.
 
-Nodes are written from the graph of operators. ``jax2onnx`` writes them from the JAX program, which
-has lost names and attributes of layers, and turns one fused layer into many nodes. What only a
-JAX program can express is exported as StableHLO.
-
-The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
+Nodes are written from the graph of operators: a JAX program has lost names and attributes of
+layers, and many nodes stand for one fused layer.
 """
 
 from ..ndarray.comparison import random_inputs as random_inputs

@@ -25,8 +25,8 @@ REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": 
 
 
 class SharedLayer(NamedTuple):
-    """A layer whose inputs are the same here and there: MXNet's operator, and for each of its
-    attributes ONNX's name and default (None where it has none)."""
+    """A layer with equal inputs in MXNet and ONNX: MXNet's operator, and ONNX's name and default of
+    each of its attributes (None for a missing one)."""
 
     operator: str
     attrs: Mapping[str, tuple[str, Any]]

@@ -20,13 +20,8 @@ def claim_name(name: str, taken: set[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value that nodes read or write.
-
-    shape, sizes
-        its lengths, None for variable ones; and the lengths given at export.
-    array
-        the contents of a constant, else None.
-    """
+    """A value that nodes read or write: its lengths (``shape``, None for variable ones; ``sizes``
+    as at export), and the contents of a constant (``array``), else None."""
 
     name: str
     dtype: str
@@ -49,7 +44,7 @@ class Value:
 
 @dataclass(slots=True)
 class OnnxNode:
-    """A node: ONNX's operator, the names that it reads ("" for an input left out) and writes."""
+    """A node: ONNX's operator, the names of its inputs ("" for an input left out) and outputs."""
 
     op_type: str
     name: str
@@ -60,9 +55,6 @@ class OnnxNode:
 
 @dataclass(slots=True)
 class GraphDraft:
-    """The nodes and constants (``constants``, by name) written so far, for a version ``opset`` of
-    ONNX's operators."""
-
     opset: int
     nodes: list[OnnxNode] = field(default_factory=list)
     constants: dict[str, np.ndarray] = field(default_factory=dict)

@@ -34,10 +34,9 @@ def to_onnx(
 
     params
         parameters and auxiliary states by name (``arg:`` and ``aux:`` before it are dropped).
-    shapes
-        the shape of each input, by name. Labels that only losses read may be left out.
-    dtypes
-        the dtype of each input; float32 without.
+    shapes, dtypes
+        the shape of each input, by name, and its dtype, float32 by default. Labels that only losses
+        read may be left out.
     free
         dimensions that may differ from run to run: ``"batch"`` for the first axis of the first
         input and all that follow it; or for each input its lengths, numbers for fixed ones, names
@@ -71,15 +70,13 @@ def to_onnx(
 
 
 def inference_inputs(symbol: Any, params: Mapping[str, Any]) -> list[str]:
-    """Returns names of the variables that inference reads and that are not parameters, in the
-    symbol's order: the inputs of the exported model."""
+    """Returns the names of the exported model's inputs, in the symbol's order: the variables that
+    inference reads and that are not parameters."""
     graph = graph_of(symbol.heads)
     return _live_inputs(graph, _live_steps(graph), {plain_name(n) for n in params})
 
 
 class _Exporter:
-    """A graph on its way to ONNX: the names, shapes and types of its values."""
-
     def __init__(
         self,
         graph: Graph,

@@ -1,5 +1,4 @@
-"""Free dimensions: shapes are inferred again with each doubled, and lengths that change are left
-open."""
+"""Free dimensions: shapes are inferred again with each doubled; lengths that change are free."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,8 +71,7 @@ def open_shapes(
 ) -> OpenShapes:
     """Returns shapes of a graph's values, and which of its inputs' dimensions vary.
 
-    ``free`` holds the dimensions that vary; ``"batch"`` is the first axis of the first input and
-    all axes that have to be as long. Unnamed dimensions that other inputs contradict stay fixed;
+    ``free`` is as of :func:`to_onnx`. Unnamed dimensions that other inputs contradict stay fixed;
     :class:`ShapeError` for a named one.
     """
     inferred = infer(graph, {**fixed, **shapes}, dtypes)

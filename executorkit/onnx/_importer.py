@@ -40,8 +40,6 @@ def import_model(
 
 
 class _Importer:
-    """A model on its way to a symbol: its values by name."""
-
     def __init__(self, library: Any, model: Any, opset: int, path: str) -> None:
         self.path = path
         self.library = library
@@ -81,7 +79,7 @@ class _Importer:
                 problem = "it is malformed"
                 because = f"{type(error).__name__}: {shorten(error)}"
                 raise FileFormatError(f"{self.path}, {where}", problem, because=because) from error
-        refuse_nodes("this ONNX model needs what is not served", problems)
+        refuse_nodes("parts of this ONNX model are not served", problems)
         heads = [self._symbol(v.name) for v in self.model.graph.output]
         symbol = heads[0] if len(heads) == 1 else sym.Group(heads)
         arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -192,7 +190,7 @@ class _Importer:
         return self.variables[name]
 
 
-#: Entries of a list of lengths, None for those that are not known.
+#: Entries of a list of lengths, None for unknown ones.
 _Lengths = tuple[int | None, ...]
 
 
@@ -255,7 +253,7 @@ def _attributes(library: Any, node: Any) -> Mapping[str, Any]:
 def _shapes(library: Any, model: Any) -> dict[str, KnownShape]:
     try:
         inferred = library.shape_inference.infer_shapes(model, data_prop=True)
-    except Exception:  # inference is a help: what it does not know is refused where it is needed
+    except Exception:  # inference is a help: unknown shapes are refused where they are needed
         inferred = model
     graph = inferred.graph
     shapes: dict[str, KnownShape] = {t.name: tuple(t.dims) for t in graph.initializer}

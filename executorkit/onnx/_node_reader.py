@@ -38,8 +38,8 @@ Imported = np.ndarray | Symbol | Unknown
 
 
 class NodeNames(NameManager):
-    """Names of the symbols that one node becomes: the node's own for one of them, and continuations
-    of it for all others that are not named."""
+    """Names of the symbols that one node becomes: its own for one, and continuations of it for
+    others."""
 
     def __init__(self, node: str) -> None:
         super().__init__()
@@ -62,12 +62,9 @@ class NodeNames(NameManager):
 class NodeReader:
     """A node of a model: ``reader[0]`` is its first input as a symbol.
 
-    values, names
-        its inputs, None for those left out, and their names.
-    shapes, output_shape
-        the shapes of inputs and first output, as far as inference knows them.
-    variable
-        ``variable(name, array)`` is a parameter of the symbol with these contents.
+    ``values`` and ``names`` are its inputs, None for a missing one; ``shapes`` and ``output_shape``
+    the shapes of inputs and first output as far as inferred; ``variable(name, array)`` makes a
+    parameter with these contents.
     """
 
     name: str
@@ -124,7 +121,6 @@ class NodeReader:
         return self.constant(position) if self.has(position) else None
 
     def ints(self, attr: str, position: int) -> tuple[int, ...] | None:
-        """Returns integers that older opsets have as an attribute and newer ones as an input."""
         value = self.attrs[attr] if attr in self.attrs else self.optional(position)
         numbers = None if value is None else tuple(int(n) for n in np.atleast_1d(value))
         if attr == "axes" and any(not -_MAX_AXES <= n < _MAX_AXES for n in numbers or ()):
@@ -132,14 +128,13 @@ class NodeReader:
         return numbers
 
     def number(self, attr: str, position: int, default: float) -> float:
-        """Returns a number that older opsets have as an attribute and newer ones as an input."""
+        """Returns a number, an attribute in older opsets and an input in newer ones."""
         if attr in self.attrs:
             return float(self.attrs[attr])
         value = self.optional(position)
         return default if value is None else float(value.reshape(-1)[0])
 
     def scalar(self, position: int) -> float | None:
-        """Returns the number that a constant input of one element is; None for any other input."""
         value = self.values[position]
         if isinstance(value, np.ndarray) and value.size == 1:
             return float(value.reshape(-1)[0])

@@ -1,7 +1,6 @@
-"""Writing of the ONNX nodes of one operator: what translations use, and their registry.
+"""Writing of the ONNX nodes of one operator: NodeWriter for translations, and their registry.
 
-    @translates("relu")
-    def _relu(w):
+    @translates("relu") def _relu(w):
         return w.op("Relu", w.data)
 
 A translation returns the names of the operator's outputs (one name, or a list); the last node that
@@ -163,8 +162,8 @@ class NodeWriter:
         return self.op("Gather", self.op("Shape", value), self.ints(axis % value.rank), axis=0)
 
     def output_lengths(self, k: int = 0) -> list[Length]:
-        """Returns the lengths of an output, computed from those of the graph's inputs where they
-        vary."""
+        """Returns the lengths of an output, computed from the lengths of the graph's inputs where
+        they vary."""
         lengths: list[Length] = []
         for size, origin in zip(self.outputs[k].shape, self._origins(k), strict=True):
             if size is not None:
@@ -265,13 +264,13 @@ class NodeWriter:
     # Arithmetic
 
     def reduce(self, kind: str, data: Operand, axes: Sequence[int], keepdims: bool = True) -> str:
-        """``Reduce<kind>`` over axes."""
+        """Writes ``Reduce<kind>`` over axes."""
         if kind == "Sum" or self.opset >= 18:
             return self.op(f"Reduce{kind}", data, self.ints(*axes), keepdims=int(keepdims))
         return self.op(f"Reduce{kind}", data, axes=list(axes), keepdims=int(keepdims))
 
     def arange(self, length: Length) -> str:
-        """0, 1, ..., ``length`` - 1 in int64."""
+        """Returns 0, 1, ..., ``length`` - 1 in int64."""
         if isinstance(length, int):
             return self.array(np.arange(length), "range")
         stop = self.squeeze(length, 0)

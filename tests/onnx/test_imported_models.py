@@ -205,7 +205,7 @@ def test_everything_that_cannot_be_imported_is_named_at_once(tmp_path: Path) -> 
     with pytest.raises(mx.MXNetError) as caught:
         _import(model, tmp_path)
     assert str(caught.value) == (
-        "this ONNX model needs what is not served:\n"
+        "parts of this ONNX model are not served:\n"
         "  node 'first' (NonZero): no operator of MXNet is like it\n"
         "  node 'second' (ArgMax): select_last_index=1\n"
         "  node 'third' (Mystery): an operator of the domain 'org.example'"

@@ -1,18 +1,15 @@
 """``mx.contrib.amp``: mixed precision, layers in float16 or bfloat16 and the rest in float32.
 
-    amp.init("bfloat16")
-    net, trainer = ...
-    amp.init_trainer(trainer)
-    with autograd.record():
+    amp.init("bfloat16") net, trainer = ... amp.init_trainer(trainer) with autograd.record():
         loss = loss_function(net(data), label)
         with amp.scale_loss(loss, trainer) as scaled:
             autograd.backward(scaled)
     trainer.step(batch_size)
 
-``init`` casts what listed operators are called with; parameters stay in float32. A step whose
-gradients overflow changes nothing, and halves the number that later losses are multiplied by: the
-check is a part of the step's program. ``convert_symbol``, ``convert_model`` and
-``convert_hybrid_block`` make networks of mixed precision of trained ones, for inference.
+``init`` casts the inputs of listed operators; parameters stay in float32. A step whose gradients
+overflow changes nothing, and halves the scale of later losses; the check is a part of the step's
+program. ``convert_symbol``, ``convert_model`` and ``convert_hybrid_block`` convert trained networks
+for inference.
 """
 
 from ._casting import init as init

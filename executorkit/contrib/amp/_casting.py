@@ -38,10 +38,8 @@ class MixedPrecision:
                     self._types[op.name] = to
 
     def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
-        """Returns the type that an operator's inputs are cast to, :data:`WIDEST`, or None.
-
-        As in MXNet, an attribute that decides counts only if it is given by keyword.
-        """
+        """Returns the type that an operator's inputs are cast to, :data:`WIDEST`, or None. As in
+        MXNet, only an attribute given by keyword decides."""
         condition = self._conditions.get(op.name)
         if condition is not None and attrs.get(condition[0]) in condition[1]:
             return "float32"
@@ -63,7 +61,7 @@ class MixedPrecision:
 def _check_operators(names: Iterable[str]) -> None:
     for name in names:
         if lookup(name) is None:
-            raise AttributeError(f"amp.init: there is no operator {name!r}")
+            raise AttributeError(f"amp.init: unknown operator {name!r}")
 
 
 def installed() -> MixedPrecision | None:
@@ -80,8 +78,8 @@ def init(
     """Computes in mixed precision for the rest of the process.
 
     Inputs of listed operators are cast by ``amp_cast``, from float16, bfloat16 and float32 only.
-    Parameters and their gradients stay float32. Networks that are hybridized and symbols that are
-    made already stay as they are. A second call does nothing.
+    Parameters and their gradients stay float32. Hybridized networks and existing symbols stay as
+    they are. A second call does nothing.
 
     target_dtype
         'float16' or 'bfloat16' (NumPy's too); AssertionError (ArgumentValueError) for others.

@@ -79,18 +79,17 @@ def convert_model(
     excluded_sym_names: list[str] | None = None,
     cast_optional_params: bool = False,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
-    """A network of mixed precision: the symbol of :func:`convert_symbol`, and the parameters, which
-    ``cast_optional_params`` may have cast. The dicts that are given stay (in MXNet they change).
-
-    AssertionError (ArgumentValueError) for other arguments.
+    """Returns a network of mixed precision: the symbol of :func:`convert_symbol`, and new dicts of
+    parameters, which ``cast_optional_params`` may cast. AssertionError (ArgumentValueError) for
+    other arguments.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
     >>> weight = {"fc_weight": mx.nd.ones((2, 3))}
     >>> net, weight, _ = mx.contrib.amp.convert_model(net, weight, {}, "bfloat16")
     >>> [node.name for node in net.get_internals()]
-    ['data', 'data_amp_cast_bfloat16', 'fc_weight', 'fc_weight_amp_cast_bfloat16', 'fc', \
-'fc_output_amp_cast_float32']
+    ['data', 'data_amp_cast_bfloat16', 'fc_weight', 'fc_weight_amp_cast_bfloat16', 'fc',
+    'fc_output_amp_cast_float32']
     """
     where = "amp.convert_model"
     _check(where, "sym", isinstance(sym, Symbol), "a Symbol")
@@ -116,15 +115,14 @@ def convert_hybrid_block(
     ctx: Any = _GPU,
     cast_optional_params: bool = False,
 ) -> gluon.SymbolBlock:
-    """Returns a ``SymbolBlock`` that computes what a block does, in mixed precision, for inference.
+    """Returns a ``SymbolBlock`` that computes a block in mixed precision, for inference. Other
+    arguments as of :func:`convert_symbol`.
 
     block
         a HybridBlock that was hybridized and called; RuntimeError (MXNetError) if it was not,
         AssertionError (ArgumentValueError) for anything else.
     ctx
-        the context of the new block's parameters, as in MXNet a GPU unless another one is named.
-
-    Other arguments as of :func:`convert_symbol`.
+        the context of the new block's parameters; a GPU by default, as in MXNet.
     """
     where = "amp.convert_hybrid_block"
     _check(where, "block", isinstance(block, gluon.HybridBlock), "a HybridBlock")
@@ -176,7 +174,7 @@ def _lists(where: str, dtype: str, low: Any, float32: Any, conditions: Any) -> _
     known = {*defaults.low, *defaults.float32, *defaults.either, *(n for n, _, _ in CONDITIONS)}
     for name in names:
         unknown = lists[name] - known
-        hint = "operators of the lists but that of the widest type"
+        hint = "operators of the lists except the widest type"
         _check(where, name, not unknown, f"{hint}, not {sorted(unknown)}")
     return _Lists(lists["target_dtype_ops"], lists["fp32_ops"], conditions, defaults.widest)
 
@@ -317,7 +315,7 @@ def _note_types(where: str, symbol: Symbol, data_names: Any) -> None:
     unknown = [name for name in names if name not in inputs]
     if unknown:
         hint = f"one of: {', '.join(inputs)}"
-        raise MXNetError(f"{where}: data_names", f"there is no input {unknown[0]!r}", hint=hint)
+        raise MXNetError(f"{where}: data_names", f"{unknown[0]!r} is not an input", hint=hint)
     arguments, _, states = symbol.infer_type_partial(**dict.fromkeys(names, _FLOAT32))
     all_names = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
     types = dict(zip(all_names, [*arguments, *states], strict=True))

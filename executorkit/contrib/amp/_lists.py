@@ -20,7 +20,7 @@ def dtype_name(where: str, dtype: Any) -> str:
 
 
 def list_lp16_ops(target_dtype: Any) -> list[str]:
-    """Returns operators that compute in ``target_dtype``, 'float16' or 'bfloat16'; else
+    """Returns operators that compute in ``target_dtype``, 'float16' or 'bfloat16', else
     AssertionError."""
     return sorted(PRECISIONS[dtype_name("list_lp16_ops", target_dtype)].low)
 
@@ -53,8 +53,7 @@ def list_loss_output_functions(target_dtype: Any) -> list[str]:
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
-    """Returns inputs of bfloat16 operators by operator, with "" if no input has to be float32;
-    None for float16."""
+    """Returns the inputs of bfloat16 operators that have to be float32, or ""; None for float16."""
     if dtype_name("list_lp16_use_fp32_params", target_dtype) == "float16":
         return None
     names = ["", "gamma", "beta", "moving_mean", "moving_var"]

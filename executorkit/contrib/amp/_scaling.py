@@ -33,14 +33,9 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
     """Returns a context with the scaled loss, or a list of losses, inside ``autograd.record()``.
 
-        with autograd.record():
-            loss = loss_function(net(data), label)
-            with amp.scale_loss(loss, trainer) as scaled:
-                autograd.backward(scaled)
-        trainer.step(batch_size)
-
-    The trainer's next step divides the gradients by the scale, an input of the program: none is
-    compiled when it changes. AssertionError (ArgumentValueError) before :func:`init_trainer`.
+    The trainer's next step divides the gradients by the scale, an input of its program, which is
+    not compiled again for a new scale. AssertionError (ArgumentValueError) before
+    :func:`init_trainer`.
     """
     scale = optimizer_or_trainer.begin_scaled_loss()
     if isinstance(loss, list | tuple):
@@ -56,6 +51,6 @@ def _scaled(loss: Any, scale: float) -> Any:
 
 
 def unscale(optimizer_or_trainer: Any) -> None:
-    """Divides the gradients of a trainer's parameters by the scale at once, so that they can be
-    looked at or clipped; the next step does not divide them any more."""
+    """Divides the gradients of a trainer's parameters by the scale at once, to look at them or clip
+    them; the next step does not divide them again."""
     optimizer_or_trainer.unscale_gradients()

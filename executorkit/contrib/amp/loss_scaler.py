@@ -56,8 +56,8 @@ class LossScaler:
         return not finite
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
-        """Counts a step whose program reports in ``finite`` if it changed anything; ``undo``
-        reverts what else was counted."""
+        """Counts a step; its program sets ``finite`` if it changed anything, otherwise ``undo``
+        reverts the other counts."""
         self.settle()
         self._loss_scale = self._next
         self._pending = finite, undo

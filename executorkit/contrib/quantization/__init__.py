@@ -6,13 +6,13 @@
     )
 
 ``quantize_model`` rewrites the graph, measures the layers' ranges on a few batches, and quantises
-the parameters. ``quantize_graph`` and ``calib_graph`` do these apart. The graphs are MXNet's, node
+the parameters; ``quantize_graph`` and ``calib_graph`` are its steps. The graphs are MXNet's, node
 by node, so MXNet loads their files.
 
 Differs from MXNet: convolutions take int8 data on every device, recurrent networks stay floating,
-and there are no oneDNN subgraphs, since XLA fuses; ``quantize_model_mkldnn`` equals
-``quantize_model``. As in MXNet on CPU, the range that a convolution of uint8 data claims is twice
-too wide, so choose ``quantized_dtype="int8"`` (the default) for accuracy.
+and XLA fuses in place of oneDNN subgraphs, so ``quantize_model_mkldnn`` equals ``quantize_model``.
+As in MXNet on CPU, the range that a convolution of uint8 data claims is twice too wide, so choose
+``quantized_dtype="int8"`` (the default) for accuracy.
 """
 
 from ._calibration import (

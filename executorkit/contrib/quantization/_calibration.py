@@ -1,7 +1,5 @@
-"""Ranges of layers' values: smallest and largest, or histograms and the thresholds that lose least.
-
-Source: Migacz, 8-bit inference with TensorRT, 2017.
-"""
+"""Ranges of layers' values: smallest and largest, or histograms and the thresholds that lose least
+(Migacz, 8-bit inference with TensorRT, 2017)."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -32,8 +30,6 @@ class Histogram(NamedTuple):
 
 
 class LayerCollector(Protocol):
-    """Takes the values of layers, one array at a time."""
-
     def collect(self, name: str, arr: NDArray) -> None: ...
 
 
@@ -70,7 +66,7 @@ class LayerHistogramCollector:
         self.logger = logger
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Counts the values of one array, if its name is one of those collected."""
+        """Counts the values of one array if ``include_layer`` has its name."""
         if name not in (self.include_layer or ()):
             return
         values = arr.asnumpy()
@@ -87,9 +83,7 @@ class LayerHistogramCollector:
 
 class LayerOutputMinMaxCollector:
     """Smallest and largest values of layers, for naive calibration: ``min_max_dict[name]``.
-
-    ``include_layer`` holds the names that are collected. ``collect`` takes a name and an NDArray.
-    """
+    ``include_layer`` holds the names collected."""
 
     def __init__(
         self, quantized_dtype: str, include_layer: Collection[str] | None = None, logger: Any = None
@@ -100,7 +94,7 @@ class LayerOutputMinMaxCollector:
         self.logger = logger
 
     def collect(self, name: str, arr: NDArray) -> None:
-        """Widens the range of one layer, if its name is one of those collected."""
+        """Widens the range of one layer if ``include_layer`` has its name."""
         if name not in (self.include_layer or ()):
             return
         values = arr.asnumpy()
@@ -137,8 +131,7 @@ def optimal_thresholds(
     num_quantized_bins: int = QUANTIZED_BINS,
     logger: Any = None,
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the ranges that lose least for histograms of layers, which it removes from
-    ``hist_dict``."""
+    """Returns the ranges that lose least for histograms of layers; empties ``hist_dict``."""
     if not isinstance(hist_dict, dict):
         problem = f"{type(hist_dict).__name__}, expected a dict of histograms"
         raise ArgumentValueError("optimal_thresholds", problem)

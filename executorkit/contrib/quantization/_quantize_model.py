@@ -35,10 +35,10 @@ def quantize_params(
 ) -> Params:
     """Returns the arguments of a quantised symbol.
 
-    ``w_quantize`` is the parameter ``w`` as int8 over its own range, whose ends are
-    ``w_quantize_min`` and ``w_quantize_max``, (1,) each. Other parameters are taken as they are.
-    ``th_dict`` holds ranges of layers, for ends of ranges that are inputs. MissingParameterError
-    names a parameter that is not there.
+    ``w_quantize`` is the parameter ``w`` as int8 over its own range, with the ends
+    ``w_quantize_min`` and ``w_quantize_max``, (1,) each. Other parameters stay. ``th_dict`` holds
+    ranges of layers, for ends of ranges that are inputs. MissingParameterError names a missing
+    parameter.
     """
     quantised: Params = {}
     for name in qsym.list_arguments():
@@ -90,8 +90,8 @@ def quantize_model(
         "none": ranges are measured whenever the network runs. "naive": smallest and largest value
         over ``calib_data``. "entropy": the ranges that lose least there.
     calib_data, num_calib_examples
-        a DataIter, and how many of its examples are used, all by default. It names the inputs,
-        so that ``data_names`` and ``label_names`` are not needed.
+        a DataIter, and the number of examples to use, all by default. It names the inputs;
+        ``data_names`` and ``label_names`` are not needed.
     quantized_dtype
         "int8", "uint8", or "auto": uint8 where a calibrated range has nothing below 0.
     quantize_mode, quantize_granularity
@@ -132,7 +132,7 @@ def quantize_model(
 def quantize_model_mkldnn(
     sym: Symbol, arg_params: Params, aux_params: Params, *args: Any, **kwargs: Any
 ) -> tuple[Symbol, Params, Params]:
-    """``quantize_model``: there are no oneDNN subgraphs here. ArgumentValueError but for CPUs."""
+    """Equals ``quantize_model``, without oneDNN subgraphs. ArgumentValueError except for CPUs."""
     ctx = args[2] if len(args) > 2 else kwargs.get("ctx") or cpu()
     if not isinstance(ctx, Context) or ctx.device_type != "cpu":
         raise ArgumentValueError("quantize_model_mkldnn", f"ctx is {ctx}, expected one CPU")
@@ -156,9 +156,9 @@ def quantize_graph(
     """Returns a network with 8-bit layers without ranges, and a collector of ranges.
 
     Arguments as of ``quantize_model``. ``collector.collect`` is a callback for
-    ``set_monitor_callback(..., monitor_all=True)`` of the floating network; the collector is None
-    with ``calib_mode="none"``, and ``LayerOutputCollector`` with "customize". ``calib_graph`` takes
-    it.
+    ``set_monitor_callback(..., monitor_all=True)`` of the floating network, and ``calib_graph``
+    takes the collector; it is None with ``calib_mode="none"``, and ``LayerOutputCollector`` with
+    "customize".
     """
     where, calib_mode = "quantize_graph", calib_mode or "none"
     _check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
@@ -187,9 +187,7 @@ def calib_graph(
     logger: Any = logging,
 ) -> tuple[Symbol, Params, Params]:
     """Returns a quantised network with the ranges of a filled collector of ``quantize_graph``.
-
-    ``arg_params`` are the floating arguments. Entropy calibration empties the collector.
-    """
+    ``arg_params`` are the floating arguments. Entropy calibration empties the collector."""
     check_choice("calib_graph", "calib_mode", calib_mode, (*CALIBRATIONS[1:], "customize"))
     ranges = _ranges(collector, str(calib_mode), quantized_dtype, logger)
     qsym = calibrate_symbol(qsym, ranges)
@@ -226,10 +224,10 @@ def _refuse_blocks(name: str) -> NoReturn:
 
 
 def quantize_net(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not supported: raises NotSupportedError, since Gluon blocks are not part of executorkit."""
+    """Raises NotSupportedError: Gluon blocks are not quantised."""
     _refuse_blocks("quantize_net")
 
 
 def quantize_net_v2(*args: Any, **kwargs: Any) -> NoReturn:
-    """Not supported: raises NotSupportedError, since Gluon blocks are not part of executorkit."""
+    """Raises NotSupportedError: Gluon blocks are not quantised."""
     _refuse_blocks("quantize_net_v2")

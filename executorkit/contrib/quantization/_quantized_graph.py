@@ -32,7 +32,7 @@ def quantize_symbol(
 
     ``offline_params`` are the variables whose quantised values become parameters (``w`` as
     ``w_quantize``, ``w_quantize_min``, ``w_quantize_max``). ``quantize_mode`` "full" quantises
-    every operator that it can; "smart" convolutions, affine maps, and what stands between them.
+    every possible operator; "smart" convolutions, affine maps, and operators between them.
     ``quantize_granularity`` and ``ctx`` have no effect. Raises AttributeValueError for other
     values.
     """
@@ -54,10 +54,8 @@ def quantize_symbol(
 
 
 def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None) -> Symbol:
-    """Returns a copy of a quantised symbol with ranges: ``{"conv0_output": (-1.5, 2.0)}``.
-
-    ``quantize_symbol`` returned the names. Nodes that take a calibrated range
-    get it as ``min_calib_range`` and ``max_calib_range``; nodes without one stay.
+    """Returns a copy of a quantised symbol with ranges by output: ``{"conv0_output": (-1.5,
+    2.0)}``. Its nodes get ``min_calib_range`` and ``max_calib_range``; nodes without a range stay.
     """
     if not th_dict:
         return qsym

@@ -2,8 +2,8 @@
 
 Every ``update_freq`` epochs a second module takes a copy of the parameters and computes the mean
 gradient of the whole data with them, as in R. Johnson and T. Zhang, "Accelerating stochastic
-gradient descent using predictive variance reduction" (2013). The gradient of a batch is then
-corrected by the difference of that mean and the second module's gradient of the same batch.
+gradient descent using predictive variance reduction" (2013). The difference of that mean and the
+second module's gradient of a batch corrects the batch's gradient.
 """
 
 import logging
@@ -19,8 +19,6 @@ from ...ndarray import NDArray
 
 
 class _GradientModule(Module):
-    """A module that shows its gradients by name."""
-
     def named_gradients(self) -> dict[str, list[NDArray]]:
         """Returns the gradients of each parameter that has some, by device."""
         group = self._exec_group
@@ -32,8 +30,8 @@ class SVRGModule(_GradientModule):
     """A :class:`~executorkit.module.Module` that trains with SVRG.
 
     Every ``update_freq`` epochs (an integer, else TypeError; positive, else ValueError) ``fit``
-    calls ``update_full_grads(train_data)``; a loop of one's own does so itself. ``update`` corrects
-    the gradients. Unlike in MXNet, the optimizer never sees the full gradients. Other arguments are
+    calls ``update_full_grads(train_data)``; a custom loop calls it itself. ``update`` corrects the
+    gradients. Unlike in MXNet, the optimizer never sees the full gradients. Other arguments are
     Module's.
     """
 

@@ -1,8 +1,4 @@
-"""The optimizer that MXNet's SVRG hands to key-value stores.
-
-:class:`~executorkit.contrib.svrg_optimization.SVRGModule` itself does not need it: it keeps the
-full gradients beside the parameters.
-"""
+"""The optimizer that MXNet's SVRG gives to key-value stores; SVRGModule does without it."""
 
 from typing import Any
 
@@ -13,8 +9,6 @@ from ...optimizer import Optimizer, create, register
 
 @register
 class _AssignmentOptimizer(Optimizer):
-    """Replaces the stored array by the pushed one."""
-
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         weight[:] = grad
 

@@ -1,7 +1,7 @@
 """``mx.contrib.text.embedding``: vectors of tokens, read from text files.
 
-A file has a line per token: the token and its numbers, between delimiters. Nothing is downloaded:
-files of GloVe and fastText must be below ``embedding_root``.
+A file has a line per token: the token and its numbers, between delimiters. Files of GloVe and
+fastText must be below ``embedding_root``; they are not downloaded.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class _TokenEmbedding(Vocabulary):
         for another shape, ValueError (the same) for an unknown token."""
         where = "update_token_vectors"
         if self._idx_to_vec is None:
-            raise ArgumentValueError(where, "there are no vectors yet")
+            raise ArgumentValueError(where, "it has no vectors yet")
         names = tokens if isinstance(tokens, list) else [tokens]
         if not isinstance(new_vectors, NDArray):
             raise ArgumentValueError(where, "new_vectors is not an NDArray")
@@ -155,8 +155,8 @@ create = get_create_func(_TokenEmbedding, "token embedding")
 
 
 def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
-    """Returns names of files by embedding, or the names of one embedding; KeyError for an unknown
-    one. fastText's files are not listed."""
+    """Returns names of files by embedding, or of one embedding; KeyError for an unknown one.
+    fastText's files are not listed."""
     names = {kind.__name__.lower(): list(kind.pretrained_file_names) for kind in (GloVe, FastText)}
     if embedding_name is None:
         return names
@@ -215,10 +215,8 @@ class FastText(_PretrainedEmbedding):
 
 
 class CustomEmbedding(_TokenEmbedding):
-    """Vectors from a user's file; ``elem_delim`` stands between a token and its numbers.
-
-    Other arguments as of :class:`GloVe`.
-    """
+    """Vectors from a user's file; ``elem_delim`` stands between a token and its numbers. Other
+    arguments as of :class:`GloVe`."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ def count_tokens_from_str(
     to_lower: bool = False,
     counter_to_update: Counter[str] | None = None,
 ) -> Counter[str]:
-    """The number of times that each token occurs in a text.
+    """Returns the number of times that each token occurs in a text.
 
     token_delim, seq_delim
         regular expressions of the delimiters of tokens, and of sequences of tokens.

@@ -148,7 +148,7 @@ def _prelu(r: NodeReader) -> Symbol:
     if _is_old_form(lengths, r.shapes[0] or ()):
         aligned = [1]
     if any(n != 1 for axis, n in enumerate(aligned) if axis != 1):
-        r.refuse("slopes that differ along other axes than that of channels")
+        r.refuse("slopes that differ along other axes than the channels")
     return sym.LeakyReLU(r[0], sym.reshape(r[1], shape=(-1,)), act_type="prelu", name=r.name)
 
 

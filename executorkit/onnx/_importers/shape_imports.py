@@ -28,7 +28,7 @@ def _reshape(r: NodeReader) -> Symbol:
     shape = target.lengths if isinstance(target, Unknown) and target.lengths else r.output_shape
     codes = _codes(shape or (), r.shapes[0] or ())
     if not codes:
-        r.refuse("a shape that is computed from those of inputs")
+        r.refuse("a shape that is computed from shapes of inputs")
     return sym.reshape(r[0], shape=codes, name=r.name)
 
 
@@ -119,7 +119,7 @@ def _expand(r: NodeReader) -> Symbol:
         r.refuse("an expanded constant")
     if isinstance(target, Unknown):
         if target.shape_of is None:
-            r.refuse("a shape that is computed from those of inputs")
+            r.refuse("a shape that is computed from shapes of inputs")
         return sym.broadcast_like(r[0], target.shape_of, name=r.name)
     lengths = tuple(int(n) for n in r.constant(1))
     missing = len(lengths) - r.rank(0)
@@ -134,7 +134,7 @@ def _constant_of_shape(r: NodeReader) -> Symbol:
     number = 0.0 if value is None else float(value.reshape(-1)[0])
     shape = r.output_shape
     if shape is None:
-        r.refuse("a shape that is computed from those of inputs")
+        r.refuse("a shape that is computed from shapes of inputs")
     lengths = tuple(n or 0 for n in shape)
     dtype = "float32" if value is None else value.dtype.name
     if number in (0, 1):

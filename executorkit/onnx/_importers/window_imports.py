@@ -69,7 +69,7 @@ def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str
     wide = padded(data, before, after, lowest, None)
     if options.get("count_include_pad", True):
         return sym.Pooling(wide, name=name, **options)
-    # Averages over what is not padding: both sums are divided by the whole window.
+    # Averages over entries without padding: both sums are divided by the whole window.
     options["count_include_pad"] = True
     ones = padded(sym.ones_like(data), before, after, 0.0, None)
     total, share = (sym.Pooling(x, **options) for x in (wide, ones))
@@ -129,7 +129,7 @@ def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
             r.refuse("a change of batch or channels")
         return [float(s) for s in scales[2:]], None
     if r.output_shape is None or None in r.output_shape[2:]:
-        r.refuse("a size that is computed from those of inputs")
+        r.refuse("a size that is computed from sizes of inputs")
     new = [int(n) for n in r.output_shape[2:] if n is not None]
     return [n / m if m else 0.0 for n, m in zip(new, (r.shapes[0] or ())[2:], strict=True)], new
 

@@ -1,8 +1,6 @@
-"""Boxes: anchors, decoding, suppression.
-
-ONNX's NonMaxSuppression lists the boxes that stay, MXNet returns every row, best score first, -1
-for dropped ones: boxes are sorted first, and boxes of different classes moved apart.
-"""
+"""Boxes: anchors, decoding, suppression. ONNX's NonMaxSuppression lists the boxes that stay, MXNet
+returns every row, best score first, -1 for dropped ones: boxes are sorted first, and boxes of
+different classes moved apart."""
 
 import numpy as np
 

@@ -14,8 +14,6 @@ from .elementwise_nodes import cube_root
 
 @dataclass(frozen=True, slots=True)
 class _Windows:
-    """Windows over the spatial axes: padding at both ends, and more that the last one needs."""
-
     kernel: list[int]
     stride: list[int]
     pad: list[int]
