@@ -1,7 +1,4 @@
-"""The command line, ``executorkit`` or ``python -m executorkit``.
-
-Its commands are inspect, run, export, coverage, im2rec, cache, launch and demo.
-"""
+"""The command line, ``executorkit`` or ``python -m executorkit``."""
 
 import argparse
 import os

@@ -1,7 +1,5 @@
-"""MXNet's import path ``mxnet.base``: the exception, types that scripts test against, and helpers.
-
-The handles and functions of MXNet's C interface are not there.
-"""
+"""MXNet's import path ``mxnet.base``: the exception, types that scripts test against, and helpers,
+without the handles and functions of MXNet's C interface."""
 
 from __future__ import annotations
 
@@ -34,8 +32,6 @@ NotSupportedForSparseNDArray = NotSupportedError
 
 
 class _NullType:
-    """The class of ``_Null``, which stands for an argument that was not given."""
-
     def __repr__(self) -> str:
         return "_Null"
 
@@ -66,8 +62,6 @@ def with_metaclass(meta: type, *bases: type) -> Any:
     """Returns a base class whose subclasses have the metaclass ``meta`` and the bases ``bases``."""
 
     class Metaclass(type):
-        """Replaces itself by ``meta`` when the subclass is created."""
-
         def __new__(cls, name: str, this_bases: Any, namespace: dict[str, Any]) -> Any:
             return meta(name, bases, namespace)
 
@@ -79,8 +73,6 @@ def with_metaclass(meta: type, *bases: type) -> Any:
 
 
 class _ClassProperty:
-    """A property of a class, read with or without an instance."""
-
     def __init__(self, getter: Any, setter: Any = None) -> None:
         self._getter = getter
         self._setter = setter
@@ -95,13 +87,10 @@ class _ClassProperty:
         self._setter.__get__(None, owner)(value)
 
     def setter(self, function: Any) -> _ClassProperty:
-        """Adds the function that assigns the property."""
         return _ClassProperty(self._getter, _class_method(function))
 
 
 class _MXClassPropertyMetaClass(type):
-    """Metaclass of classes whose class properties can be assigned to."""
-
     def __setattr__(cls, key: str, value: Any) -> None:
         attribute = cls.__dict__.get(key)
         if isinstance(attribute, _ClassProperty):
@@ -136,11 +125,8 @@ E = TypeVar("E", bound=type)
 def register_error(
     func_name: str | type | None = None, cls: type | None = None
 ) -> type | Callable[[E], E]:
-    """Registers an exception class in ``error_types``, under its own name or ``func_name``.
-
-    Called with a class, or a name and a class, it returns the class; with a name alone, a
-    decorator.
-    """
+    """Registers an exception class in ``error_types``, under its own name or ``func_name``. Called
+    with a class, or a name and a class, it returns the class; with a name alone, a decorator."""
     if isinstance(func_name, type):
         func_name, cls = func_name.__name__, func_name
 

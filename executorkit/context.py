@@ -1,13 +1,13 @@
 """Contexts: MXNet's names of devices, ``cpu(0)`` or ``gpu(1)``, and the JAX device of each.
 
-This is the only place that looks devices up, and only when an array needs one, so that
-``mx.gpu(3)`` can be created, compared and printed on a machine without a GPU.
+A device is looked up when an array needs it, so ``mx.gpu(3)`` can be created, compared and printed
+on a machine without a GPU.
 
 Unlike MXNet, the CPU contexts are real devices when JAX has several
 (``jax.config.update("jax_num_cpu_devices", 4)`` or ``JAX_NUM_CPU_DEVICES=4``, before JAX is used);
-numbers of ``cpu(i)`` wrap around, with a warning where several contexts are bound that share a
-device. ``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this
-process, as each of MXNet's workers had its own.
+numbers of ``cpu(i)`` wrap around, with a warning where several bound contexts share a device.
+``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this process, like
+the devices of one of MXNet's workers.
 
 Importing this gives JAX's logger the level WARNING unless it has one.
 """
@@ -39,12 +39,8 @@ Device: TypeAlias = Any
 
 
 class _ContextType(type):
-    """The class of :class:`Context`: gives it the class property ``default_ctx``."""
-
     @property
     def default_ctx(cls) -> Context:
-        """The current context of this thread; assigning replaces it until the innermost ``with``
-        block ends."""
         return current_context()
 
     @default_ctx.setter
@@ -58,10 +54,9 @@ class _ContextType(type):
 class Context(metaclass=_ContextType):
     """A device type and number: the device of an array or of a computation.
 
-    ``device_type`` is 'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared', or another context, which
-    is then copied. Contexts are equal when type and number are; 'cpu_pinned' and 'cpu_shared' are
-    distinct names of the CPU, as in MXNet. In a ``with`` block the context is the default one of
-    the current thread.
+    ``device_type`` is 'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared', or another context, which is
+    then copied. Contexts are equal when type and number are; 'cpu_pinned' and 'cpu_shared' are
+    distinct names of the CPU, as in MXNet. A ``with`` block makes the context the thread's default.
     """
 
     __slots__ = ("device_id", "device_typeid")
@@ -105,9 +100,8 @@ class Context(metaclass=_ContextType):
         return current_context()
 
     def empty_cache(self) -> None:
-        """Gives memory that the process retains for large programs back to the system, on CPUs;
-        does nothing elsewhere: XLA's allocator has no pool to be emptied. As in MXNet, arrays are
-        not affected."""
+        """Does nothing: XLA's allocator has no pool to empty. As in MXNet, arrays are not
+        affected."""
         if self.device.platform == "cpu":
             release_freed_memory()
 
@@ -141,8 +135,6 @@ _known_context = lru_cache(maxsize=256, typed=True)(Context)
 
 
 class _ContextStack(threading.local):
-    """The contexts entered by this thread; the first is the default."""
-
     def __init__(self) -> None:
         self.contexts = [_known_context("cpu", 0)]
 
@@ -185,8 +177,8 @@ def _cpus() -> list[Device]:
 
 
 def warn_of_shared_cpus(contexts: Iterable[Context]) -> None:
-    """Warns, once for each choice of contexts, if different CPU contexts are one device: they are
-    served one after the other then, with the same results."""
+    """Warns, once for each choice of contexts, if different CPU contexts are one device, which then
+    serves them one after the other, with the same results."""
     numbers = sorted({c.device_id for c in contexts if c.device_type == "cpu"})
     devices = {_device("cpu", number) for number in numbers}
     if len(devices) < len(numbers):
@@ -223,12 +215,12 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """Returns the context of GPU ``device_id``; its use raises MXNetError if there is none."""
+    """Returns the context of GPU ``device_id``; its use raises MXNetError without this GPU."""
     return _known_context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
-    """Returns the context of TPU ``device_id``; its use raises MXNetError if there is none."""
+    """Returns the context of TPU ``device_id``; its use raises MXNetError without this TPU."""
     return _known_context("tpu", device_id)
 
 

@@ -1,8 +1,5 @@
-"""``mx.engine``: MXNet's bulk execution of operators, accepted and without effect.
-
-Executors compile a graph to one program, and ``forward`` and ``backward`` are deferred until a
-result is read, so that there is nothing left to be put together.
-"""
+"""``mx.engine``: MXNet's bulk execution of operators, without effect, since executors compile a
+graph to one program."""
 
 import threading
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 """Every exception class of the package, and the functions that word their messages.
 
-The classes have MXNet's names where MXNet has one. Each also derives from the built-in classes
-that MXNet raises at the same place, AssertionError among them, so that ``except`` clauses written
-for MXNet still work. A message is worded from its parts: where, what was expected and what came,
-why, what to try.
+The classes have MXNet's names where MXNet has one. Each also derives from the built-in classes that
+MXNet raises at the same place, AssertionError among them, so that ``except`` clauses written for
+MXNet still work. A message consists of where, what was expected and what came, why, what to try.
 """
 
 import difflib
@@ -24,8 +23,8 @@ class MXNetError(RuntimeError):
     Two arguments, where and the problem, become the text of :func:`explain`; one is the message. An
     operator's function gives the problem alone, perhaps with ``because``: its caller adds where.
 
-    IPython and notebooks show the frames of the caller's code and the message. All frames are there
-    with ``JAX_TRACEBACK_FILTERING=off`` in the environment, and outside of notebooks.
+    IPython and notebooks show the frames of the caller's code and the message; all frames with
+    ``JAX_TRACEBACK_FILTERING=off`` in the environment, and outside of notebooks.
     """
 
     def __init__(self, *parts: object, **circumstances: str | None) -> None:
@@ -36,7 +35,6 @@ class MXNetError(RuntimeError):
         super().__init__(*parts)
 
     def _render_traceback_(self) -> list[str]:  # IPython's name
-        """Returns the lines that IPython shows."""
         from IPython.core.getipython import get_ipython
 
         shell = get_ipython()
@@ -85,10 +83,8 @@ class NotFiniteError(MXNetError, FloatingPointError):
 
 
 class NotCompiledError(BaseException):
-    """JAX was about to trace a function for its own call; users never see this.
-
-    A BaseException, which JAX passes on without rewriting its traceback.
-    """
+    """JAX was about to trace a function for its own call; users never see this. A BaseException,
+    which JAX passes on without rewriting its traceback."""
 
 
 # Arguments of functions
@@ -231,11 +227,8 @@ class MetricShapeError(ShapeError, AssertionError, IndexError):
 
 
 class MetricValueError(MXNetError, ValueError, IndexError):
-    """Labels hold values that the metric cannot take.
-
-    Raised when the metric is read, because the labels stay on the device until then (MXNet raises
-    at ``update``).
-    """
+    """Labels hold values that the metric cannot take. Raised when the metric is read, because the
+    labels stay on the device until then (MXNet raises at ``update``)."""
 
 
 class KVStoreError(MXNetError, ValueError):
@@ -343,7 +336,7 @@ def explain(
     given_by: str | None = None,
     hint: str | None = None,
 ) -> str:
-    """Returns the text of an error: ``where: problem``, and one indented line per known
+    """Returns the text of an error: ``where: problem``, and an indented line per known
     circumstance.
 
     >>> print(explain("node 'fc1'", "'weight' is (10, 5), expected (10, 784)", hint="reshape it"))

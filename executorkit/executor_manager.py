@@ -2,9 +2,7 @@
 
     manager = mx.executor_manager.DataParallelExecutorManager(
         symbol, [mx.cpu(0), mx.cpu(1)], train_data, arg_names, param_names, aux_names
-    )
-    manager.set_params(arg_params, aux_params)
-    for batch in train_data:
+    ) manager.set_params(arg_params, aux_params) for batch in train_data:
         manager.load_data_batch(batch)
         manager.forward(is_train=True)
         manager.backward()
@@ -13,12 +11,11 @@
         manager.update_metric(metric, batch.label)
     manager.copy_to(arg_params, aux_params)
 
-Several processes: every process runs the same script with its own contexts and its own part of the
-data. A ``dist_sync`` store joins them (see :mod:`executorkit.kvstore`) and sums their gradients:
-``store.pushpull(names, manager.grad_arrays, out=manager.param_arrays)``, all keys in one call,
-sends one message. ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the
-sums without a store. Each process has to make these calls in turn; all others, such as ``copy_to``,
-are of this process alone.
+Several processes run the same script, each with its own contexts and its own part of the data. A
+``dist_sync`` store joins them (see :mod:`executorkit.kvstore`) and sums their gradients:
+``store.pushpull(names, manager.grad_arrays, out=manager.param_arrays)``, all keys in one message.
+``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the sums without a
+store. Each process has to make these calls in turn; all others, such as ``copy_to``, are local.
 """
 
 import logging
@@ -51,7 +48,6 @@ __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
 
 
 def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
-    """Copies arrays to NDArrays, or slices of them to lists of (slice, NDArray)."""
     for source, target in zip(data, targets, strict=False):
         if isinstance(target, NDArray):
             source.copyto(target)
@@ -64,17 +60,16 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
 
 
 def _load_data(batch: Any, targets: Sequence[Any]) -> None:
-    """Copies a batch's data, as in :func:`_load_general`."""
     _load_general(batch.data, targets)
 
 
 def _load_label(batch: Any, targets: Sequence[Any]) -> None:
-    """Copies a batch's labels, as in :func:`_load_general`."""
     _load_general(batch.label, targets)
 
 
 class DataParallelExecutorManager(Viewed, DataParallel):
-    """Runs a symbol, or the symbols of many buckets, on several devices.
+    """Runs a symbol, or the symbols of many buckets, on several devices. Raises ValueError if the
+    batch cannot be divided over the devices.
 
     symbol, ctx, arg_names, param_names, aux_names
         the network (of the largest bucket), the devices, and the network's names.
@@ -89,8 +84,6 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         a function from a batch's ``bucket_key`` to the symbol for it. Buckets share parameters,
         gradients and auxiliary states; each is bound when its first batch comes, and compiles once.
         A bucket may be smaller than the default (MXNet refuses that).
-
-    Raises ValueError if the batch cannot be divided over the devices.
     """
 
     def __init__(
@@ -166,11 +159,8 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         return self.execgrp.aux_arrays
 
     def load_data_batch(self, data_batch: Any) -> None:
-        """Copies a batch to the devices, and makes its bucket the current one.
-
-        Raises ValueError, naming the array, if one is missing or of the wrong shape; nothing is
-        changed then.
-        """
+        """Copies a batch to the devices, and makes its bucket the current one. Raises ValueError,
+        naming the array, if one is missing or of the wrong shape; nothing is changed then."""
         group = self.execgrp if self.sym_gen is None else self._bucket(data_batch)
         group.load_data_batch(data_batch)
         self.curr_execgrp = group

@@ -1,7 +1,5 @@
-"""Private names of JAX, each with the reason for which no public one serves (JAX 0.10).
-
-No other file reads any, so that this one is all that has to follow a change of JAX.
-"""
+"""Private names of JAX, each with the reason for which no public one serves (JAX 0.10); no other
+file reads any."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -37,7 +35,7 @@ distributed_state = distributed_state
 #: the host array. ``jax.device_put`` does this with six times as much Python.
 batched_device_put = xla_client.batched_device_put
 #: ``(arrays) -> None`` that waits for a list of arrays, and raises the error of one of them.
-#: ``jax.block_until_ready`` looks for the arrays in a tree first, 10 us for those of an MLP.
+#: ``jax.block_until_ready`` looks for the arrays in a tree first, 10 us for an MLP's arrays.
 wait_for_arrays = xla_client.batched_block_until_ready
 #: The C++ function that a ``jax.stages.Compiled`` calls, which its first call makes; None before.
 #: A call of the ``Compiled`` itself may be interrupted between the end of the program and the
@@ -46,16 +44,14 @@ c_function = attrgetter("_call")
 
 
 def forget_calls(jitted: Any) -> None:
-    """Makes a jitted function forget the calls that it knows, so that C++ dispatches them again.
-
-    JAX calls a function from Python, ten times as slowly, if an exception met its first call.
-    ``clear_cache`` would drop the traces of all functions.
-    """
+    """Makes a jitted function forget its calls, so that C++ dispatches them again. JAX calls a
+    function from Python, ten times as slowly, if an exception met its first call. ``clear_cache``
+    would drop the traces of all functions."""
     jitted._clear_cache()
 
 
 def renew_thread_pool() -> None:
-    """Gives MLIR threads of this process, a forked one, where JAX lowers what comes from now on."""
+    """Gives MLIR threads of this process, a forked one, where JAX lowers from now on."""
     former.append(mlir.global_thread_pool)
     mlir.global_thread_pool = type(mlir.global_thread_pool)()
 
@@ -110,9 +106,7 @@ class ThreadState:
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:
     """Wraps a function to run with 64-bit types; JAX's state of the thread is then as before.
-
-    ``with jax.enable_x64(True)`` keeps 64-bit types after an exception that comes as it is left.
-    """
+    ``jax.enable_x64(True)`` keeps 64-bit types after an exception at its exit."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -130,11 +124,9 @@ def in_x64(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def parts_of(array: jax.Array) -> list[jax.Array]:
-    """Returns the parts of an array on its devices, in the order of the devices.
-
-    JAX lists them at the first question, in C++ that calls Python for each part: an exception
-    there, such as a KeyboardInterrupt, leaves the array with a list of fewer parts for good.
-    """
+    """Returns the parts of an array on its devices, in the order of the devices. JAX lists them on
+    first access, in C++ that calls Python for each part: an exception there, such as a
+    KeyboardInterrupt, leaves the array with a list of fewer parts for good."""
     shards = array.addressable_shards
     if len(shards) < len(array.sharding.addressable_devices):
         shards = clone(array).addressable_shards

@@ -6,7 +6,7 @@ from .errors import FileAccessError, NotSupportedError
 
 
 def load(path: str, verbose: bool = True) -> None:
-    """Raises FileAccessError if there is no such file, and NotSupportedError if there is one."""
+    """Raises NotSupportedError, or FileAccessError for a missing file."""
     where = f"library.load({path!r})"
     if not os.path.exists(path):
         raise FileAccessError(where, "no such file")

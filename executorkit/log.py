@@ -17,8 +17,6 @@ _RED, _GREEN, _BLUE, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[34m", "\x1b[0m"
 
 
 class _LineFormatter(logging.Formatter):
-    """Lines of a letter, time, process and place, in a colour by level."""
-
     def __init__(self) -> None:
         super().__init__(datefmt="%m%d %H:%M:%S")
 

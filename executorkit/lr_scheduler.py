@@ -1,8 +1,6 @@
-"""``mx.lr_scheduler``: learning rates as functions of the number of updates.
-
-A scheduler is called with a number of updates that never decreases, and remembers how far it got,
-as in MXNet. ``scheduler.to_optax()`` is the same schedule as a pure function, for programs.
-"""
+"""``mx.lr_scheduler``: learning rates as functions of the number of updates. A scheduler is called
+with a number of updates that never decreases, and remembers how far it got, as in MXNet.
+``scheduler.to_optax()`` is the same schedule as a pure function, for programs."""
 
 import itertools
 import logging
@@ -37,10 +35,8 @@ class LRScheduler(CheckedKeywords):
 
     base_lr
         The rate, which schedulers change over time; the warm-up ends at its first value.
-    warmup_steps
-        The number of updates of the warm-up.
-    warmup_begin_lr
-        The rate at its start.
+    warmup_steps, warmup_begin_lr
+        The number of updates of the warm-up, and the rate at its start.
     warmup_mode
         'linear' lets the rate rise, 'constant' keeps it at ``warmup_begin_lr``.
     """
@@ -82,7 +78,6 @@ class LRScheduler(CheckedKeywords):
         return self.warmup_begin_lr + rise * n / self.warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """Returns the rate after ``num_update`` updates."""
         raise NotSupportedError(type(self).__name__, "it does not define __call__(num_update)")
 
     def to_optax(self, begin: int = 0) -> Schedule:
@@ -106,7 +101,6 @@ class LRScheduler(CheckedKeywords):
         return schedule
 
     def _rate(self) -> Callable[[Any], Any]:
-        """Returns the rate after warming up as a pure function of the number of updates."""
         problem = "its rates are computed by Python code, so that a program cannot"
         hint = "define _rate(self), a function of a traced count, or use an optax schedule"
         raise NotSupportedError(type(self).__name__, problem, hint=hint)
@@ -114,17 +108,8 @@ class LRScheduler(CheckedKeywords):
 
 class FactorScheduler(LRScheduler):
     """Multiplies the rate by ``factor`` after every ``step`` updates, down to ``stop_factor_lr``.
-
-    At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step.
-
-    step
-        The number of updates between changes.
-    factor
-        The factor of each change.
-    stop_factor_lr
-        The least rate.
-    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        As for :class:`LRScheduler`.
+    At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step. Other
+    arguments are as for :class:`LRScheduler`.
 
     >>> rate = FactorScheduler(step=2, factor=0.5, base_lr=1.0)
     >>> [rate(n) for n in range(1, 6)]
@@ -176,10 +161,8 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """Multiplies the rate by ``factor`` after each of the numbers of updates in ``step``.
-
-    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        as for :class:`LRScheduler`.
+    """Multiplies the rate by ``factor`` after each of the numbers of updates in ``step``. Other
+    arguments are as for :class:`LRScheduler`.
 
     >>> rate = MultiFactorScheduler(step=[2, 3], factor=0.5, base_lr=1.0)
     >>> [rate(n) for n in range(1, 6)]
@@ -242,7 +225,6 @@ class _Decay(LRScheduler):
         self.max_steps = max_update - self.warmup_steps
 
     def _curve(self, progress: Any) -> Any:
-        """Returns the share of decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:
@@ -266,14 +248,9 @@ class _Decay(LRScheduler):
 
 
 class PolyScheduler(_Decay):
-    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the share of the updates done.
-
-    max_update
-        The number of updates after which the rate stays at ``final_lr``.
-    pwr
-        The exponent.
-    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        As for :class:`LRScheduler`.
+    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the share of the updates done. The
+    rate stays at ``final_lr`` after ``max_update`` updates. Other arguments are as for
+    :class:`LRScheduler`.
 
     >>> rate = PolyScheduler(max_update=4, base_lr=1.0, pwr=2)
     >>> [rate(n) for n in (0, 1, 2, 4, 9)]
@@ -300,12 +277,8 @@ class PolyScheduler(_Decay):
 
 class CosineScheduler(_Decay):
     """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the share of the updates
-    done.
-
-    max_update
-        The number of updates after which the rate stays at ``final_lr``.
-    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
-        As for :class:`LRScheduler`.
+    done. The rate stays at ``final_lr`` after ``max_update`` updates. Other arguments are as for
+    :class:`LRScheduler`.
 
     >>> rate = CosineScheduler(max_update=10, base_lr=1.0, warmup_steps=2)
     >>> [round(rate(n), 3) for n in (0, 1, 2, 6, 10)]

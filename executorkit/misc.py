@@ -1,7 +1,4 @@
-"""``mx.misc``: MXNet's first learning rate schedules, called with the number of updates.
-
-Newer scripts use :mod:`executorkit.lr_scheduler`.
-"""
+"""``mx.misc``: MXNet's first learning rate schedules; new scripts use ``mx.lr_scheduler``."""
 
 import logging
 
@@ -15,7 +12,6 @@ class LearningRateScheduler:
         self.base_lr = 0.01
 
     def __call__(self, iteration: int) -> float:
-        """Returns the rate at a number of updates; NotImplementedError unless overridden."""
         problem = "it does not define __call__"
         raise NotSupportedError(type(self).__name__, problem, hint="FactorScheduler")
 

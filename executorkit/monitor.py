@@ -77,8 +77,8 @@ class Monitor(Viewed, CheckedKeywords):
     >>> [(batch, name) for batch, name, value in monitor.toc()]
     [(1, 'fc_output')]
 
-    Statistics are computed where the values are, and fetched together by :meth:`toc`. The
-    statistics of the latest batches are kept for :meth:`table`, :meth:`heat_map` and notebooks.
+    Statistics are computed where the values are, and fetched together by :meth:`toc`. The latest
+    batches' statistics are kept for :meth:`table`, :meth:`heat_map` and notebooks.
     """
 
     def __init__(
@@ -124,10 +124,7 @@ class Monitor(Viewed, CheckedKeywords):
 
     def toc(self) -> list[tuple[int, str, str]]:
         """Returns (batch, name, statistic as text) of all values, then of arguments and auxiliary
-        states.
-
-        It is empty if this batch is not observed. Batches count from 1.
-        """
+        states; empty if this batch is not observed. Batches count from 1."""
         if not self.activated:
             return []
         for exe in self.exes:
@@ -175,11 +172,9 @@ class Monitor(Viewed, CheckedKeywords):
         return steps, {name: [numbers.get(name) for _, numbers in self.history] for name in names}
 
     def table(self, pattern: str = ".*") -> ShownView:
-        """Returns statistics by name: first, last, least, greatest, and their course.
-
-        ``pattern`` is a regular expression for the start of the names. Notebooks show the result;
-        ``.text()`` and ``.html()`` are its forms.
-        """
+        """Returns statistics by name: first, last, least, greatest, and their course. ``pattern``
+        is a regular expression for the start of the names. Notebooks show the result; ``.text()``
+        and ``.html()`` are its forms."""
         steps, collected = self._collected(pattern)
         rows: list[list[Cell]] = []
         for name, values in collected.items():

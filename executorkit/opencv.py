@@ -1,10 +1,8 @@
 """OpenCV, which decodes, resizes and encodes images: an optional dependency, and the one codec.
 
 Decoding and resizing follow the OpenCV 3.4.2 within MXNet 1.9.1. Images are NumPy arrays of shape
-(height, width, channels).
-
-An image of more pixels than ``EXECUTORKIT_MAX_PIXELS`` in the environment (2**28 without it) is
-refused before it is decoded: a file of 1 KiB can claim any size.
+(height, width, channels). An image of more pixels than ``EXECUTORKIT_MAX_PIXELS`` in the
+environment (2**28 without it) is refused before it is decoded: a file of 1 KiB can claim any size.
 """
 
 import os
@@ -55,7 +53,7 @@ def has_opencv() -> bool:
 
 
 def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
-    """Returns a copy of an image (height, width, channels), flipped along its first or its second
+    """Returns a copy of an image (height, width, channels), flipped along its first or second
     axis."""
     if axis == 1 and image.size and image.dtype in (np.uint8, np.float32) and has_opencv():
         # NumPy takes fifty times as long.
@@ -68,10 +66,10 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     1).
 
     data
-        bytes, or anything with such a buffer: JPEG, PNG, BMP, TIFF and what else OpenCV reads.
+        bytes, or anything with such a buffer: JPEG, PNG, BMP, TIFF or another format of OpenCV.
     flag
-        1 gives three channels, 0 one (luma). OpenCV's other flags have to give three channels
-        of 8 bits; those for a reduced size have no effect.
+        1 gives three channels, 0 one (luma). OpenCV's other flags have to give three channels of 8
+        bits; flags for a reduced size have no effect.
     to_rgb
         the order of three channels: red first, or OpenCV's blue first.
 
@@ -101,11 +99,9 @@ def decode_stored(
     """Returns the image of an encoded file as OpenCV's ``imdecode`` gives it for a flag: blue
     first.
 
-    where, error
-        begin and class of the error for data that are not an image, or for too large an image.
-
-    An orientation in EXIF data is applied (not for ``flag=-1``). In a truncated JPEG the missing
-    part is gray (MXNet leaves it uninitialised).
+    ``where`` and ``error`` are begin and class of the error for data that are not an image, or for
+    too large an image. An orientation in EXIF data is applied (not for ``flag=-1``). In a truncated
+    JPEG the missing part is gray (MXNet leaves it uninitialised).
     """
     cv2 = require_opencv()
     content = data if isinstance(data, bytes) else bytes(memoryview(data))
@@ -239,13 +235,13 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
     """Returns an image of any number of channels, resized to (height, width, channels).
 
     interp
-        0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels,
-        5 bilinear in fixed point.
+        0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels, 5
+        bilinear in fixed point.
 
     uint8, float32 and float64; int8 as the uint8 numbers of the same bits, and int32 with 0 and 5
-    only, both as MXNet has it. Elements of uint8 are equal to MXNet's; elements of float32 for 0,
-    1, 3 and 5, and for 2 and 4 within 3e-7 of the largest element, where today's OpenCV multiplies
-    and adds in one instruction.
+    only, both as in MXNet. Elements of uint8 are equal to MXNet's; elements of float32 for 0, 1, 3
+    and 5, and for 2 and 4 within 3e-7 of the largest element, where today's OpenCV multiplies and
+    adds in one instruction.
     """
     if image.ndim != 3 or not image.size:
         problem = f"the image is {image.shape}, expected (height, width, channels)"
@@ -269,7 +265,7 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
 
 
 def resize_pixels(image: np.ndarray, width: int, height: int, interp: int) -> np.ndarray:
-    """``cv2.resize`` of an image (height, width) or (height, width, channels), with its errors."""
+    """Calls ``cv2.resize`` for an image (height, width) or (height, width, channels)."""
     cv2 = require_opencv()
     # Intel's library, which recent builds of OpenCV call, rounds in other ways. The switch belongs
     # to the thread.
@@ -298,6 +294,6 @@ def choose_interpolation(method: int, old: Sequence[int], new: Sequence[int], ra
 
 
 def with_shorter_edge(height: int, width: int, length: int) -> tuple[int, int]:
-    """(height, width) in proportion, with the shorter edge of a length."""
+    """Returns (height, width) in proportion, with the shorter edge of a length."""
     tall = height > width
     return (length * height // width, length) if tall else (length, length * width // height)

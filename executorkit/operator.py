@@ -47,10 +47,8 @@ from .symbol.naming import NameManager
 
 class CustomOp:
     """The computations of a custom operator; one object belongs to one operator of one program.
-
     Arrays are NDArrays created for the call. The program continues with the contents of
-    ``out_data``, ``in_grad`` and, after ``forward``, ``aux``.
-    """
+    ``out_data``, ``in_grad`` and, after ``forward``, ``aux``."""
 
     def forward(
         self,
@@ -83,8 +81,8 @@ class CustomOp:
         """Computes ``in_grad``; entries that it does not write are zero, as all are by default.
 
         req
-            For each input the argument of :meth:`assign`, here always 'write': gradients are added
-            to earlier ones outside.
+            For each input the argument of :meth:`assign`, here always 'write': the executor adds
+            gradients to earlier ones.
         out_grad
             The head gradients of the outputs.
         in_data, out_data, in_grad, aux
@@ -115,11 +113,9 @@ class _Names:
 
 
 class CustomOpProp(_Names):
-    """Description of a custom operator for the graph: names, shapes, types, and its creation.
-
-    The constructor of a subclass gets the symbol's attributes as text, by keyword.
-    ``need_top_grad=False`` makes it a loss: ``backward`` of an executor needs no head gradient.
-    """
+    """Description of a custom operator for the graph: names, shapes, types, and its creation. The
+    constructor of a subclass gets the symbol's attributes as text, by keyword.
+    ``need_top_grad=False`` makes it a loss: ``backward`` of an executor needs no head gradient."""
 
     def __init__(self, need_top_grad: bool = True) -> None:
         self.need_top_grad_ = need_top_grad
@@ -129,11 +125,8 @@ class CustomOpProp(_Names):
         return []
 
     def infer_shape(self, in_shape: list[list[int]]) -> tuple[Any, ...]:
-        """Returns the shapes of inputs, outputs and (optionally) auxiliary states.
-
-        An input that is not known yet has the shape ``[]``. By default every output has the shape
-        of the first input.
-        """
+        """Returns the shapes of inputs, outputs and (optionally) auxiliary states. An unknown input
+        has the shape ``[]``. By default every output has the shape of the first input."""
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
@@ -146,23 +139,18 @@ class CustomOpProp(_Names):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Returns the numbers of the arrays that ``backward`` reads; only head gradients among them
-        matter."""
+        """Returns the numbers of the arrays that ``backward`` reads; only head gradients matter."""
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(
         self, ctx: Context, in_shapes: list[list[int]], in_dtypes: list[int]
     ) -> CustomOp:
         """Returns the operator, for inputs and then states of these shapes and (numbers of) dtypes.
-
-        ``ctx`` is the CPU: Python operators run there, wherever the program does.
-        """
+        ``ctx`` is the CPU, where Python operators run."""
         return CustomOp()
 
 
 class _CustomKernel:
-    """A :class:`CustomOp` for the callbacks."""
-
     def __init__(self, op: CustomOp) -> None:
         self._op = op
 
@@ -262,11 +250,9 @@ P = TypeVar("P", bound=type[CustomOpProp])
 
 
 def register(reg_name: str) -> Callable[[P], P]:
-    """Registers a subclass of :class:`CustomOpProp` as ``op_type=reg_name``.
-
-    A name may be registered again, as happens in notebooks. Cached programs are discarded, and
-    programs compiled later use the new class; an executor that has run keeps the old one.
-    """
+    """Registers a subclass of :class:`CustomOpProp` as ``op_type=reg_name``. A name may be
+    registered again, as happens in notebooks. Cached programs are discarded, and programs compiled
+    later use the new class; an executor that has run keeps the old one."""
 
     def add(prop_cls: P) -> P:
         if not (isinstance(prop_cls, type) and issubclass(prop_cls, CustomOpProp)):
@@ -292,11 +278,8 @@ class PythonOp(_Names):
     """Base of :class:`NumpyOp` and :class:`NDArrayOp`; derive from one of these.
 
     An object is an operator: calling it with symbols gives a symbol of it, and its ``forward`` and
-    ``backward`` compute all these symbols. It lives as long as the process.
-
-    need_top_grad
-        Whether ``backward`` reads head gradients. If not, the operator is a loss, whose executor's
-        ``backward`` needs none.
+    ``backward`` compute all these symbols. It lives as long as the process. Without
+    ``need_top_grad`` it is a loss, whose executor's ``backward`` needs no head gradients.
     """
 
     #: Operators that symbols have been made of, as in MXNet.
@@ -308,15 +291,11 @@ class PythonOp(_Names):
         self.need_top_grad_ = need_top_grad
 
     def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
-        """Returns :meth:`get_symbol` of the same arguments."""
         return self.get_symbol(*args, **kwargs)
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
-        """Returns a symbol of the operator; NotImplementedError in this base class.
-
-        Arguments are symbols, by position or by name, and ``name``. Missing inputs become
-        variables.
-        """
+        """Returns a symbol of the operator; NotImplementedError in this base class. Arguments are
+        symbols, by position or by name, and ``name``. Missing inputs become variables."""
         problem = "it is the base class"
         raise NotSupportedError("PythonOp.get_symbol", problem, hint="NumpyOp or CustomOp")
 
@@ -327,10 +306,8 @@ class PythonOp(_Names):
     def backward(
         self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
     ) -> None:
-        """Writes the gradients of the inputs, here ones.
-
-        ``out_grad`` is empty without ``need_top_grad``.
-        """
+        """Writes the gradients of the inputs, here ones. ``out_grad`` is empty without
+        ``need_top_grad``."""
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -357,11 +334,9 @@ _numbers = itertools.count()
 
 
 class NumpyOp(PythonOp):
-    """An operator in Python on NumPy arrays: float32, writable where results belong.
-
-    Differs from MXNet: an exception in it stops the program, and gradients may be added
-    (``grad_req='add'``). Symbols of it can be saved and loaded in this process only.
-    """
+    """An operator in Python on NumPy arrays: float32, writable where results belong. Differs from
+    MXNet: an exception in it stops the program, and gradients may be added (``grad_req='add'``).
+    Symbols of it can be saved and loaded in this process only."""
 
     def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
         needs_head = self.need_top_grad()
@@ -380,14 +355,11 @@ class NDArrayOp(PythonOp):
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Returns the numbers of the arrays that ``backward`` reads; only head gradients among them
-        matter."""
+        """Returns the numbers of the arrays that ``backward`` reads; only head gradients matter."""
         return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
 
 
 class _NumpyKernel:
-    """A :class:`PythonOp` for the callbacks."""
-
     def __init__(self, op: PythonOp, needs_head: bool) -> None:
         self._op = op
         self._needs_head = needs_head
@@ -455,7 +427,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     """Returns the inputs and attributes of an operator, in the order of its function in ``mx.sym``.
 
     Types of inputs are 'NDArray-or-Symbol', or 'NDArray-or-Symbol[]' for any number of them; types
-    of attributes say what they accept, and 'required' or the default. (MXNet's words differ.)
+    of attributes are their accepted values, and 'required' or the default. (MXNet's words differ.)
     Raises MXNetError (UnknownOperatorError) for an unknown name.
     """
     op = ops.lookup(op_name)

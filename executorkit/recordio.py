@@ -1,8 +1,6 @@
-"""``mx.recordio``: files of records, and records of labelled images.
-
-A record is a sequence of bytes. Files are MXNet's (dmlc's RecordIO), byte for byte. Images are
-packed and unpacked by OpenCV (the extra ``image``).
-"""
+"""``mx.recordio``: files of records, and records of labelled images. A record is a sequence of
+bytes. Files are MXNet's (dmlc's RecordIO), byte for byte. Images are packed and unpacked by OpenCV
+(the extra ``image``)."""
 
 import contextlib
 import io
@@ -29,17 +27,13 @@ from .opencv import imdecode, require_opencv
 class MXRecordIO:
     """Reads or writes a file of records, one after the other.
 
-    uri
-        the path of the file.
-    flag
-        'r' to read, 'w' to write a new file.
+    uri, flag
+        the path of the file; 'r' to read, 'w' to write a new file.
 
-    Writing appends every record to the file at once, without a buffer. The object can be pickled,
-    which closes it; the copy opens the file again (one for writing empties it). In a forked process
-    it cannot be used before ``reset``. A file that is truncated in the middle of a record that was
-    split is an error (None in MXNet).
-
-    Raises OSError if the file cannot be opened, ValueError for another flag.
+    Writing appends every record to the file at once, without a buffer. Pickling closes the object;
+    the copy opens the file again (and empties one for writing). A forked process calls ``reset``
+    first. A file truncated in the middle of a split record is an error (None in MXNet). Raises
+    OSError if the file cannot be opened, ValueError for another flag.
 
     >>> import os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "a.rec")
@@ -270,11 +264,9 @@ _IR_SIZE = struct.calcsize(_IR_FORMAT)
 def pack(header: Any, s: bytes) -> bytes:
     """Returns a record of a header and the bytes of an image.
 
-    header
-        an :class:`IRHeader` or a sequence of its four values. Labels that are not one number are
-        stored as float32, and ``flag`` is their number.
-
-    Raises struct.error if a number is out of range, TypeError if ``s`` is not bytes.
+    ``header`` is an :class:`IRHeader` or a sequence of its four values. Labels that are not one
+    number are stored as float32, and ``flag`` is their number. Raises struct.error if a number is
+    out of range, TypeError if ``s`` is not bytes.
 
     >>> unpack(pack(IRHeader(0, [1.0, 2.0], 7, 0), b"image"))
     (HEADER(flag=2, label=array([1., 2.], dtype=float32), id=7, id2=0), b'image')
@@ -316,9 +308,7 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
 def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
     """Returns the header of an image's record, and the image, decoded by OpenCV.
 
-    iscolor
-        the flag of ``cv2.imdecode``: 1 colours (blue, green, red), 0 grey, -1 as stored.
-
+    ``iscolor`` is the flag of ``cv2.imdecode``: 1 colours (blue, green, red), 0 grey, -1 as stored.
     The image is None if the bytes are not an image; without bytes OpenCV raises ``cv2.error``.
     :class:`FileFormatError` for an image of more pixels than are decoded.
     """

@@ -1,7 +1,5 @@
-"""``mx.registry``: classes that users extend and create by name (metrics, initializers, ...).
-
-Each base class has its own names, which are case-insensitive.
-"""
+"""``mx.registry``: classes that users extend and create by name (metrics, initializers, ...). Each
+base class has its own names, which are case-insensitive."""
 
 import difflib
 import json
@@ -17,9 +15,7 @@ Class = TypeVar("Class", bound=type)
 class Registration(Protocol):
     """A function, also a decorator, that registers a class and returns it."""
 
-    def __call__(self, klass: Class, name: str | None = None) -> Class:
-        """Registers ``klass`` under its own name, or ``name``."""
-        ...
+    def __call__(self, klass: Class, name: str | None = None) -> Class: ...
 
 
 _classes: dict[type, dict[str, type]] = {}
@@ -72,11 +68,9 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[C
 
 
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """Returns a function that creates an instance.
-
-    It takes a name and constructor arguments, a configuration dict with the name under
-    ``nickname``, JSON text of either, or an instance, which it returns.
-    """
+    """Returns a function that creates an instance. It takes a name and constructor arguments, a
+    configuration dict with the name under ``nickname``, JSON text of either, or an instance, which
+    it returns."""
     registered = _classes.setdefault(base_class, {})
 
     def create(*args: Any, **kwargs: Any) -> Any:

@@ -60,10 +60,8 @@ class Features(OrderedDict[str, Feature]):
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: str) -> bool:
-        """Returns True for an enabled capability, whatever the capitals.
-
-        Raises RuntimeError (UnknownNameError) for an unknown name.
-        """
+        """Returns True for an enabled capability, in any capitals; RuntimeError (UnknownNameError)
+        for an unknown name."""
         name = feature_name.upper()
         if name not in self:
             problem = f"unknown feature {name!r}"

@@ -1,9 +1,6 @@
-"""``mx.util``: the meaning of shapes, environment variables, and small helpers of scripts.
-
-MXNet's switch to NumPy *shapes* (:func:`np_shape`, :func:`set_np_shape`, :func:`use_np_shape`) is
-served. Its switch to NumPy *arrays* belongs to ``mx.np`` and Gluon, which are not here: turning it
-on raises NotSupportedError.
-"""
+"""``mx.util``: the meaning of shapes, environment variables, and small helpers of scripts. MXNet's
+switch to NumPy *shapes* (:func:`np_shape`, :func:`set_np_shape`, :func:`use_np_shape`) is served.
+Its switch to NumPy *arrays* (``mx.np``) raises NotSupportedError."""
 
 import functools
 import operator
@@ -42,9 +39,7 @@ def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
 
 def get_cuda_compute_capability(ctx: Context) -> int | None:
     """Returns the compute capability of a GPU as one number, 80 for 8.0; None if it is unknown.
-
-    Raises ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
-    """
+    Raises ValueError (ArgumentValueError) unless ``ctx`` is a GPU."""
     if ctx.device_type != "gpu":
         problem = f"{ctx} is not a GPU"
         raise ArgumentValueError("get_cuda_compute_capability", problem, hint="mx.gpu(0)")
@@ -75,17 +70,13 @@ def is_np_shape() -> bool:
 
 
 def set_np_shape(active: bool) -> bool:
-    """Turns NumPy's meaning of shapes on or off for this thread; returns the previous choice.
-
-    On, -1 is an unknown length, ``None`` an unknown rank, ``()`` a scalar and 0 the length of an
-    empty axis. Off (the default), 0 is an unknown length and ``()`` an unknown rank.
-    """
+    """Turns NumPy's meaning of shapes on or off for this thread; returns the previous choice. On,
+    -1 is an unknown length, ``None`` an unknown rank, ``()`` a scalar and 0 the length of an empty
+    axis. Off (the default), 0 is an unknown length and ``()`` an unknown rank."""
     return set_numpy_shapes(operator.index(active) != 0)
 
 
 class _ShapeScope:
-    """A meaning of shapes that holds inside a ``with`` block."""
-
     def __init__(self, active: bool) -> None:
         self._active = active
         self._previous: bool = False
@@ -108,10 +99,8 @@ def np_shape(active: bool = True) -> _ShapeScope:
 
 
 def use_np_shape(func: T) -> T:
-    """Wraps a function, or all methods of a class, to run with NumPy's meaning of shapes.
-
-    Raises TypeError (InputTypeError) for anything else.
-    """
+    """Wraps a function, or all methods of a class, to run with NumPy's meaning of shapes. Raises
+    TypeError (InputTypeError) for anything else."""
     if isinstance(func, type):
         for name, member in list(vars(func).items()):
             wrapped = _wrapped_member(member)
@@ -164,21 +153,18 @@ def np_array(active: bool = True) -> AbstractContextManager[None]:
 
 
 def use_np_array(func: Any) -> Any:
-    """Raises NotSupportedError: there are no arrays of ``mx.np``."""
+    """Raises NotSupportedError: arrays of ``mx.np`` are not served."""
     _refuse_arrays("use_np_array")
 
 
 def use_np(func: Any) -> Any:
-    """Raises NotSupportedError: there are no arrays of ``mx.np``; see :func:`use_np_shape`."""
+    """Raises NotSupportedError: arrays of ``mx.np`` are not served; see :func:`use_np_shape`."""
     _refuse_arrays("use_np")
 
 
 def set_np(shape: bool = True, array: bool = True) -> None:
-    """Chooses the meaning of shapes.
-
-    Raises NotSupportedError if ``array``, ValueError (ArgumentValueError) if arrays are asked for
-    without shapes.
-    """
+    """Chooses the meaning of shapes. Raises NotSupportedError if ``array``, ValueError
+    (ArgumentValueError) if arrays are asked for without shapes."""
     if array and not shape:
         problem = "array=True needs shape=True"
         raise ArgumentValueError("set_np", problem, hint="set_np(True, False)")
@@ -227,7 +213,7 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``func(x, out)`` with the options of NumPy's universal functions at their defaults
+    """Returns ``func(x, out)`` with NumPy's options of universal functions at their defaults
     only."""
 
     @functools.wraps(func)
@@ -239,7 +225,7 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``func(x1, x2, out)`` with the options of NumPy's universal functions at their
+    """Returns ``func(x1, x2, out)`` with NumPy's options of universal functions at their
     defaults."""
 
     @functools.wraps(func)

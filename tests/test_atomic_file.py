@@ -182,7 +182,7 @@ def test_places_that_cannot_be_written(tmp_path):
         mx.sym.Variable("x").save(str(tmp_path / "none" / "x.json"))
     assert str(caught.value) == (
         f"{tmp_path}/none/x.json: cannot be written: No such file or directory\n"
-        f"  because there is no folder {tmp_path}/none"
+        f"  because the folder {tmp_path}/none does not exist"
     )
     with pytest.raises(FileAccessError, match="a null character"):
         mx.nd.save(str(tmp_path / "a\0b"), NEW)

@@ -174,7 +174,7 @@ def test_dist_stores_compress_what_a_process_sends():
         (
             lambda store: mx.kv.create("horovod"),
             KVStoreError,
-            "kvstore 'horovod': there is no such store\n"
+            "kvstore 'horovod': unknown store\n"
             "  try: 'local' or 'device' or 'nccl' or 'dist' or 'dist_sync' or 'dist_async' or "
             "'dist_device_sync' or 'dist_sync_device' or 'dist_device_async'",
         ),
@@ -201,7 +201,7 @@ def test_dist_stores_compress_what_a_process_sends():
         (
             lambda store: store.save_optimizer_states("f"),
             InputTypeError,
-            "save_optimizer_states: there is no optimizer\n  try: set_optimizer(optimizer) first",
+            "save_optimizer_states: it has no optimizer\n  try: set_optimizer(optimizer) first",
         ),
     ],
 )

@@ -82,7 +82,7 @@ def test_inspect_takes_shapes_options_and_prefixes(capsys, network):
     assert by_prefix == run(capsys, "inspect", symbol.parent / "net", "--epoch", "1")
     status, out, err = run(capsys, "inspect", symbol.parent / "net", "--epoch", "7")
     assert (status, out) == (2, "")
-    assert err.endswith("there is no epoch 7\n  try: one of those there: 1\n")
+    assert err.endswith("epoch 7 is missing\n  try: one of those there: 1\n")
 
 
 def test_inspect_counts_shared_parameters_once(capsys, tmp_path):

@@ -78,7 +78,7 @@ def test_a_foreign_file(tmp_path):
     with pytest.raises(MXNetError) as caught:
         _read_all(tmp_path / "a.rec")
     assert str(caught.value) == (
-        f"{tmp_path / 'a.rec'}, offset 0: there is no record\n"
+        f"{tmp_path / 'a.rec'}, offset 0: not a record\n"
         "  because 6e 6f 20 72 stands where 0a 23 d7 ce is expected"
     )
 

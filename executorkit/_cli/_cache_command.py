@@ -12,7 +12,7 @@ from ..program import clear_disk_cache, disk_cache_info
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "cache",
-        help="what is in the disk cache of compiled programs",
+        help="shows the disk cache of compiled programs",
         description="Tells where compiled programs are kept between processes, how many there are, "
         "and whether the cache is on, and why. EXECUTORKIT_CACHE_DIR names another directory, or "
         "switches it off where it is empty.",

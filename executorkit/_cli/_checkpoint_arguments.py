@@ -44,7 +44,7 @@ def named_shape(text: str) -> tuple[str, Shape]:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFiles:
-    """Paths of a checkpoint's files; None for one that is not there or was not asked for."""
+    """Paths of a checkpoint's files; None for a missing one, or one not asked for."""
 
     symbol: str | None
     params: str | None
@@ -53,9 +53,9 @@ class CheckpointFiles:
 def checkpoint_files(
     texts: Sequence[str], epoch: int | None, required: Collection[str] = ("symbol", "params")
 ) -> CheckpointFiles:
-    """Returns the files that one or two arguments stand for: files, recognised by their first
-    bytes, or the prefix of a checkpoint (of the last epoch if none is given). ``required`` files
-    that are not named are looked for beside the other."""
+    """Returns the files of one or two arguments: files, recognised by their first bytes, or the
+    prefix of a checkpoint (of the last epoch by default). ``required`` files without an argument
+    are looked for beside the other."""
     symbol: str | None = None
     params: str | None = None
     prefixes: list[str] = []
@@ -98,8 +98,8 @@ def _epoch(prefix: str, epoch: int | None) -> int:
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         hint = "the path of a symbol file and of a .params file, or the prefix of both"
-        raise FileAccessError(f"{prefix}-*.params", "there is no such file", hint=hint)
+        raise FileAccessError(f"{prefix}-*.params", "the file does not exist", hint=hint)
     if epoch is not None and epoch not in epochs:
         hint = "one of those there: " + ", ".join(map(str, epochs[-_EPOCHS:]))
-        raise FileAccessError(f"{prefix}-*.params", f"there is no epoch {epoch}", hint=hint)
+        raise FileAccessError(f"{prefix}-*.params", f"epoch {epoch} is missing", hint=hint)
     return epochs[-1] if epoch is None else epoch

@@ -16,7 +16,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "coverage",
         help="which operators of symbol files are served",
         description="Says for every operator of symbol files whether it is served, and if not, "
-        "what is missing and at which nodes; of several files, the last line is the total. The "
+        "missing operators and their nodes; of several files, the last line is the total. The "
         "exit status is 0 if all is served, else 1.",
     )
     parser.add_argument(
@@ -64,7 +64,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
             continue
         symbols = [file for file in sorted(path.rglob("*.json")) if _may_be_symbol(file)]
         if not symbols:
-            problem = "there is no symbol file in this folder"
+            problem = "this folder has no symbol file"
             raise FileAccessError(str(path), problem, hint="names end in .json")
         yield from symbols
 

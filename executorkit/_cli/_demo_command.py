@@ -1,7 +1,5 @@
-"""``demo``: trains, saves, loads and shows a network for real handwritten digits.
-
-It is meant to be read: an MXNet 1.x script with a symbol and a module.
-"""
+"""``demo``: trains, saves, loads and shows a network for real handwritten digits, as an MXNet 1.x
+script with a symbol and a module."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     lists = _lists(options.prefix)
     if not lists:
-        problem = "there is no list whose path begins so"
+        problem = "no list has a path that begins so"
         raise FileAccessError(options.prefix, problem, hint="--list makes one")
     for path in lists:
         written, skipped = make_records(path, options)
@@ -98,7 +98,7 @@ def _check(options: argparse.Namespace) -> None:
         problem = f"{ratios}, expected numbers from 0 on whose sum is at most 1"
         raise DataArgumentError("--train-ratio, --test-ratio", problem)
     if not os.path.isdir(options.root):
-        raise FileAccessError(options.root, "there is no such folder")
+        raise FileAccessError(options.root, "the folder does not exist")
 
 
 def make_lists(options: argparse.Namespace) -> None:

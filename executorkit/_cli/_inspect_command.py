@@ -15,12 +15,12 @@ _WIDTH, _MIN_WIDTH = 100, 60
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "inspect",
-        help="what is in a symbol file, in parameters, and whether they fit each other",
+        help="shows a symbol file, parameters, and whether they fit each other",
         description="Tells what a checkpoint holds: the version of MXNet that wrote it, inputs "
         "and outputs with the shapes that follow from the parameters, the layers folded by "
-        "block; and what is wrong with it: parameters that are missing, unknown, of another "
+        "block; and its faults: parameters that are missing, unknown, of another "
         "shape, or not finite. The exit status is 1 if anything is wrong. FLOPs and sizes of "
-        "outputs are those of each operator alone, for one forward pass.",
+        "outputs are of each operator alone, for one forward pass.",
     )
     parser.add_argument(
         "files",

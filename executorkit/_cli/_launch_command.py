@@ -62,11 +62,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add = parser.add_argument
     add("-n", "--num-workers", type=int, required=True, metavar="N", help="number of processes")
     add(
-        "-s",
-        "--num-servers",
-        type=int,
-        metavar="N",
-        help="ignored: there are no servers, processes sum among themselves",
+        "-s", "--num-servers", type=int, metavar="N", help="ignored: processes sum among themselves"
     )
     add(
         "-H",
@@ -104,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     command = _command(options)
     places = _places(options)
     if any(not place.is_local for place in places) and shutil.which("ssh") is None:
-        raise MissingDependencyError("launch", "there is no ssh to reach the hosts")
+        raise MissingDependencyError("launch", "ssh is needed to reach the hosts")
     job = Job()
     for attempt in range(options.restarts + 1):
         status = job.run(_commands(options, command, places, attempt))
@@ -131,14 +127,14 @@ def _command(options: argparse.Namespace) -> list[str]:
         hint = _OTHER_LAUNCHERS[options.launcher].replace("N", str(options.num_workers), 1)
         raise ArgumentValueError(f"--launcher {options.launcher}", "it is not served", hint=hint)
     if (options.launcher == "ssh") > (options.hostfile is not None):
-        raise ArgumentValueError("--launcher ssh", "there are no hosts", hint="-H HOSTS")
+        raise ArgumentValueError("--launcher ssh", "the hosts are missing", hint="-H HOSTS")
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     if not command:
-        raise ArgumentValueError("launch", "there is no script", hint="launch -n 2 train.py")
+        raise ArgumentValueError("launch", "the script is missing", hint="launch -n 2 train.py")
     if command[0].endswith(".py"):
         return [sys.executable, *command]
     if shutil.which(command[0]) is None:
-        raise ArgumentValueError("launch", f"there is no command {command[0]!r}")
+        raise ArgumentValueError("launch", f"unknown command {command[0]!r}")
     return command
 
 
@@ -163,7 +159,7 @@ def _hosts(text: str, number: int) -> list[tuple[str, int]]:
     words = [word.partition("#")[0].replace(" slots=", ":").strip() for word in words]
     hosts = [word.rpartition(":")[::2] if ":" in word else (word, "") for word in words if word]
     if not hosts:
-        raise ArgumentValueError("-H", f"there is no host in {text!r}")
+        raise ArgumentValueError("-H", f"{text!r} has no host")
     if any(slots and not slots.isdecimal() for _, slots in hosts):
         raise ArgumentValueError("-H", f"{text!r}: expected HOST or HOST:NUMBER")
     shares = [number * (i + 1) // len(hosts) - number * i // len(hosts) for i in range(len(hosts))]

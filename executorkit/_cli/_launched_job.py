@@ -44,8 +44,6 @@ _END_WITH_PARENT = (
 
 @dataclass(frozen=True)
 class Command:
-    """The command line of one process, and variables for its environment."""
-
     arguments: Sequence[str]
     environment: Mapping[str, str]
     #: True if the command runs on another host: signals are lines of its standard input.
@@ -99,11 +97,9 @@ class _Worker:
 
 
 class Job:
-    """Runs commands, one per rank, until all have ended; ``run`` returns the status of the job.
-
-    The status is 0, or the status of the first process that failed. SIGINT and SIGTERM of this
-    process are handed on; ``interrupted`` is True after them.
-    """
+    """Runs commands, one per rank, until all have ended; ``run`` returns 0, or the status of the
+    first process that failed. SIGINT and SIGTERM of this process are handed on; ``interrupted`` is
+    True after them."""
 
     def __init__(self) -> None:
         self.interrupted = False

@@ -1,8 +1,8 @@
 """Atomic writing: to a temporary file in the same folder, which is then renamed.
 
 A writer holds a lock (``flock``) on its temporary file, which the system releases however the
-process ends. So a temporary file that can be locked has no owner: process numbers, which are
-reused and differ between containers, decide nothing.
+process ends; a file that can be locked has no owner. Process numbers, which are reused and differ
+between containers, decide nothing.
 """
 
 import contextlib
@@ -31,10 +31,8 @@ def write_atomically(
     *,
     durable: bool = True,
 ) -> None:
-    """Writes ``parts``, bytes or buffers, to a temporary file beside ``path``, which is renamed.
-
-    parts
-        Bytes or buffers, or a function that writes to the open file.
+    """Writes ``parts`` (bytes, buffers, or a function that writes to the open file) to a temporary
+    file beside ``path``, which is renamed.
 
     A reader finds either the old contents or the new ones: after any exception (an interrupt too),
     after a kill, and with ``durable`` after a loss of power. A killed process leaves
@@ -66,12 +64,9 @@ def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) 
 
 
 def write_private(path: str, parts: Iterable[Any]) -> None:
-    """Writes as :func:`write_atomically` for a cache of many files: for the owner's eyes, not
-    durable.
-
-    Temporary files of killed processes are left to :func:`remove_leftovers_in`. Raises OSError if
-    writing fails.
-    """
+    """Writes as :func:`write_atomically` for a cache of many files: readable by the owner only, not
+    durable. Temporary files of killed processes are left to :func:`remove_leftovers_in`. Raises
+    OSError if writing fails."""
     _write_and_rename(path, parts, durable=False, mode=0o600)
 
 
@@ -130,11 +125,8 @@ def _sync_folder(folder: str) -> None:
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Deletes the temporary files of killed processes that were writing ``path``.
-
-    Files of living processes stay, and files of other machines for a day. Raises nothing: a folder
-    that cannot be read or changed is left as it is.
-    """
+    """Deletes the temporary files of killed processes that were writing ``path``, and after a day
+    those from other machines. Raises nothing if the folder cannot be read or changed."""
     folder, stem = os.path.split(_stem(os.path.realpath(path)))
     _remove_matching(folder, re.escape(stem))
 
@@ -188,5 +180,5 @@ def _machine() -> str:
 def _explain_failure(path: str, target: str, error: OSError) -> str:
     folder = os.path.dirname(target)
     missing = isinstance(error, FileNotFoundError) and not os.path.isdir(folder)
-    because = f"there is no folder {folder}" if missing else None
+    because = f"the folder {folder} does not exist" if missing else None
     return explain(path, f"cannot be written: {error.strerror or error}", because=because)

@@ -109,14 +109,8 @@ def _text_kind(text: bytes) -> FileKind | None:
 
 
 def describe_misfit(where: str, head: bytes, expected: FileKind | str) -> str | None:
-    """Returns the text of an error about a file of another kind; None if ``head`` fits or is
-    unknown.
-
-    where
-        The path of the file.
-    expected
-        The expected kind, or its name with an article.
-    """
+    """Returns the text of an error about a file at the path ``where`` of another kind than
+    ``expected`` (a kind, or its name with an article); None if ``head`` fits or is unknown."""
     kind = recognise(head)
     if kind is None or kind is expected or (kind is _JSON and expected is SYMBOL):
         return None

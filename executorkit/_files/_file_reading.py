@@ -14,11 +14,8 @@ _NAMES = 5
 
 
 def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
-    """Opens a file, to be read as bytes.
-
-    Temporary files of killed processes that were writing it are deleted. Raises
-    :class:`FileAccessError` if it cannot be opened.
-    """
+    """Opens a file to read bytes, and deletes temporary files of killed processes that were writing
+    it. Raises :class:`FileAccessError` if it cannot be opened."""
     try:
         file = open(path, "rb")  # noqa: SIM115 - the caller closes it
     except (OSError, ValueError) as error:
@@ -51,11 +48,9 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
-    """Returns the contents of a file of a kind.
-
-    Raises :class:`FileAccessError` if it cannot be read, and :class:`FileFormatError`, before
-    reading more than its first bytes, if they belong to another kind.
-    """
+    """Returns the contents of a file of a kind. Raises :class:`FileAccessError` if it cannot be
+    read, and :class:`FileFormatError`, before reading more than its first bytes, if they belong to
+    another kind."""
     with open_to_read(path) as file:
         try:
             return read_kind(file, path, kind)

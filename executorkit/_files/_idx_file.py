@@ -16,10 +16,8 @@ _MAX_RATIO = 1032
 
 def read_idx(path: str | os.PathLike[str], ndim: int) -> np.ndarray:
     """Returns the array of unsigned bytes in an idx file of a number of axes, perhaps gzipped.
-
     Raises FileAccessError if it cannot be read, FileFormatError if it is another file, or truncated
-    or longer than its header says.
-    """
+    or longer than its header says."""
     magic, header = 0x0800 + ndim, 4 * (1 + ndim)
     try:
         with open(os.fspath(path), "rb") as file:

@@ -4,7 +4,6 @@ import numpy as np
 
 
 def areas(boxes: np.ndarray) -> np.ndarray:
-    """Returns the area of every box; 0 for an empty one."""
     return np.clip(boxes[:, 2:] - boxes[:, :2], 0, None).prod(1)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 def import_path(*targets: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Returns ``__getattr__`` and ``__dir__`` of a module that shows the names of the first target.
 
-    Names that it does not have are looked up in the other targets, but not listed. All are looked
-    up at their use, so that the modules can be imported in any order.
+    Other names are looked up in the other targets, but not listed. All are looked up at their use,
+    so the modules can be imported in any order.
     """
 
     def get(name: str) -> Any:

@@ -1,8 +1,5 @@
-"""Unknown keyword arguments of constructors, refused with the similar names.
-
-Python names the function that was called last, ``Optimizer.__init__() got an unexpected keyword
-argument 'lr'``, and not what the caller could have written.
-"""
+"""Unknown keyword arguments of constructors, refused with the similar names. Python names the
+innermost function, ``Optimizer.__init__()``, and suggests nothing."""
 
 import functools
 import inspect

@@ -1,7 +1,4 @@
-"""Modules of a package that are imported when they are looked up.
-
-``import executorkit`` takes most of its time for modules that a bound network never uses.
-"""
+"""Modules of a package that are imported on access, which saves most of ``import executorkit``."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -16,11 +13,9 @@ from .unserved import absent_attribute
 def lazy_modules(
     package: str, aliases: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules at their
-    use.
-
-    ``aliases`` has the modules by their other names. Other names are an AttributeError with a hint.
-    """
+    """Returns ``__getattr__`` and ``__dir__`` of a package that imports its public modules on
+    access. ``aliases`` has the modules by their other names. Other names are an AttributeError with
+    a hint."""
     contents = vars(sys.modules[package])
 
     @lru_cache(1)

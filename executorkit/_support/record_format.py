@@ -1,10 +1,10 @@
 """The RecordIO format: records of bytes, one after the other, in one file.
 
 A part of a record is a magic word, a word with the part's kind (3 bits) and its length in bytes (29
-bits), both little-endian, its bytes, and zeros up to a multiple of 4. A record is one part, except
-where the magic word stands in it at a multiple of 4 bytes: it is split there, and the word itself
-is not stored. So a magic word at a multiple of 4 always begins a part, and a reader can start in
-the middle of a file.
+bits), both little-endian, its bytes, and zeros up to a multiple of 4. A record is one part, unless
+it holds the magic word at a multiple of 4 bytes: it is split there, and the word itself is not
+stored. So a magic word at a multiple of 4 always begins a part, and a reader can start in the
+middle of a file.
 """
 
 import errno
@@ -30,8 +30,6 @@ _BLOCK = 1 << 16
 
 
 class StoredRecord(NamedTuple):
-    """The bytes of a record, and the offset of its end."""
-
     content: bytes
     end: int
 
@@ -41,9 +39,7 @@ class RecordFile:
 
     Reads are system calls: if another process truncates the file, a read is short, where a mapped
     page would end the process. A record is copied once. A pipe, which has no offsets, is read
-    whole.
-
-    Raises :class:`FileAccessError` if the file cannot be opened.
+    whole. Raises :class:`FileAccessError` if the file cannot be opened.
     """
 
     def __init__(self, path: str) -> None:
@@ -63,7 +59,6 @@ class RecordFile:
 
     @property
     def size(self) -> int:
-        """The length in bytes at present."""
         if self._whole is not None:
             return len(self._whole)
         return os.fstat(self._descriptor).st_size
@@ -84,7 +79,7 @@ class RecordFile:
         return data
 
     def close(self) -> None:
-        """Closes the file; it is closed with the object otherwise."""
+        """Closes the file at once, instead of with the object."""
         self._close()
 
 
@@ -102,10 +97,8 @@ def read_whole(path: str) -> bytes:
 
 
 def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[bytes]:
-    """Returns the record with these bytes as it stands in a file, in pieces.
-
-    Raises :class:`RecordError` if it is too long.
-    """
+    """Returns the record with these bytes, in pieces. Raises :class:`RecordError` if it is too
+    long."""
     data = bytes(content)
     if len(data) >= MAX_LENGTH:
         raise RecordError(where, f"a record of {len(data)} bytes, expected fewer than {MAX_LENGTH}")
@@ -131,10 +124,8 @@ def _split(data: bytes) -> list[bytes]:
 
 
 def decode_record(file: RecordFile, begin: int) -> StoredRecord | None:
-    """Returns the record that begins at an offset; None at the end of the file.
-
-    Raises :class:`RecordError`, which names the file and the offset, if there is no whole record.
-    """
+    """Returns the record that begins at an offset; None at the end of the file. Raises
+    :class:`RecordError`, which names the file and the offset, if it is not whole."""
     part = _part(file, begin)
     if part is None:
         return None
@@ -181,7 +172,7 @@ def _part_header(file: RecordFile, offset: int) -> tuple[int, int] | None:
     magic, word = _HEADER.unpack(header)
     if magic != MAGIC:
         because = f"{magic.hex(' ')} stands where {MAGIC.hex(' ')} is expected"
-        raise _broken(file, offset, "there is no record", because)
+        raise _broken(file, offset, "not a record", because)
     return word >> 29, word & (MAX_LENGTH - 1)
 
 
@@ -190,10 +181,8 @@ def _broken(file: RecordFile, offset: int, problem: str, because: str | None = N
 
 
 def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
-    """Returns the offsets of the records that begin in a range, which begins at a record.
-
-    Raises :class:`RecordError` if a header is not one.
-    """
+    """Returns the offsets of the records that begin in a range, which begins at a record. Raises
+    :class:`RecordError` for a malformed header."""
     offset = begin
     while offset < end:
         header = _part_header(file, offset)
@@ -206,8 +195,7 @@ def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
 
 
 def next_record(file: RecordFile, offset: int) -> int:
-    """Returns the offset of the first record at or after a multiple of 4; the file's end if none
-    is."""
+    """Returns the offset of the first record at or after a multiple of 4, or the file's end."""
     while block := file.read(offset, _BLOCK + _HEADER.size):
         position = -1
         while 0 <= (position := block.find(MAGIC, position + 1)) < _BLOCK:
@@ -221,17 +209,15 @@ def next_record(file: RecordFile, offset: int) -> int:
 
 
 def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
-    """Returns the lines of an index file: keys, and offsets of their records.
-
-    Raises FileNotFoundError or :class:`FileAccessError` if the file cannot be read,
-    :class:`RecordError` if a line is not a key, a tabulator and an offset.
-    """
+    """Returns the lines of an index file: keys, and offsets of their records. Raises
+    FileNotFoundError or :class:`FileAccessError` if the file cannot be read, :class:`RecordError`
+    if a line is not a key, a tabulator and an offset."""
     name = os.fspath(path)
     try:
         with open(name, encoding="utf-8") as file:
             lines = file.read().split("\n")
     except FileNotFoundError:
-        raise FileNotFoundError(explain(name, "cannot be read: there is no such file")) from None
+        raise FileNotFoundError(explain(name, "cannot be read: it does not exist")) from None
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
         raise FileAccessError(name, problem) from None

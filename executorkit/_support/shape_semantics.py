@@ -2,7 +2,7 @@
 
 By default a length of 0 is unknown and ``()`` is the shape of an array of unknown rank. Under
 NumPy's semantics -1 is an unknown length, ``None`` an unknown rank, ``()`` a scalar and 0 the
-length of an empty axis. Every thread has its own switch, which starts with the default.
+length of an empty axis. Every thread has its own switch.
 """
 
 import threading
@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 
 class _Semantics(threading.local):
-    """The switch of one thread."""
-
     def __init__(self) -> None:
         self.numpy = False
 

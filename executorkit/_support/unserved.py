@@ -22,7 +22,7 @@ _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
 #: MXNet's modules that are not here, by name below ``mx``, with what to use instead.
 ELSEWHERE = {
     "api": "the functions of mx.nd and mx.sym",
-    "cython": "nothing: there is no extension to build",
+    "cython": "nothing: no extension has to be built",
     **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
     **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),
     **dict.fromkeys(("npx", "numpy_extension"), _OPERATORS),
@@ -38,14 +38,10 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class UnservedModules(MetaPathFinder):
-    """The last finder of modules, which refuses MXNet's missing ones.
-
-    Names that are only attributes of the package (``nd``, ``mod``) cannot be imported as modules,
-    in MXNet neither; the refusal names the module.
-    """
+    """The last finder of modules, which refuses MXNet's missing ones. Names that are only
+    attributes of the package (``nd``, ``mod``) cannot be imported as modules, as in MXNet."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        """Returns None, or raises MissingDependencyError, an ImportError, for a module of MXNet."""
         package, _, name = fullname.partition(".")
         if package != _PACKAGE or not name:
             return
@@ -70,8 +66,8 @@ def attribute_getter(module: str) -> Callable[[str], NoReturn]:
 
 
 def absent_attribute(module: str, name: str, names: Collection[str] | None = None) -> str:
-    """Returns the message about a name that ``module`` does not have, among ``names``, by default
-    its own."""
+    """Returns the message about a missing name of ``module``, with similar ``names`` (its own by
+    default)."""
     if names is None:
         names = vars(sys.modules[module])
     problem = f"module {module!r} has no attribute {name!r}"

@@ -15,7 +15,7 @@ class Vocabulary:
     counter
         The tokens and their frequencies; None for none.
     most_freq_count
-        The largest number of tokens from the counter, reserved ones apart; None, or a negative
+        The largest number of tokens from the counter, without reserved ones; None, or a negative
         number, for all.
     min_freq
         The least frequency of a token from the counter.
@@ -101,11 +101,8 @@ class Vocabulary:
         return [self._token_to_idx.get(token, 0) for token in tokens]
 
     def to_tokens(self, indices: int | Sequence[int]) -> Any:
-        """Returns the token of an index, or of each in a list.
-
-        Raises ValueError (ArgumentValueError) for an index that is not a Python integer or beyond
-        the last.
-        """
+        """Returns the token of an index, or of each in a list. Raises ValueError
+        (ArgumentValueError) for an index that is not a Python integer or beyond the last."""
         tokens = []
         for index in indices if isinstance(indices, list) else [indices]:
             if not isinstance(index, int) or index >= len(self):

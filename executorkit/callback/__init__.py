@@ -6,9 +6,9 @@
         epoch_end_callback=mx.callback.do_checkpoint("mlp"),
     )
 
-A batch callback is given a ``BatchEndParam`` (epoch, nbatch, eval_metric, locals), an epoch
-callback (epoch, symbol, arg_params, aux_params). Reports go to the root logger at level INFO, in
-MXNet's words. Reading a metric waits for the device; each callback does that only when it reports.
+A batch callback gets a ``BatchEndParam`` (epoch, nbatch, eval_metric, locals), an epoch callback
+(epoch, symbol, arg_params, aux_params). Reports go to the root logger at level INFO, in MXNet's
+words. Callbacks read a metric, which waits for the device, only when they report.
 """
 
 from typing import TYPE_CHECKING

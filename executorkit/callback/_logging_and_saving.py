@@ -29,8 +29,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
 class Speedometer(CheckedKeywords):
     """Logs samples per second and the training metric, every ``frequent`` batches.
 
-        module.fit(batches, batch_end_callback=mx.callback.Speedometer(64, 50), ...)
-        INFO:root:Epoch[0] Batch [0-50]	Speed: 21337.61 samples/sec	accuracy=0.912500
+        INFO:root:Epoch[0] Batch [0-50] Speed: 21337.61 samples/sec     accuracy=0.912500
 
     batch_size
         samples in a batch, of all devices together.
@@ -102,7 +101,7 @@ def module_checkpoint(
     save_optimizer_states
         True writes ``<prefix>-<epoch>.states`` too.
 
-    The epoch in the file names counts from 1: it is the number of epochs that are done.
+    The epoch in the file names is the number of completed epochs.
     """
     period = max(1, int(period))
 

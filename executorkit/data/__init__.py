@@ -21,9 +21,8 @@ class Digits(NamedTuple):
 
 def load_digits() -> Digits:
     """Returns the 1,797 handwritten digits of the UCI repository, split into 1,437 for training and
-    360 for testing, always the same, in mixed order.
+    360 for testing, always the same, in mixed order; labels are float32.
 
-    Labels are floating-point numbers, as loss operators such as SoftmaxOutput take them.
     Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits,
     https://doi.org/10.24432/C50P49, CC BY 4.0; see ``digits.txt`` beside the file.
 
@@ -43,9 +42,8 @@ def load_digits() -> Digits:
 
 
 def load_sonnets() -> list[str]:
-    """Returns the 420 lines of the first 30 sonnets of William Shakespeare, in modern spelling.
-
-    Source: first printed in London, 1609; in the public domain.
+    """Returns the 420 lines of the first 30 sonnets of William Shakespeare, in modern spelling
+    (first printed in London, 1609; in the public domain).
 
     >>> load_sonnets()[0]
     'From fairest creatures we desire increase,'

@@ -1,8 +1,5 @@
-"""Diagnosis of a run: the first node that made a NaN or an infinity of finite values.
-
-One floor below ``executor``: a graph is run node by node on snapshots of the arrays that a step
-read, which executors and groups take and hand over.
-"""
+"""Diagnosis of a run: the first node that made a NaN or an infinity of finite values. A graph runs
+node by node on snapshots of the arrays that a step read, which executors and groups take."""
 
 from ..errors import NotFiniteError as NotFiniteError
 from .check_finite import (

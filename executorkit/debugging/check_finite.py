@@ -1,9 +1,8 @@
 """``check_finite``: a graph run node by node, and the first node that made a NaN or an infinity.
 
-XLA fuses nodes, so that a value which is not finite may never be stored. Here every node is
-compiled by itself: its outputs are stored, with their ranges, and so are the gradients of its
-inputs. Nodes of equal attributes and shapes share a compiled function: the steps of an unrolled
-network are compiled once.
+XLA fuses nodes, so it may never store a value that is not finite. Here every node is compiled by
+itself, and its outputs and the gradients of its inputs are stored with their ranges. Nodes of equal
+attributes and shapes share a compiled function.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -105,9 +104,7 @@ class NodewiseRun:
         train: bool,
     ) -> None:
         """Computes gradients through the nodes on the way to the arguments in ``argnums``.
-
-        ``heads`` are gradients of the graph's outputs, None where none is given.
-        """
+        ``heads`` are gradients of the graph's outputs, None for a missing one."""
         graph = self._graph
         through = active_values(graph, argnums)
         for i, head in zip(graph.heads, heads, strict=True):
@@ -160,11 +157,8 @@ class NodewiseRun:
 
 
 def value_range(x: jax.Array) -> jax.Array:
-    """Returns the range of an array, as four numbers of float64.
-
-    One reduction of four operands: four reductions take six times as long to compile, and there is
-    one for every output of every node.
-    """
+    """Returns the range of an array, as four numbers of float64. One reduction of four operands
+    compiles six times as fast as four reductions, for every output of every node."""
     flat = x.reshape(-1).astype(jnp.float64)
     finite = jnp.isfinite(flat)
     counts = [t.astype(jnp.float64) for t in (jnp.isnan(flat), jnp.isinf(flat))]
@@ -251,13 +245,8 @@ def _add_with_range(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 @dataclass(frozen=True, slots=True)
 class StepSnapshot:
-    """The inputs of a forward, and the head gradients of the backward after it.
-
-    heads
-        None if they are not known.
-    updated
-        True if the parameters are those after an update that was a part of the program.
-    """
+    """The inputs of a forward, and the head gradients of the backward after it (``heads``, None if
+    unknown). ``updated`` is True if the parameters are already updated by the program."""
 
     args: tuple[Any, ...]
     aux: tuple[Any, ...]
@@ -419,12 +408,8 @@ def check_snapshots(
     notes: Sequence[str] = (),
 ) -> FiniteReport:
     """Runs a graph node by node on snapshots and reports the nodes that are not finite.
-
-    snapshots
-        By the label of their device, empty for the only one.
-    device_of
-        Returns the device on which a node of the snapshot with a label runs.
-    """
+    ``snapshots`` are by the label of their device, empty for the only one; ``device_of`` returns
+    the device of a node of the snapshot with a label."""
     findings: list[Finding] = []
     outputs: list[str] = []
     gradients: list[str] = []

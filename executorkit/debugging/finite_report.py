@@ -43,12 +43,10 @@ class Finding:
         'given' (an argument, an auxiliary state or a head gradient), 'forward' or 'backward'.
     node, op
         The node's name and operator; the operator is empty at the stage 'given'.
-    made
-        The array that is not finite: an output, or the gradient of an input.
-    inputs
-        The arrays that the node read.
+    made, inputs
+        The array that is not finite, an output or the gradient of an input; and the node's inputs.
     device
-        The device and its rows of the batch, where there are several.
+        The device and its rows of the batch, if there are several.
     position
         Its place in the order in which the stage computes.
     """

@@ -63,7 +63,7 @@ def export_checkpoint(
     """
     if form not in ENDINGS:
         hint = "one of: " + ", ".join(ENDINGS)
-        raise ArgumentValueError("export", f"there is no format {form!r}", hint=hint)
+        raise ArgumentValueError("export", f"unknown format {form!r}", hint=hint)
     if form == "onnx":
         require_onnx()
     if "safetensors" in (form, os.fspath(params).rpartition(".")[2]):

@@ -81,9 +81,9 @@ class InferenceNetwork:
         inputs = {name: whole.get(name) for name in deduced if name not in labels}
         unknown = [name for name, shape in inputs.items() if not is_fully_known(shape)]
         if unknown:
-            problem = f"those of {listed(unknown, _LISTED)} do not follow from the parameters"
+            problem = f"shapes of {listed(unknown, _LISTED)} do not follow from the parameters"
             hint = f"give them, such as {unknown[0]}=(1, 3, 224, 224)"
-            raise ShapeError("shapes of the inputs", problem, hint=hint)
+            raise ShapeError("inputs", problem, hint=hint)
         used = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
         types = {name: array.dtype.name for name, array in arrays.items() if name in used}
         types.update(dtypes or {})
@@ -119,14 +119,13 @@ class InferenceNetwork:
         return names
 
     def sizes(self, batch: Any = None) -> dict[str, tuple[Any, ...]]:
-        """Returns the shapes of the inputs, with ``batch`` as the size of the batch, if given."""
+        """Returns the shapes of the inputs for ``batch`` examples, if given."""
         if batch is None:
             return dict(self.inputs)
         return {n: _with_size(s, self.batch_axes.get(n), batch) for n, s in self.inputs.items()}
 
     def random_inputs(self, batch: int) -> dict[str, np.ndarray]:
-        """Returns inputs of random numbers for ``batch`` examples; those with up to two axes as
-        indices."""
+        """Returns random inputs for ``batch`` examples; inputs with up to two axes hold indices."""
         sizes = self.sizes(batch)
         indices = {name for name, shape in sizes.items() if len(shape) < 3}
         return random_inputs(sizes, self.dtypes, indices=indices)

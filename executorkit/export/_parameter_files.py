@@ -39,17 +39,16 @@ def save_safetensors(
     arrays: Mapping[str, Any],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Writes arrays by name in the format of the safetensors library.
+    """Writes arrays by name in the format of the safetensors library, which is not needed for it.
 
     arrays
-        NDArrays, or arrays of NumPy or JAX; every element type of MXNet, bfloat16 too. The keys
-        of ``mx.nd.load`` (``arg:fc_weight``) stay as they are.
+        NDArrays, or arrays of NumPy or JAX; every element type of MXNet, bfloat16 too. The keys of
+        ``mx.nd.load`` (``arg:fc_weight``) stay as they are.
     metadata
-        texts by name that the file keeps (``format`` is ``np`` if it is not given).
+        texts by name that the file keeps (``format`` is ``np`` by default).
 
-    The file appears whole or not at all. The library is not needed for it. Raises DTypeError for
-    an element type that the format does not have, before anything is written, FileAccessError if
-    the file cannot be written.
+    The file appears whole or not at all. Raises DTypeError for an element type that the format does
+    not have, before anything is written, FileAccessError if the file cannot be written.
     """
     hosts = host_arrays(arrays)
     for name, array in hosts.items():
@@ -75,12 +74,9 @@ def save_safetensors(
 
 
 def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:
-    """Returns the arrays of a safetensors file by name, on the CPU, read by the safetensors
-    library.
-
-    Raises :class:`MissingDependencyError` if the library is not installed, FileAccessError,
-    FileFormatError and DTypeError.
-    """
+    """Returns the arrays of a safetensors file by name, on the CPU. Raises
+    :class:`MissingDependencyError` without the safetensors library, FileAccessError,
+    FileFormatError and DTypeError."""
     with _open_safetensors(path) as arrays:
         return {name: as_ndarray(array) for name, array in arrays.items()}
 
@@ -97,7 +93,6 @@ def _open_safetensors(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
 
 
 def require_safetensors() -> Any:
-    """Returns the module ``safetensors``, or raises :class:`MissingDependencyError`."""
     try:
         import safetensors
     except ImportError:
@@ -109,12 +104,9 @@ def require_safetensors() -> Any:
 
 
 def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
-    """Writes arrays by name as NumPy's archive, which ``numpy.load`` reads.
-
+    """Writes arrays by name as NumPy's archive, which ``numpy.load`` reads; whole or not at all.
     bfloat16, which NumPy does not have, is written as two bytes without a type (``V2``):
-    ``x.view(ml_dtypes.bfloat16)`` gives them their meaning, and :func:`load_npz` does so. The file
-    appears whole or not at all.
-    """
+    :func:`load_npz` restores them, and so does ``x.view(ml_dtypes.bfloat16)``."""
     write_atomically(path, partial(write_npz, arrays=host_arrays(arrays)))
 
 
@@ -158,7 +150,7 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 class LazyArrays(Mapping[str, np.ndarray]):
-    """Arrays of an open file by name, each read when it is asked for."""
+    """Arrays of an open file by name, each read on access."""
 
     def __init__(self, names: Iterable[str], read: Callable[[str], np.ndarray]) -> None:
         self._names = dict.fromkeys(names)

@@ -1,15 +1,15 @@
 """StableHLO: the inference of a network as one file that needs only JAX and NumPy to run.
 
 The file is an archive of NumPy's (``.npz``): the program, serialized by ``jax.export``, under the
-name ``stablehlo``, and the parameters under their names in ``.params`` files. So it is loaded
-without this package::
+name ``stablehlo``, and the parameters under their names in ``.params`` files. Without this package
+it is loaded by::
 
-    arrays = dict(numpy.load("resnet-50.stablehlo"))
-    program = jax.export.deserialize(bytearray(arrays.pop("stablehlo")))
-    outputs = jax.jit(program.call)(arrays, {"data": images})
+    arrays = dict(numpy.load("resnet-50.stablehlo")) program =
+    jax.export.deserialize(bytearray(arrays.pop("stablehlo"))) outputs =
+    jax.jit(program.call)(arrays, {"data": images})
 
-(after ``import jax.export``). Parameters stand beside the program instead of inside it, because a
-compiler that sees them as constants spends minutes on computing with them.
+(after ``import jax.export``). Parameters are arguments of the program, since a compiler spends
+minutes on computing with constants.
 """
 
 import os
@@ -60,12 +60,11 @@ def to_stablehlo(
         parameters and auxiliary states by name, as ``mx.nd.load`` gives them (``arg:fc_weight``;
         names without ``arg:`` and ``aux:`` are accepted): NDArrays, or arrays of NumPy or JAX.
     shapes, dtypes
-        of the inputs. Without ``shapes``, they follow from the parameters where these tell enough;
-        without ``dtypes``, from the types of the parameters.
+        of the inputs; by default they follow from the parameters and their types.
     batch
         ``"free"``: any number of examples. A number: that many. Its axis is the first of every
-        input in which it is as long as that of the first input; or, if there is any 0 among the
-        first two sizes of the given ``shapes``, where those are.
+        input in which it is as long as in the first input; or, if ``shapes`` have a 0 among their
+        first two sizes, the axis of the 0.
     platforms
         of ``cpu``, ``cuda``, ``tpu`` and ``rocm``; one file serves all of them.
 
@@ -151,10 +150,8 @@ def _restored(array: Any, dtype: np.dtype) -> Any:
 class StableHLOModel:
     """A network loaded from a file: ``model(data=images)`` computes its outputs.
 
-    inputs
-        shape and dtype of each input by name; a free size is a symbol, such as ``batch``.
-    outputs
-        the same of the outputs.
+    inputs, outputs
+        shape and dtype of each by name; a free size is a symbol, such as ``batch``.
     parameters
         arrays by their names in ``.params`` files, on the default device.
     platforms
@@ -175,11 +172,8 @@ class StableHLOModel:
 
     def __call__(self, **inputs: Any) -> dict[str, jax.Array]:
         """Returns the outputs by name for inputs by name: arrays of NumPy or JAX, converted to the
-        types that the program takes.
-
-        Raises :class:`UnknownArgumentError` for a missing or unknown input; a shape that does not
-        fit is JAX's ValueError.
-        """
+        program's types. Raises :class:`UnknownArgumentError` for a missing or unknown input; a
+        shape that does not fit is JAX's ValueError."""
         missing = [name for name in self.inputs if name not in inputs]
         unknown = [name for name in inputs if name not in self.inputs]
         if missing or unknown:

@@ -1,7 +1,5 @@
-"""Augmenters of images (height, width, channels), float32 for colour augmenters.
-
-Random numbers come from Python's ``random`` (``LightingAug``: ``numpy.random``) in MXNet's order.
-"""
+"""Augmenters of images (height, width, channels), float32 for colour augmenters. Random numbers
+come from Python's ``random`` (``LightingAug``: ``numpy.random``) in MXNet's order."""
 
 import json
 import random
@@ -231,11 +229,8 @@ class ColorJitterAug(RandomOrderAug):
 
 class LightingAug(Augmenter):
     """A random colour added in place: ``eigvec`` a ``eigval``, with a normal of standard deviation
-    ``alphastd``.
-
-    ``eigval`` (3,) and ``eigvec`` (3, 3) are NumPy arrays: the principal components of the colours
-    of a set of images. Source: Krizhevsky et al., 2012.
-    """
+    ``alphastd``. ``eigval`` (3,) and ``eigvec`` (3, 3) are NumPy arrays: the principal components
+    of the colours of a set of images. Source: Krizhevsky et al., 2012."""
 
     def __init__(self, alphastd: float, eigval: np.ndarray, eigvec: np.ndarray) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)

@@ -1,8 +1,6 @@
-"""Augmenters of images and the boxes of their objects.
-
-Labels are rows (class, left, top, right, bottom, ...), in fractions of the image's size. Random
-numbers come from Python's ``random`` in MXNet's order.
-"""
+"""Augmenters of images and the boxes of their objects. Labels are rows (class, left, top, right,
+bottom, ...), in fractions of the image's size. Random numbers come from Python's ``random`` in
+MXNet's order."""
 
 import logging
 import random

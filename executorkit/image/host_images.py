@@ -41,11 +41,8 @@ def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> ND
 
 def update_in_place(image: Any, function: Callable[..., Any], other: Any) -> Any:
     """Computes ``image += other``, ``-=``, ``*=`` or ``/=``, as ``function`` says; returns the
-    image.
-
-    Floating NDArrays are computed on the host if ``other`` is a number or an NDArray of the same
-    dtype that broadcasts to the image; otherwise by the operator.
-    """
+    image. Floating NDArrays are computed on the host if ``other`` is a number or an NDArray of the
+    same dtype that broadcasts to the image; otherwise by the operator."""
     if not isinstance(image, NDArray) or not np.issubdtype(image.dtype, np.floating):
         return _IN_PLACE[function](image, other)
     if isinstance(other, NDArray):

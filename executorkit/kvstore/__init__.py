@@ -16,16 +16,16 @@ The names of stores:
 ``dist``, ``dist_sync``, ``dist_async``, ``dist_device_sync``, ``dist_sync_device``,
 ``dist_device_async``
     sums over the processes of the job too, which all have to push the same keys in the same
-    order, and wait for each other. There are no servers: every process makes the same update. The
+    order, and wait for each other. Every process makes the same update, without servers. The
     asynchronous ones are synchronous here.
 
 Several machines
 ----------------
 
-``kv.create("dist_sync")`` joins the processes of the job, and says what it has joined in one line.
-It comes before anything else uses JAX: before the first array, iterator or ``mx.gpu``. In jobs of
-the launchers below, the first use of a device joins them already. Each process takes its part of
-the data (``num_parts=kv.num_workers, part_index=kv.rank`` of iterators of files).
+``kv.create("dist_sync")`` joins the processes of the job, and prints one line about it. Call it
+before anything else uses JAX: before the first array, iterator or ``mx.gpu``. In jobs of the
+launchers below, the first use of a device joins them already. Each process takes its part of the
+data (``num_parts=kv.num_workers, part_index=kv.rank`` of iterators of files).
 
 ==================  ==============================================================================
 where               started by
@@ -56,19 +56,17 @@ message for each call; give a store lists of keys.
 
 With ``mx.program.options(shard_optimizer=True)`` around bind, each of n devices holds and updates
 1/n of the optimizer's state of a module or a step, in the same program; files keep their format.
-What the others have is read by a message, so that the state, unlike all else, has to be saved by
-all processes together (``save_optimizer_states``, ``save_checkpoint(..., True)``, ``Step.save``): a
-process that asks alone gets an error after a minute (``EXECUTORKIT_MEET_SECONDS``). With two
-processes parameters are those of a whole state to the last bit, with more but for the order in
-which sums are added up.
+All processes have to save the state together (``save_optimizer_states``,
+``save_checkpoint(..., True)``, ``Step.save``): a process that asks alone gets an error after a
+minute (``EXECUTORKIT_MEET_SECONDS``). With two processes parameters equal an unsharded run's to the
+last bit, with more except for the order of sums.
 
-Where one of these says that there are several processes and this one cannot join them, there is an
-MXNetError that names the missing variable. Where none says anything there is one worker (MXNet
-refuses to start without its launcher).
+Several processes that this one cannot join are an MXNetError, which names the missing variable.
+Without a starter there is one worker (MXNet refuses to start without its launcher).
 
-Other names are those of classes registered with :meth:`KVStoreBase.register`, ``teststore`` being
-one, which only sums; or an error (MXNet takes any name for ``local``). Modules give such stores
-lists of NDArrays. Sparse storage is not served.
+Other names are classes registered with :meth:`KVStoreBase.register`, such as ``teststore``, which
+only sums; or an error (MXNet takes any name for ``local``). Modules give such stores lists of
+NDArrays. Sparse storage is not served.
 """
 
 from typing import TYPE_CHECKING

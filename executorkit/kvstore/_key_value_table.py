@@ -20,15 +20,11 @@ ArraysByKey = dict[Key, PerDevice]
 
 
 def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
-    """Returns the arrays of each key; the arrays of a repeated key are concatenated.
+    """Returns the arrays of each key, an int, a str or a list of them, all of one type.
 
-    key
-        an int, a str, or a list of them, all of one type.
-    arrays
-        an NDArray or a list of NDArrays (such as a group's arrays of all devices); for a list of
-        keys a list with one such entry for each key.
-
-    Raises :class:`InputTypeError` for arguments of other types.
+    ``arrays`` is an NDArray or a list of NDArrays (such as a group's arrays of all devices); for a
+    list of keys a list with one such entry for each key. The arrays of a repeated key are
+    concatenated. Raises :class:`InputTypeError` for arguments of other types.
     """
     if not isinstance(key, list | tuple):
         return {_checked_key(key, where): _as_arrays(key, arrays, where)}
@@ -63,15 +59,9 @@ def _as_arrays(key: Key, arrays: Any, where: str) -> PerDevice:
 
 @dataclass
 class StoredArray:
-    """The array of a key.
-
-    number
-        number of the keys that were added before it.
-    on_sum_device
-        True once the array is on the device where sums are made.
-    residuals
-        remainders of the compression, for each of the pushed arrays.
-    """
+    """The array of a key: ``number`` counts the keys added before it, ``on_sum_device`` is True
+    once it is on the device of the sums, ``residuals`` are remainders of the compression for each
+    pushed array."""
 
     array: NDArray
     number: int
@@ -100,8 +90,8 @@ class KeyValueTable:
         return len(self._entries)
 
     def add(self, new_arrays: ArraysByKey, shared: bool = False) -> None:
-        """Adds keys with copies of their arrays, in a dist store those of process 0; or with the
-        arrays themselves."""
+        """Adds keys with copies of their arrays, of process 0 in a dist store; or ``shared``
+        arrays."""
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
@@ -148,7 +138,6 @@ class KeyValueTable:
                 updater(*update)
 
     def pull(self, outs: ArraysByKey, where: str) -> None:
-        """Writes the stored arrays to all arrays in ``outs``."""
         self._check(outs, where)
         for key, targets in outs.items():
             write_to_devices(self._entries[key].array, targets)
@@ -156,10 +145,8 @@ class KeyValueTable:
     def reduce_in_place(
         self, values: ArraysByKey, outs: ArraysByKey, where: str
     ) -> tuple[ArraysByKey, ArraysByKey]:
-        """Pushes and pulls replicated arrays without leaving their devices.
-
-        Returns the arrays that remain to be pushed and pulled.
-        """
+        """Pushes and pulls replicated arrays without leaving their devices; returns the arrays that
+        remain to be pushed and pulled."""
         if self.threshold is not None or (jax.process_count() > 1 and not self.dist):
             return values, outs
         self._check(values, where)

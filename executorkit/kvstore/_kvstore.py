@@ -22,12 +22,9 @@ _DIST = (
 
 
 def create(name: str = "local") -> Any:
-    """Makes a store by name, upper or lower case: see ``help(mx.kv)`` for the names.
-
-    A 'dist' store joins the processes of the job, if the environment says that there are several.
-    Raises TypeError if ``name`` is not a str, MXNetError if there is no such store, or if the
-    processes cannot be joined.
-    """
+    """Makes a store by name, upper or lower case: see ``help(mx.kv)`` for the names. A 'dist' store
+    joins the processes of the job, if the environment names several. Raises TypeError if ``name``
+    is not a str, MXNetError for an unknown store, or if the processes cannot be joined."""
     if not isinstance(name, str):
         raise InputTypeError("kvstore: create", f"a {type(name).__name__} as name, expected a str")
     registered = KVStoreBase.kv_registry.get(name.lower())
@@ -37,9 +34,9 @@ def create(name: str = "local") -> Any:
 class KVStore(KVStoreBase):
     """Arrays by key; pushed arrays replace them, or update them if there is an optimizer.
 
-    Keys are ints or strs, one of the two in a store. Each method takes one, or a list of them
-    with one array (or list of arrays, which ``push`` sums) for each; everything is checked first.
-    All methods return at once, and ``priority`` changes nothing: JAX orders dependent operations.
+    Keys are ints or strs, one of the two in a store. Each method takes one, or a list of them with
+    one array (or list of arrays, which ``push`` sums) for each; everything is checked first. All
+    methods return at once, and ``priority`` changes nothing: JAX orders dependent operations.
 
     >>> import executorkit as mx
     >>> store, out = create("local"), mx.nd.zeros((2,))
@@ -54,7 +51,7 @@ class KVStore(KVStoreBase):
         name = name.lower()
         if name not in (*_LOCAL, *_DEVICE, *_DIST):
             hint = " or ".join(map(repr, ("local", "device", "nccl", *_DIST)))
-            raise KVStoreError(f"kvstore {name!r}", "there is no such store", hint=hint)
+            raise KVStoreError(f"kvstore {name!r}", "unknown store", hint=hint)
         self._name = name
         if name in _DIST:
             connect(f"kvstore {name!r}")
@@ -87,14 +84,12 @@ class KVStore(KVStoreBase):
     def is_capable(self, capability: str) -> bool:
         """Returns True for 'optimizer'; ValueError for other capabilities."""
         if capability.lower() != self.OPTIMIZER:
-            raise KVStoreError("is_capable", f"{capability!r} is no known capability")
+            raise KVStoreError("is_capable", f"{capability!r} is not a known capability")
         return True
 
     def init(self, key: Any, value: Any) -> None:
-        """Adds keys with their arrays (which are copied), in a dist store those of process 0.
-
-        MXNetError for a key that is in the store already.
-        """
+        """Adds keys with copies of their arrays, of process 0 in a dist store. MXNetError for a key
+        that the store has."""
         self._table.add(arrays_by_key(key, value, "init"))
 
     def share(self, key: Any, value: Any) -> None:
@@ -103,17 +98,17 @@ class KVStore(KVStoreBase):
         self._table.add(arrays_by_key(key, value, "init"), shared=True)
 
     def follow(self, keys: Sequence[Any], arrays: Sequence[ReplicatedArray]) -> bool:
-        """Lets the arrays of keys show the first members of replicated ones, whose contents they
-        have, until another array is stored. Returns False, with nothing changed, if one is on
-        another device."""
+        """Lets the arrays of keys show the first members of replicated ones with the same contents,
+        until another array is stored. Returns False, with nothing changed, if one is on another
+        device."""
         return self._table.follow(keys, arrays)
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
-        """Sums the arrays of each key, over the processes too in a dist store, and stores the sum,
-        or calls the updater with (key, sum, stored array).
+        """Stores the sum of the arrays of each key, over the processes too in a dist store, or
+        calls the updater with (key, sum, stored array).
 
-        The sum has the dtype of the first array pushed. Raises MXNetError for a key that ``init``
-        was not given, and for arrays of other shapes than the stored one (MXNet stores them).
+        The sum has the dtype of the first array pushed. Raises MXNetError for an unknown key, and
+        for arrays of other shapes than the stored one (MXNet stores them).
         """
         self._table.push(arrays_by_key(key, value, "push"), self._updater, "push")
 
@@ -121,9 +116,7 @@ class KVStore(KVStoreBase):
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
         """Writes each key's array to all arrays in ``out``, converted to their dtypes.
-
-        ``ignore_sparse`` changes nothing, since nothing is sparse here.
-        """
+        ``ignore_sparse`` has no effect: all arrays are dense."""
         if out is None:
             raise InputTypeError("pull", "out is None, expected NDArrays")
         self._table.pull(arrays_by_key(key, out, "pull"), "pull")
@@ -153,10 +146,8 @@ class KVStore(KVStoreBase):
         raise KVStoreError("row_sparse_pull", problem, hint=hint)
 
     def set_updater(self, updater: Callable[..., Any]) -> None:
-        """Makes ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray.
-
-        A str key comes as a str; MXNet gives functions of users bytes.
-        """
+        """Makes ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray. A
+        str key comes as a str (in MXNet as bytes)."""
         self._updater = updater
 
     _set_updater = set_updater
@@ -167,9 +158,7 @@ class KVStore(KVStoreBase):
 
     def set_optimizer(self, optimizer: Any) -> None:
         """Makes ``push`` update the stored arrays by an :class:`executorkit.optimizer.Optimizer`.
-
-        In a dist store every process makes the same update (in MXNet the servers make it).
-        """
+        In a dist store every process makes the same update (in MXNet the servers make it)."""
         self.set_updater(opt.get_updater(optimizer))
 
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
@@ -179,9 +168,9 @@ class KVStore(KVStoreBase):
             ``{"type": "2bit", "threshold": 0.5}``: values become -threshold, 0 or threshold. Other
             entries are ignored.
 
-        In a 'device' store each pushed array is rounded, in a dist store each process's sum.
-        Numbers are those of MXNet; nothing is sent in fewer bytes here.
-        MXNetError for other stores, types, and thresholds that are not positive.
+        In a 'device' store each pushed array is rounded, in a dist store each process's sum. The
+        numbers equal MXNet's; messages are as long as without compression. MXNetError for other
+        stores, types, and thresholds that are not positive.
         """
         where = "set_gradient_compression"
         if "device" not in self._name and not self._table.dist:
@@ -215,7 +204,7 @@ class KVStore(KVStoreBase):
     def _with_states(self, where: str) -> Any:
         if self._updater is None:
             hint = "set_optimizer(optimizer) first"
-            raise InputTypeError(where, "there is no optimizer", hint=hint)
+            raise InputTypeError(where, "it has no optimizer", hint=hint)
         return self._updater
 
 
@@ -226,12 +215,10 @@ class TestStore(KVStoreBase):
     __test__ = False  # not a class of tests
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Writes ``value`` to all arrays in ``out``."""
         for array in _listed(out):
             array[:] = value
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Writes the sum of the arrays in ``value`` to those in ``out``, or back to ``value``."""
         values = _listed(value)
         total = values[0].copy()
         for other in values[1:]:
@@ -242,7 +229,7 @@ class TestStore(KVStoreBase):
     @staticmethod
     def is_capable(capability: str) -> bool:
         if capability.lower() != KVStoreBase.OPTIMIZER:
-            raise KVStoreError("is_capable", f"{capability!r} is no known capability")
+            raise KVStoreError("is_capable", f"{capability!r} is not a known capability")
         return False
 
     @property

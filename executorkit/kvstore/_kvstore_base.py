@@ -25,7 +25,7 @@ class KVStoreBase:
     def register(klass: Class) -> Class:
         """Makes a class available to ``create`` under its lower-case name; a decorator."""
         if not isinstance(klass, type):
-            raise InputTypeError("KVStoreBase.register", f"{klass!r} is no class")
+            raise InputTypeError("KVStoreBase.register", f"{klass!r} is not a class")
         name = klass.__name__.lower()
         former = KVStoreBase.kv_registry.get(name)
         if former is not None:
@@ -39,7 +39,7 @@ class KVStoreBase:
         raise NotImplementedError(f"{type(self).__name__}.broadcast")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Sums values over devices and workers; writes the result to ``out``, or to ``value``."""
+        """Writes the sums of values over devices and workers to ``out``, or to ``value``."""
         raise NotImplementedError(f"{type(self).__name__}.pushpull")
 
     def set_optimizer(self, optimizer: Any) -> None:

@@ -16,7 +16,6 @@ from ..program import small_jit
 
 
 def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
-    """Returns the sum of the arrays of several devices, as a new array on the context's device."""
     if isinstance(arrays, ReplicatedArray):
         return _sum_parts(tuple(arrays.replicas.gather(arrays.value, context.device)), arrays.shape)
     return sum_on([a.value for a in arrays], context)
@@ -28,7 +27,7 @@ def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
 
 
 def sum_each(lists: Sequence[Sequence[jax.Array]], context: Context) -> list[jax.Array]:
-    """Returns the sum of each list of arrays, as :func:`sum_on`; one program computes them all."""
+    """Returns the sum of each list of arrays in one program."""
     if len(lists) == 1:
         return [sum_on(lists[0], context)]
     moved = in_x64(jax.device_put)([list(parts) for parts in lists], context.device)
@@ -70,8 +69,8 @@ def quantize_two_bit(
     """Rounds a gradient to -threshold, 0 or threshold; also returns the remainder for the next one.
 
     The result is threshold where residual + gradient >= threshold, -threshold where it is at most
-    -threshold, else 0; the new residual is the rest. F. Seide et al., "1-bit stochastic gradient
-    descent", Interspeech 2014, with two bits.
+    -threshold, else 0. F. Seide et al., "1-bit stochastic gradient descent", Interspeech 2014, with
+    two bits.
     """
     total = residual + gradient
     level = threshold.astype(total.dtype)

@@ -18,11 +18,10 @@ _LARGE_PARAMETER = 16 * 1024 * 1024
 class Aggregation(Enum):
     """The place of the sum of gradients before an update.
 
-    Where MXNet keeps parameters in the store, and where with the devices, depends on the store, the
-    environment and the size of the parameters; results do not, so here they are always with the
-    devices. Only stores that compress gradients, and classes of stores that users write
-    (``KVStoreBase.register``), are called: gradients are given to ``pushpull``, and if the store
-    has the capability 'optimizer', it updates.
+    MXNet keeps parameters in the store or with the devices, by the store, the environment and the
+    size of the parameters; results are equal, so here they are always with the devices. Only stores
+    that compress gradients, and users' classes (``KVStoreBase.register``), are called: ``pushpull``
+    gets gradients, and a store with the capability 'optimizer' updates.
     """
 
     NONE = "each device follows its own gradients"
@@ -42,6 +41,7 @@ class Aggregation(Enum):
 
 def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
     """Returns the store for a training loop, or None, and True if it updates the parameters.
+    TypeError if ``kvstore`` is of another type.
 
     kvstore
         a store, the name of one, or None.
@@ -51,8 +51,7 @@ def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[A
         number of elements of each parameter: if one of them is large, a 'local' store only sums
         gradients.
 
-    The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum. TypeError if
-    ``kvstore`` is of another type.
+    The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum.
     """
     update_on_kvstore = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
     if kvstore is None:

@@ -6,9 +6,9 @@ from ..errors import NotSupportedError
 
 
 class KVStoreServer:
-    """Not served: constructing one raises NotSupportedError. Every process makes every update."""
+    """Raises NotSupportedError: every process makes every update."""
 
     def __init__(self, kvstore: Any) -> None:
         because = "workers sum among themselves"
         hint = "kv.create('dist_sync') in each worker; a process of DMLC_ROLE=server ends at import"
-        raise NotSupportedError("KVStoreServer", "there are no servers", because=because, hint=hint)
+        raise NotSupportedError("KVStoreServer", "not served", because=because, hint=hint)

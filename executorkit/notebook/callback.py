@@ -1,16 +1,14 @@
 """``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
 
-    curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2)
-    log = mx.notebook.callback.PandasLogger(batch_size=64)
-    module.fit(
+    curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2) log =
+    mx.notebook.callback.PandasLogger(batch_size=64) module.fit(
         train, eval_data=test, num_epoch=10, **mx.notebook.callback.args_wrapper(curve, log)
-    )
-    log.train_df.plot(x="elapsed", y="accuracy")
+    ) log.train_df.plot(x="elapsed", y="accuracy")
 
-Both reset the training metric whenever they read it, as in MXNet, so that a value covers the
-batches since the last one. At the same batch both get the same value; a Speedometer, which resets
-the metric too, should report at other batches. The metric of an evaluation is not reset: MXNet
-resets it, and ``fit`` then logs NaN. MXNet's Bokeh charts are not included.
+Both reset the training metric whenever they read it, as in MXNet: a value covers the batches since
+the last one. At the same batch both get the same value; a Speedometer, which resets the metric too,
+should report at other batches. The metric of an evaluation is not reset: MXNet resets it, and
+``fit`` then logs NaN. MXNet's Bokeh charts are not included.
 """
 
 import datetime
@@ -30,10 +28,8 @@ _LAST_READ: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = W
 
 
 def read_training(param: Any) -> dict[str, float]:
-    """Returns names and values of a training metric, which is then reset.
-
-    A second reader at the same batch, before the next update, gets the same values.
-    """
+    """Returns names and values of a training metric, which is then reset. A second reader at the
+    same batch, before the next update, gets the same values."""
     batch = (param.epoch, param.nbatch)
     values = dict(param.eval_metric.get_name_value())
     last = _LAST_READ.get(param.eval_metric)
@@ -81,7 +77,7 @@ class LiveLearningCurve(Viewed):
         self._live = Live()
 
     def batch_cb(self, param: Any) -> None:
-        """For ``batch_end_callback``."""
+        """Records a training metric: a ``batch_end_callback``."""
         self._lengths[param.epoch] = max(self._lengths.get(param.epoch, 0), param.nbatch + 1)
         if param.nbatch % self.frequent == 0:
             self._record(param, "training")
@@ -89,7 +85,7 @@ class LiveLearningCurve(Viewed):
             self._draw()
 
     def eval_cb(self, param: Any) -> None:
-        """For ``eval_end_callback``."""
+        """Records an evaluation: an ``eval_end_callback``."""
         self._record(param, "validation")
         self._draw()
 
@@ -103,7 +99,7 @@ class LiveLearningCurve(Viewed):
         training = which == "training"
         metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
         if self.metric_name not in metrics:
-            problem = f"there is no metric {self.metric_name!r}"
+            problem = f"unknown metric {self.metric_name!r}"
             hint = " or ".join(map(repr, metrics))
             raise UnknownNameError("LiveLearningCurve", problem, hint=hint)
         batch = param.nbatch if training else None
@@ -206,16 +202,16 @@ class PandasLogger:
         self._frames.pop(df_name, None)
 
     def train_cb(self, param: Any) -> None:
-        """For ``batch_end_callback``."""
+        """Records a training metric: a ``batch_end_callback``."""
         if param.nbatch % self.frequent == 0:
             self._record(param, "train")
 
     def eval_cb(self, param: Any) -> None:
-        """For ``eval_end_callback``."""
+        """Records an evaluation: an ``eval_end_callback``."""
         self._record(param, "eval")
 
     def epoch_cb(self, *_: Any) -> None:
-        """For ``epoch_end_callback``."""
+        """Records an epoch: an ``epoch_end_callback``."""
         now = datetime.datetime.now()
         duration = now - self.last_epoch_time
         self.append_metrics({"elapsed": self.elapsed(), "epoch_time": duration}, "epoch")
@@ -247,10 +243,8 @@ class PandasLogger:
 
 
 def args_wrapper(*args: Any) -> dict[str, Any]:
-    """Returns the arguments of ``fit`` that make it call several of these objects.
-
-    Each of ``args`` has a method ``callback_args()``; the result lists their callbacks by argument.
-    """
+    """Returns the arguments of ``fit`` that make it call several of these objects, anything with a
+    method ``callback_args()``."""
     joined: dict[str, list[Any]] = defaultdict(list)
     for callback in args:
         for name, function in callback.callback_args().items():

@@ -142,11 +142,8 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
 
 def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple]]]:
     """Returns ``{"input_tensor_data": [(name, shape), ...], "output_tensor_data": [...]}`` of a
-    model.
-
-    A length that varies is 0. Parameters are not inputs. Raises :class:`FileAccessError` and
-    :class:`FileFormatError`.
-    """
+    model. A length that varies is 0. Parameters are not inputs. Raises :class:`FileAccessError` and
+    :class:`FileFormatError`."""
     require_onnx()
     graph = load_model(model_file).graph
     parameters = {tensor.name for tensor in graph.initializer}

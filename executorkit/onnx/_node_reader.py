@@ -170,11 +170,9 @@ DRAWS: set[str] = set()
 def imports(
     *op_types: str, takes_unknown: bool = False, draws: bool = False
 ) -> Callable[[Import], Import]:
-    """Registers the import of operators of ONNX.
-
-    ``takes_unknown``: the import decides about inputs that depend on unknown shapes. ``draws``: the
-    node draws random numbers, so it is never computed as a constant.
-    """
+    """Registers the import of operators of ONNX. ``takes_unknown``: the import decides about inputs
+    that depend on unknown shapes. ``draws``: the node draws random numbers, so it is never computed
+    as a constant."""
 
     def add(function: Import) -> Import:
         for op_type in op_types:

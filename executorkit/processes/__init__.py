@@ -1,7 +1,5 @@
-"""The processes of a job: finding the others, and ending with them.
-
-Nothing here knows of arrays. ``kv.create("dist_sync")`` calls :func:`connect`.
-"""
+"""The processes of a job, which knows no arrays. ``kv.create("dist_sync")`` calls
+:func:`connect`."""
 
 from ._connection import (
     connect as connect,

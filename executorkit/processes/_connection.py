@@ -1,4 +1,4 @@
-"""``connect``: the one place where a process joins those of its job."""
+"""``connect``: the one place where a process joins the other processes of its job."""
 
 import os
 import signal
@@ -41,11 +41,9 @@ _connection = _Connection()
 
 def connect(where: str) -> Environment | None:
     """Joins the processes of this job, as the environment says; returns None if it says nothing.
-
     Does nothing in a process that has joined, by this function or by ``jax.distributed``. One line
-    on stderr says what was joined. Raises MXNetError, which begins with ``where``, if this process
-    of several cannot join: variables are missing, JAX is in use already, or the others do not come.
-    """
+    on stderr tells of it. Raises MXNetError, which begins with ``where``, if this process of
+    several cannot join: variables are missing, JAX is in use already, or the others do not come."""
     joined = connected_environment()
     if joined is not None:
         _watch_others(joined)
@@ -74,11 +72,9 @@ def connect(where: str) -> Environment | None:
 
 
 def note_step(number: int) -> None:
-    """Begins a step in which all processes take part; its number is for messages.
-
-    Raises MXNetError if the script of another process has ended before this step, so that it would
-    wait for ever. Does nothing in a process that is alone.
-    """
+    """Begins a step in which all processes take part; its number is for messages. Raises MXNetError
+    if the script of another process has ended before this step, which would wait for ever. Does
+    nothing in a process that is alone."""
     if _connection.faults is not None:
         _connection.faults.note_step(number)
 
@@ -90,21 +86,16 @@ def note_checkpoint(name: str) -> None:
 
 
 def peer_error(error: BaseException) -> MXNetError | None:
-    """Returns the error to raise instead of one that a collective raised because a process has
-    gone.
-
-    It says which rank has gone, why, in which step, and from which checkpoint to start again. None
-    for all other errors, and in a process that is alone.
-    """
+    """Returns the error to raise instead of a collective's error because a process has gone. It
+    names the rank, the reason, the step, and the checkpoint to start from. None for all other
+    errors, and in a process that is alone."""
     return None if _connection.faults is None else _connection.faults.peer_error(error)
 
 
 def meet(what: str, because: str, hint: str) -> None:
     """Waits until all processes have called this equally often, so that they can send a message.
-
     Raises MXNetError naming ``what``, if the others do not arrive within a minute, or the seconds
-    of the environment variable EXECUTORKIT_MEET_SECONDS.
-    """
+    of the environment variable EXECUTORKIT_MEET_SECONDS."""
     client = distributed_state.client
     if client is None:
         return

@@ -1,8 +1,6 @@
-"""Ends of connected processes: none waits for one that has gone, and each says why it ends.
-
-An exception, Ctrl-C, SIGTERM or the loss of another process ends a connected process by
-``os._exit``: Python's own way out would wait in JAX for all others, which wait for this one.
-"""
+"""Ends of connected processes: none waits for one that has gone, and each says why it ends. An
+exception, Ctrl-C, SIGTERM or the loss of another process ends a connected process by ``os._exit``:
+Python's own way out would wait in JAX for all others, which wait for this one."""
 
 import atexit
 import contextlib
@@ -38,8 +36,6 @@ _FAILED, _INTERRUPTED, _TERMINATED = 1, 130, 143
 
 
 class Faults:
-    """The end of a connected process when it, or another one, fails."""
-
     def __init__(self, environment: Environment) -> None:
         self._rank, self._number = environment.rank or 0, environment.number or 1
         self._pid = os.getpid()
@@ -55,7 +51,6 @@ class Faults:
         atexit.register(self._at_exit)
 
     def note_step(self, number: int) -> None:
-        """Begins a step; see :func:`executorkit.processes.note_step`."""
         self._step = number
         self._steps += 1
         if self._watch.ended:
@@ -64,11 +59,9 @@ class Faults:
                 raise self._error(gone)
 
     def note_checkpoint(self, name: str) -> None:
-        """Notes a checkpoint; see :func:`executorkit.processes.note_checkpoint`."""
         self._checkpoint = name
 
     def peer_error(self, error: BaseException) -> MXNetError | None:
-        """Returns the error to raise; see :func:`executorkit.processes.peer_error`."""
         if not self._is_of_lost_peer(error):
             return None
         gone = self._watch.wait_for_gone(_PATIENCE) or self._ended_before()
@@ -77,10 +70,8 @@ class Faults:
         return self._lost
 
     def end(self, status: int, reason: str) -> NoReturn:
-        """Ends this process, and tells the others why.
-
-        Process 0 lets the others end before, whose JAX would write a page of C++ without it.
-        """
+        """Ends this process, and tells the others why. Process 0 lets the others end before: their
+        JAX would write a page of C++ without it."""
         self._watch.tell_fault(reason)
         self._watch.wait_for_others(_GRACE + 1.5)
         self._exit(status)
@@ -188,11 +179,9 @@ class Faults:
 
 
 class Termination:
-    """SIGTERM: all processes stop at one step, or this one ends at once where none asks.
-
-    JAX takes the signal while it is joined, and lets all processes agree on a step. A handler of
-    Python stands before JAX's here, since only a loop that asks can stop.
-    """
+    """SIGTERM: all processes stop at one step, or this one ends at once before it asks. JAX takes
+    the signal while it is joined, and lets all processes agree on a step; a handler of Python
+    stands before JAX's, since only a loop that asks can stop."""
 
     def __init__(self, faults: Faults, jax_handler: int) -> None:
         self._faults, self._jax_handler = faults, jax_handler

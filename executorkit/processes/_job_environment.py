@@ -1,9 +1,6 @@
-"""Environment variables of job starters: how many processes there are, and which one this is.
-
-MXNet's launcher, ``executorkit launch``, Slurm, MPI and Kubernetes tell it to the processes that
-they start. A starter that says that there are several, and not enough for this one to find the
-others, is an error.
-"""
+"""Environment variables of job starters: the number of processes, and this one's rank. MXNet's
+launcher, ``executorkit launch``, Slurm, MPI and Kubernetes set them. Several processes without
+enough to find the others are an error."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -53,10 +50,8 @@ class Environment:
 
 
 def read_environment(variables: Mapping[str, str] | None = None) -> Environment | None:
-    """Returns the place of this process in its job; None if no starter says anything.
-
-    Raises MXNetError if a starter says that there are several processes, and not how to find them.
-    """
+    """Returns the place of this process in its job; None without a starter. Raises MXNetError if a
+    starter names several processes, and not how to find them."""
     variables = os.environ if variables is None else variables
     for read in (_of_launcher, _of_mxnet, _of_slurm, _of_mpi, _of_tpu, _of_kubernetes):
         environment = read(variables)

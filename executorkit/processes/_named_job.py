@@ -8,11 +8,8 @@ from ._job_environment import NUMBER
 
 def join_named_job() -> None:
     """Joins the processes of MXNet's launcher or ``executorkit launch``, at the first use of a
-    device.
-
-    Later JAX could not. Slurm and MPI also start processes that are independent of each other, so
-    that their jobs are joined by a dist store alone.
-    """
+    device, since JAX cannot join later. Slurm and MPI also start independent processes, so only a
+    dist store joins those."""
     worker = os.environ.get("DMLC_ROLE") == "worker"
     if (worker or NUMBER in os.environ) and connected_environment() is None:
         connect("first use of a device")

@@ -1,11 +1,10 @@
 """Connections by which each process of a job sees at once that another one has gone.
 
 Process 0 listens (the hub); every process, 0 too, has one connection to it. The operating system
-closes it when a process ends, however it ends, so its end is a message. A process that ends by an
-exception says why before. A process that is stopped says nothing: where one on its host sees that
-it is stopped, it counts as gone; a host that does not answer is found by TCP. Silence alone proves
-nothing, since a long call of C code may keep Python's threads from running: then JAX decides, whose
-heartbeats come from C++.
+closes it when a process ends, however it ends. A process that ends by an exception says why before.
+A stopped process that another one on its host sees counts as gone; a host that does not answer is
+found by TCP. Silence alone proves nothing, since a long call of C code may keep Python's threads
+from running: then JAX decides, whose heartbeats come from C++.
 """
 
 import json
@@ -37,11 +36,8 @@ _KEEPALIVE = (4, 3, 3)
 
 @dataclass(frozen=True)
 class Gone:
-    """A process that takes no part any more, and why.
-
-    aborts
-        Whether it had JAX's coordination service, without which C++ aborts this process at once.
-    """
+    """A process that takes no part any more, and why. ``aborts``: it had JAX's coordination
+    service, without which C++ aborts this process at once."""
 
     rank: int
     reason: str
@@ -70,7 +66,6 @@ class MessageLine:
                 sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
     def send(self, **message: Any) -> None:
-        """Sends a message; its loss shows at the next read."""
         data = json.dumps(message).encode() + b"\n"
         try:
             with self._lock:
@@ -98,8 +93,6 @@ class MessageLine:
 
 
 class Hub:
-    """The end of all connections, in process 0."""
-
     def __init__(self, number: int) -> None:
         self._number = number
         self._word = secrets.token_hex(8)
@@ -133,7 +126,6 @@ class Hub:
         return any(rank not in (0, gone) and not line.is_closed for rank, line in lines)
 
     def close(self) -> None:
-        """Closes the sockets, in a forked process."""
         self._listener.close()
         for line in self._lines.values():
             line.sock.close()
@@ -221,13 +213,8 @@ class Hub:
 
 
 class Watch:
-    """The connection of a process to the hub, read by a thread.
-
-    on_gone
-        Called in that thread when another process has gone.
-    on_ended
-        Called in that thread when another process has come to its end.
-    """
+    """The connection of a process to the hub, read by a thread, which calls ``on_gone`` when
+    another process has gone, and ``on_ended`` when it has come to its end."""
 
     def __init__(
         self, rank: int, number: int, on_gone: Callable[[Gone], None], on_ended: Callable[[], None]
@@ -327,7 +314,6 @@ class Watch:
             self._on_gone(gone)
 
     def _close(self) -> None:
-        """Closes the sockets in a forked process: an open one would hide this process's end."""
         if self._line is not None:
             self._line.sock.close()
         if self._hub is not None:

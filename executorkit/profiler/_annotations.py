@@ -1,7 +1,5 @@
-"""Annotations that a program makes itself: time spans, counters and markers.
-
-Nothing is recorded while the profiler is stopped.
-"""
+"""Annotations that a program makes itself: time spans, counters and markers. Nothing is recorded
+while the profiler is stopped."""
 
 from __future__ import annotations
 
@@ -20,8 +18,6 @@ _SCOPES = ("global", "process", "thread", "task", "marker")
 
 
 class _Named:
-    """An object whose text is its name."""
-
     def __init__(self, name: str) -> None:
         self.name = str(name)
 
@@ -50,8 +46,6 @@ class Domain(_Named):
 
 
 class _TimeSpan(_Named):
-    """A time span between ``start`` and ``stop``, in one thread."""
-
     def __init__(self, name: str, category: str) -> None:
         super().__init__(name)
         self._category = category
@@ -94,11 +88,8 @@ class Event(_TimeSpan):
 
 
 class Counter(_Named):
-    """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too.
-
-    value
-        The initial value, which is recorded; by default 0, and not recorded.
-    """
+    """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too. An
+    initial ``value`` is recorded; by default it is 0, and not recorded."""
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
         super().__init__(name)
@@ -137,12 +128,8 @@ class Marker:
         self.name = str(name)
 
     def mark(self, scope: str = "process") -> None:
-        """Records the present instant.
-
-        scope
-            The extent of its line across the timeline: 'global', 'process', 'thread', 'task' or
-            'marker'; MXNetError for anything else.
-        """
+        """Records the present instant. ``scope`` is the extent of its line across the timeline:
+        'global', 'process', 'thread', 'task' or 'marker'; MXNetError for anything else."""
         if scope not in _SCOPES:
             raise ProfilerError("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
         _instant(self.name, "moment", f"{self.domain},instant_marker", scope=scope)

@@ -14,17 +14,9 @@ _WRAPPERS = {
 
 @dataclass(slots=True)
 class Instruction:
-    """One instruction of a compiled program.
-
-    opcode
-        Its HLO opcode.
-    node
-        The name of the node that it was compiled from; None if it belongs to no node.
-    is_lost
-        Whether XLA has lost that name.
-    reads, users
-        The numbers of the instructions that it reads, and of its readers.
-    """
+    """One instruction of a compiled program: its HLO ``opcode``, the ``node`` it was compiled from
+    (None without one), ``is_lost`` if XLA has lost that name, and the numbers of the instructions
+    that it ``reads`` and of its ``users``."""
 
     opcode: str
     node: str | None
@@ -34,12 +26,11 @@ class Instruction:
 
 
 def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
-    """Returns the instructions of an HloModuleProto, by name. Computations come after those they
-    call.
+    """Returns the instructions of an HloModuleProto, by name, called computations first.
 
-    XLA loses the names of instructions that it creates: of convolutions whose axes it has put in
-    another order, of copies and of fusions. Such an instruction gets the node of the last one that
-    it fuses, else a user's, else the node of an instruction that it reads.
+    XLA loses the names of instructions that it creates: of transposed convolutions, of copies and
+    of fusions. Such an instruction gets the node of the last one that it fuses, else a user's, else
+    the node of an instruction that it reads.
     """
     fused: dict[int, str | None] = {}
     for computation in messages(module, 3):
@@ -77,8 +68,7 @@ def _inherit(by_number: Mapping[int, Instruction]) -> None:
 
 
 def node_of(operation: str) -> str | None:
-    """Returns the node in JAX's name of an operation, with ``_backward`` if it belongs to a
-    gradient.
+    """Returns the node in JAX's name of an operation, with ``_backward`` for a gradient.
 
     >>> node_of("jit(forward)/fc1/dot_general")
     'fc1'
@@ -152,7 +142,6 @@ def _numbers(buffer: memoryview, number: int) -> Iterator[int]:
 
 
 def text(buffer: memoryview, number: int) -> str:
-    """Returns the first string field with this number, or an empty text."""
     return str(next(messages(buffer, number), b""), "utf-8", "replace")
 
 

@@ -22,7 +22,6 @@ class Statistic:
     max: float = float("-inf")
 
     def add(self, number: float) -> None:
-        """Includes one more number."""
         self.count += 1
         self.total += number
         self.min = min(self.min, number)
@@ -30,7 +29,6 @@ class Statistic:
 
     @property
     def avg(self) -> float:
-        """The mean."""
         return self.total / self.count
 
 
@@ -57,7 +55,6 @@ def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Stat
 
 
 def as_table(by_category: Statistics) -> str:
-    """Formats one table per category."""
     header = ["Name", "Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
     parts = ["Profile statistics: times in milliseconds, or the values of counters"]
     for category, names in by_category.items():

@@ -24,8 +24,6 @@ _PROCESSES = ("worker", "server")
 
 
 class Profiler:
-    """The profiler of this process: configuration, state, and the records so far."""
-
     def __init__(self) -> None:
         self.config: dict[str, Any] = {"filename": "profile.json", **dict.fromkeys(_FLAGS, False)}
         self.state = "stop"
@@ -36,7 +34,6 @@ class Profiler:
 
     @property
     def recording(self) -> bool:
-        """True between a start and its stop."""
         return self._folder is not None
 
     def start(self) -> None:
@@ -56,7 +53,6 @@ class Profiler:
         self._folder, self._started, self._finished = folder, True, False
 
     def stop(self) -> None:
-        """Stops recording and keeps the record."""
         folder, self._folder = self._folder, None
         if folder is None:
             return
@@ -87,7 +83,6 @@ class Profiler:
             raise ProfilerError("dump", "nothing was recorded", hint='set_state("run") first')
 
     def reset(self) -> None:
-        """Deletes the records."""
         self._records = []
 
     @property
@@ -107,7 +102,7 @@ def is_recording() -> bool:
 
 
 def set_config(**kwargs: Any) -> None:
-    """Configures the profiler by keyword arguments; those left out stay as they are.
+    """Configures the profiler by keyword arguments; options left out stay as they are.
 
     filename
         The file that :func:`dump` writes; 'profile.json' by default.
@@ -117,8 +112,8 @@ def set_config(**kwargs: Any) -> None:
         Whether the host's work is recorded as well: dispatch, compilation, transfers.
     profile_symbolic, profile_imperative, profile_memory, continuous_dump, dump_period,
     profile_process
-        Accepted without effect: kernels are always recorded, memory never (see
-        ``executor.program``), and files are written by :func:`dump` alone.
+        Without effect: kernels are always recorded, memory never (see ``executor.program``), and
+        :func:`dump` alone writes files.
     trace_dir
         A folder that keeps JAX's own trace, for TensorBoard and XProf. Not in MXNet.
 
@@ -140,9 +135,9 @@ def set_config(**kwargs: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Starts the profiler ('run') or stops it ('stop'); KeyError for anything else.
 
-    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers. Call
-    ``mx.nd.waitall()`` before the profiler stops, since work that still runs on a device then is
-    not recorded. MXNetError while another JAX trace is running.
+    ``profile_process`` ('worker' or 'server') has no effect. Call ``mx.nd.waitall()`` before the
+    profiler stops: work that still runs on a device is not recorded. MXNetError while another JAX
+    trace is running.
     """
     _check_choice(profile_process, _PROCESSES, "set_state: profile_process")
     _check_choice(state, ("stop", "run"), "set_state")
@@ -164,13 +159,11 @@ def resume(profile_process: str = "worker") -> None:
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:
-    """Writes everything recorded so far to ``filename``, whole or not at all.
+    """Writes everything recorded so far to ``filename``, whole or not at all: JSON in the Trace
+    Event Format, for chrome://tracing and ui.perfetto.dev.
 
-    finished
-        Whether the profiler stops; the next run begins a new record.
-
-    The file holds JSON in the Trace Event Format, for chrome://tracing and ui.perfetto.dev.
-    MXNetError if the profiler has not run since the last finished dump.
+    ``finished`` stops the profiler, and the next run begins a new record. MXNetError if the
+    profiler has not run since the last finished dump.
     """
     _check_choice(profile_process, _PROCESSES, "dump: profile_process")
     _profiler.require_run()
@@ -188,10 +181,8 @@ def dumps(
         Whether the records are deleted afterwards.
     format
         'table' or 'json'.
-    sort_by
-        The order of names: 'total', 'avg', 'min', 'max' or 'count'.
-    ascending
-        Whether this order ascends.
+    sort_by, ascending
+        The order of names, 'total', 'avg', 'min', 'max' or 'count', and whether it ascends.
 
     Raises AssertionError for anything else. The text is empty without
     ``set_config(aggregate_stats=True)``.
@@ -214,9 +205,9 @@ def dumps(
 def timeline() -> ProfileTimeline:
     """Draws everything that ran so far: nodes over time, a lane for each thread or device.
 
-    A notebook shows it as SVG, a terminal as text. It has the records of :func:`dump`, of a bounded
-    size: where many kernels fall on one point, the one with the most time is drawn, and the table
-    below the lanes has the sums of all. Not in MXNet. Recording goes on if it is running.
+    A notebook shows it as SVG, a terminal as text, of a bounded size: where many kernels fall on
+    one point, the one with the most time is drawn, and the table below the lanes has the sums of
+    all. Not in MXNet. Recording goes on if it is running.
     """
     _profiler.collect()
     return ProfileTimeline(_profiler.records)

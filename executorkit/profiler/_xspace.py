@@ -37,7 +37,7 @@ class Recording:
         self._contents = path.read_bytes()
 
     def records(self) -> Iterator[Record]:
-        """Returns all recorded events; 'api' is the category of all but kernels and this package's
+        """Returns all recorded events; 'api' is the category of all but kernels and our
         annotations."""
         data = ProfileData.from_serialized_xspace(self._contents)
         planes = list(data.planes)

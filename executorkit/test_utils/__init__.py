@@ -1,8 +1,6 @@
-"""``mx.test_utils``: helpers for tests of networks and operators.
-
-``from executorkit.test_utils import *`` also brings what MXNet's brings with them: ``mx``, ``np``,
-the modules ``os``, ``sys``, ``time``, ... and ``ss``, which is ``scipy.stats``.
-"""
+"""``mx.test_utils``: helpers for tests of networks and operators. ``from executorkit.test_utils
+import *`` also brings MXNet's other names: ``mx``, ``np``, the modules ``os``, ``sys``, ``time``,
+... and ``ss``, which is ``scipy.stats``."""
 
 import bz2
 import errno

@@ -1,8 +1,6 @@
-"""Checks of a symbol: its values and its gradients.
-
-``location`` and ``aux_states`` are lists in the symbol's order, or dicts by name, of values that
-``mx.nd.array`` accepts. Every check binds the symbol in ``ctx``, the default context if None.
-"""
+"""Checks of a symbol: its values and its gradients. ``location`` and ``aux_states`` are lists in
+the symbol's order, or dicts by name, of values that ``mx.nd.array`` accepts. Every check binds the
+symbol in ``ctx``, the default context if None."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -65,8 +63,7 @@ def _expected(names: Sequence[str], expected: Arrays) -> dict[str, Any]:
 def simple_forward(
     sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
 ) -> Any:
-    """Returns the outputs of a symbol for the inputs given by name: one NumPy array, or a list of
-    them."""
+    """Returns the outputs of a symbol for inputs by name: one NumPy array, or a list of them."""
     ctx = ctx or default_context()
     executor = sym.bind(ctx, {n: array(v, ctx) for n, v in inputs.items()})
     outputs = [o.asnumpy() for o in executor.forward(is_train=is_train)]
@@ -204,9 +201,7 @@ def check_numeric_gradient(
     dtype: Any = np.float32,
 ) -> None:
     """Compares the gradients of a random projection of the first output with finite differences.
-
-    ``grad_nodes`` names the arguments to be checked (all), or maps them to a ``grad_req``.
-    """
+    ``grad_nodes`` names the arguments to be checked (all), or maps them to a ``grad_req``."""
     ctx = ctx or default_context()
     _refuse_sparse(grad_stype_dict)
     kind = np.dtype(dtype)

@@ -1,8 +1,5 @@
-"""Comparison of arrays within tolerances that depend on their precision.
-
-NDArrays, NumPy arrays, jax arrays and numbers may be mixed. Two numbers agree if
-``|a - b| <= atol + rtol * |b|``.
-"""
+"""Comparison of arrays within tolerances that depend on their precision. NDArrays, NumPy arrays,
+jax arrays and numbers may be mixed. Two numbers agree if ``|a - b| <= atol + rtol * |b|``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -20,17 +17,18 @@ Tolerance = float | Mapping[Any, float] | None
 
 
 def default_rtols() -> dict[np.dtype, float]:
-    """Relative tolerance of each element type."""
+    """Returns the relative tolerance of each element type."""
     return {_HALF: 1e-2, _SINGLE: 1e-4, _DOUBLE: 1e-5, **_EXACT}
 
 
 def default_atols() -> dict[np.dtype, float]:
-    """Absolute tolerance of each element type."""
+    """Returns the absolute tolerance of each element type."""
     return {_HALF: 1e-1, _SINGLE: 1e-3, _DOUBLE: 1e-20, **_EXACT}
 
 
 def default_numeric_eps() -> dict[np.dtype, float]:
-    """Step of finite differences for each element type; powers of two, so that x + eps is exact."""
+    """Returns the step of finite differences for each element type, a power of two: x + eps is
+    exact."""
     return {_HALF: 2.0**-6, _SINGLE: 2.0**-9, _DOUBLE: 2.0**-14}
 
 
@@ -44,8 +42,8 @@ def effective_dtype(dat: Any) -> np.dtype:
 
 
 def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
-    """Returns a number as it is; from a dict, or ``default_tol`` for None, the entry of the dtype
-    of ``dat``."""
+    """Returns a number as it is; from a dict, or ``default_tol`` for None, the entry of ``dat``'s
+    dtype."""
     if tol is not None and not isinstance(tol, Mapping):
         return tol
     table = default_tol if tol is None else {np.dtype(k): v for k, v in tol.items()}
@@ -61,17 +59,17 @@ def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, f
 
 
 def get_rtol(rtol: Any = None, dtype: Any = _DOUBLE) -> Any:
-    """``rtol``, or the default of ``dtype``."""
+    """Returns ``rtol``, or the default of ``dtype``."""
     return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
 
 
 def get_atol(atol: Any = None, dtype: Any = _DOUBLE) -> Any:
-    """``atol``, or the default of ``dtype``."""
+    """Returns ``atol``, or the default of ``dtype``."""
     return default_atols()[np.dtype(dtype)] if atol is None else atol
 
 
 def get_etol(etol: float | None = None) -> float:
-    """``etol``, or 0: the share of entries that may differ."""
+    """Returns ``etol``, or 0: the share of entries that may differ."""
     return 0 if etol is None else etol
 
 
@@ -160,7 +158,8 @@ def assert_almost_equal_with_err(
     *,
     use_broadcast: bool = True,
 ) -> None:
-    """:func:`assert_almost_equal`, except that a share ``etol`` of the entries may differ."""
+    """Checks as :func:`assert_almost_equal`, except that a share ``etol`` of the entries may
+    differ."""
     a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     if not use_broadcast and a.shape != b.shape:
@@ -179,7 +178,7 @@ def assert_almost_equal_with_err(
 def assert_allclose(
     a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
-    """:func:`assert_almost_equal` with NumPy's defaults: close, NaN equal to NaN."""
+    """Checks as :func:`assert_almost_equal` with NumPy's defaults: close, NaN equal to NaN."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
@@ -190,7 +189,7 @@ def assert_almost_equal_ignore_nan(
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """:func:`assert_almost_equal` without the entries that are NaN on either side."""
+    """Checks as :func:`assert_almost_equal` without entries that are NaN on either side."""
     a, b = to_numpy(a), to_numpy(b)
     skip = np.isnan(a) | np.isnan(b)
     assert_almost_equal(np.where(skip, 0, a), np.where(skip, 0, b), rtol, atol, names)
@@ -208,10 +207,8 @@ def assert_exception(
 
 
 def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolerance = None) -> None:
-    """Compares two arrays, or two equally nested tuples of arrays; None equals anything.
-
-    Of tuples of different lengths the first elements are compared, as in MXNet.
-    """
+    """Compares two arrays, or two equally nested tuples of arrays; None equals anything. Of tuples
+    of different lengths the first elements are compared, as in MXNet."""
     if t1 is None or t2 is None:
         return
     if isinstance(t1, tuple):
@@ -234,17 +231,14 @@ def locationError(  # noqa: N802 - MXNet's name
     a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Sequence[str],
     maxError: bool = False,  # noqa: N803
 ) -> str:  # fmt: skip
-    """Returns the text that tells of the difference of two arrays at ``index``.
-
-    ``maxError`` says that it is the largest.
-    """
+    """Returns the text on the difference of two arrays at ``index``, the largest if
+    ``maxError``."""
     first, second = (f"{name}={x[index]:.8f}" for name, x in zip(names, (a, b), strict=True))
     return f"Location of {'maximum ' if maxError else ''}error: {index}, {first}, {second}"
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Returns True if two NDArrays share memory; tried by a write to the first, which is then
-    undone."""
+    """Returns True if two NDArrays share memory; tests by a write to the first, and undoes it."""
     before = array1.asnumpy()
     if not same(array1, array2):
         return False

@@ -75,9 +75,8 @@ def _require_file(file: Path) -> None:
 
 
 def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
-    """Unpacks the archive ``data_origin_name`` in the folder ``data_dir``.
-
-    :func:`download` brings it from ``url`` unless it is there."""
+    """Unpacks the archive ``data_origin_name`` in the folder ``data_dir``, after :func:`download`
+    from ``url`` if it is missing."""
     archive = Path(data_dir) / data_origin_name
     if not archive.exists():
         download(url, data_origin_name, data_dir)
@@ -85,9 +84,8 @@ def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
 
 
 def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
-    """Unpacks ``data_origin_name`` to the file ``data_name`` in the folder ``data_dir``.
-
-    :func:`download` brings it from ``url`` unless it is there. Nothing if the file is there."""
+    """Unpacks ``data_origin_name`` to the file ``data_name`` in the folder ``data_dir`` unless it
+    exists, after :func:`download` from ``url`` if it is missing."""
     target = Path(data_dir) / data_name
     if target.exists():
         return
@@ -100,12 +98,12 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
 def download_model(
     model_name: str, dst_dir: str = "./", meta_info: Any = None
 ) -> tuple[str | None, int]:
-    """(None, 0), as MXNet answers for a model that it does not know: none can be downloaded."""
+    """Returns (None, 0), as MXNet does for an unknown model: none can be downloaded."""
     return None, 0
 
 
 def get_mnist(path: str = "data") -> dict[str, np.ndarray]:
-    """MNIST as arrays: 'train_data' and 'test_data' (n, 1, 28, 28) float32 from 0 to 1,
+    """Returns MNIST as arrays: 'train_data' and 'test_data' (n, 1, 28, 28) float32 from 0 to 1,
     'train_label' and 'test_label' (n,) int8. Reads the files of :func:`get_mnist_ubyte`."""
     get_mnist_ubyte(path)
     folder, arrays = Path(path), {}

@@ -1,7 +1,5 @@
-"""Tests of generators of random numbers against their distribution.
-
-``generator(n)`` gives an array (or NDArray) of n numbers.
-"""
+"""Tests of generators of random numbers against their distribution. ``generator(n)`` gives an array
+(or NDArray) of n numbers."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -17,7 +15,8 @@ Generator = Callable[[int], Any]
 def gen_buckets_probs_with_ppf(
     ppf: Callable[[float], float], nbuckets: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """``nbuckets`` intervals of equal probability, from the inverse distribution function."""
+    """Returns ``nbuckets`` intervals of equal probability, from the inverse distribution
+    function."""
     edges = [float(ppf(i / nbuckets)) for i in range(nbuckets + 1)]
     return list(pairwise(edges)), [1.0 / nbuckets] * nbuckets
 

@@ -37,10 +37,8 @@ def list_gpus() -> range:
 
 @contextmanager
 def environment(*args: Any) -> Iterator[None]:
-    """Sets environment variables for a block: ``(name, value)`` or a dict; None unsets.
-
-    Settings that a library read when it was imported do not change.
-    """
+    """Sets environment variables for a block: ``(name, value)`` or a dict; None unsets. Settings
+    that a library read when it was imported do not change."""
     if len(args) == 1 and isinstance(args[0], Mapping):
         variables = dict(args[0])
     elif len(args) == 2:
@@ -99,7 +97,7 @@ def discard_stderr() -> Iterator[None]:
 
 
 def is_cd_run() -> bool:
-    """False: MXNet's own continuous delivery does not run this package."""
+    """Returns False: MXNet's own continuous delivery does not run this package."""
     return False
 
 
@@ -109,12 +107,12 @@ def is_aarch64_run() -> bool:
 
 
 def has_tvm_ops() -> bool:
-    """False: there are no operators of TVM."""
+    """Returns False: operators of TVM are not served."""
     return False
 
 
 def is_op_runnable() -> bool:
-    """True: no operator is missing for a GPU only."""
+    """Returns True: no operator is missing for a GPU only."""
     return True
 
 

@@ -12,19 +12,19 @@ from ..ndarray import NDArray, array
 
 
 def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
-    """``num_dim`` sizes from 1 (or 0) to ``dim``."""
+    """Returns ``num_dim`` sizes from 1 (or 0) to ``dim``."""
     return tuple(int(d) for d in np.random.randint(not allow_zero_size, dim + 1, size=num_dim))
 
 
 def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
-    """Two sizes, up to ``dim0`` and ``dim1``."""
+    """Returns two sizes, up to ``dim0`` and ``dim1``."""
     return tuple(int(np.random.randint(not allow_zero_size, d + 1)) for d in (dim0, dim1))
 
 
 def rand_shape_3d(
     dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
 ) -> tuple[int, ...]:
-    """Three sizes, up to ``dim0``, ``dim1`` and ``dim2``."""
+    """Returns three sizes, up to ``dim0``, ``dim1`` and ``dim2``."""
     return tuple(int(np.random.randint(not allow_zero_size, d + 1)) for d in (dim0, dim1, dim2))
 
 
@@ -34,13 +34,13 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
 
 
 def random_arrays(*shapes: tuple[int, ...]) -> Any:
-    """Standard normal float32 NumPy arrays: a list, or the array itself for one shape."""
+    """Returns standard normal float32 NumPy arrays: a list, or the array itself for one shape."""
     arrays = [np.asarray(np.random.randn(*s), dtype=np.float32) for s in shapes]
     return arrays[0] if len(arrays) == 1 else arrays
 
 
 def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.ndarray]:
-    """Uniform NumPy arrays, always as a list; keywords ``low`` (0), ``high`` (1), ``dtype``."""
+    """Returns a list of uniform NumPy arrays; keywords ``low`` (0), ``high`` (1), ``dtype``."""
     low, high = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0)
     dtype = kwargs.pop("dtype", np.float32)
     if kwargs:
@@ -49,7 +49,7 @@ def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.nd
 
 
 def random_sample(population: Sequence[Any], k: int) -> list[Any]:
-    """``k`` members of a sequence, in its order."""
+    """Returns ``k`` members of a sequence, in its order."""
     return [population[i] for i in sorted(random.sample(range(len(population)), k))]
 
 
@@ -63,7 +63,7 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """Returns a standard normal NDArray of ``dtype``, by default float32; ``stype`` can only be
+    """Returns a standard normal NDArray of ``dtype``, by default float32, of ``stype``
     "default"."""
     if stype != "default":
         problem = f"stype={stype!r}, only dense arrays are served"
@@ -72,12 +72,12 @@ def rand_ndarray(
 
 
 def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
-    """(rows, columns), each entry the number of its row."""
+    """Returns (rows, columns), each entry the number of its row."""
     return array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
 
 
 def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
-    """0, 1, ..., size - 1."""
+    """Returns 0, 1, ..., size - 1."""
     return array(np.arange(size), dtype=dtype)
 
 
@@ -87,7 +87,7 @@ def get_identity_mat(size: int) -> NDArray:
 
 
 def get_identity_mat_batch(size: int) -> NDArray:
-    """Two identity matrices, (2, size, size), float32."""
+    """Returns two identity matrices, (2, size, size), float32."""
     return array(np.stack([np.eye(size)] * 2), dtype="float32")
 
 
@@ -111,18 +111,18 @@ def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
 
 def _stacked(make: Callable[[int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(f"shape {shape} is not that of square matrices")
+        raise ValueError(f"shape {shape} does not hold square matrices")
     count = int(np.prod(shape[:-2]))
     return np.array([make(shape[-1]) for _ in range(count)]).reshape(shape)
 
 
 def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
-    """Matrices (..., n, n), each as :func:`new_matrix_with_real_eigvals_2d` makes it."""
+    """Returns matrices (..., n, n), each as of :func:`new_matrix_with_real_eigvals_2d`."""
     return _stacked(new_matrix_with_real_eigvals_2d, shape)
 
 
 def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
-    """Symmetric matrices (..., n, n)."""
+    """Returns symmetric matrices (..., n, n)."""
     return _stacked(new_sym_matrix_with_real_eigvals_2d, shape)
 
 
@@ -137,8 +137,7 @@ def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) ->
 def assign_each2(
     input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None
 ) -> np.ndarray:
-    """``function`` of every pair of entries of two equally shaped arrays; for None a copy of the
-    first."""
+    """Returns ``function`` of each pair of entries of two arrays; a copy of the first for None."""
     out = np.array(input1)
     if function is not None:
         pairs = zip(out.flat, np.asarray(input2).flat, strict=True)

@@ -1,9 +1,8 @@
 """Training with optax: one compiled, donated program per step.
 
-    step = mx.training.Step(executor, optax.adam(1e-3))
-    (out,) = step(data=x, softmax_label=y)
+    step = mx.training.Step(executor, optax.adam(1e-3)) (out,) = step(data=x, softmax_label=y)
 
-``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
+``executor.params()`` and ``executor.grads()`` are pytrees for custom loops.
 """
 
 from ..errors import StepError as StepError

@@ -1,9 +1,5 @@
-"""The backends of a training step: an executor, or a group of devices.
-
-A backend has the arrays that a step changes, and the runnables that compute its gradients: one for
-an executor or for a pmapped group, else one for each device. It begins a step, and updates the
-parameters by its gradients.
-"""
+"""The backends of a training step, an executor or a group of devices: its arrays, and the programs
+of its gradients, one for an executor or a pmapped group, else one for each device."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -40,8 +36,7 @@ StepUpdater = Updater | OptaxUpdater
 
 
 class Backend(ABC):
-    """The arrays and programs of a training step: one program for an executor or a pmapped group,
-    else one for each device.
+    """The arrays and programs of a training step.
 
     runnables
         The programs with their arrays, of all devices; see :func:`gradient_program`.
@@ -62,7 +57,6 @@ class Backend(ABC):
 
     @property
     def lock(self) -> RLock:
-        """A lock held during a step."""
         return self._runnables[0].lock
 
     @property
@@ -70,13 +64,11 @@ class Backend(ABC):
         return self._runnables[0].program.argnums
 
     def first(self, i: int) -> NDArray:
-        """Returns argument ``i`` on the first device."""
         array = self.arg_arrays[i]
         return array if isinstance(array, NDArray) else array[0]
 
     @property
     def weights(self) -> list[NDArray]:
-        """The parameters that are trained, on the first device."""
         return [self.first(i) for i in self._argnums]
 
     @property
@@ -96,7 +88,6 @@ class Backend(ABC):
         return [runnable.program.step_function(True, spec)]
 
     def start(self) -> list[PendingStep]:
-        """Begins a step on all devices: a training forward, deferred."""
         for runnable in self._runnables:
             runnable.overwrite_constants()
         return [PendingStep(runnable, True) for runnable in self._runnables]
@@ -113,10 +104,8 @@ class Backend(ABC):
             step.backward(step_heads)
 
     def update(self, updater: StepUpdater) -> bool:
-        """Updates the parameters by the gradients of the steps.
-
-        Returns False, and changes nothing, if the optimizer's class overrides ``update``.
-        """
+        """Updates the parameters by the gradients of the steps. Returns False, and changes nothing,
+        if the optimizer's class overrides ``update``."""
         targets = tuple(range(len(self._argnums)))
         call = self._attach(updater, targets)
         if call is not None:
@@ -135,8 +124,6 @@ class Backend(ABC):
 
 
 class ExecutorBackend(Backend):
-    """An executor."""
-
     def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
         self._runnable = _GradientExecutor(executor, argnums)
         super().__init__([self._runnable], executor.arg_arrays, executor.aux_arrays)
@@ -155,10 +142,8 @@ class ExecutorBackend(Backend):
 
 class GroupBackend(Backend):
     """A group: one pmapped program, or, with unequal slices and repeated contexts, a program per
-    device.
-
-    Gradients are summed and update the first device, as in a Module, over all joined processes.
-    """
+    device. Gradients are summed and update the first device, as in a Module, over all joined
+    processes."""
 
     def __init__(
         self,

@@ -18,10 +18,9 @@ class BatchFeeder:
         An Executor, a group, a manager or a module.
     alone
         Whether this process trains for itself, where there are others.
-    executor
-        The executor, or the only one of a group; None for several devices.
-    core
-        The group's core; None for an Executor.
+    executor, core
+        The executor, or the only one of a group (None for several devices); the group's core (None
+        for an Executor).
     joins
         Whether a step is by the gradients of all processes of a job.
     """
@@ -52,7 +51,7 @@ class BatchFeeder:
         """Returns the numbers of the trained arguments; ``inputs`` as in :class:`Step`."""
         names = self.bound.graph.arg_names
         if inputs is None:
-            loaded = self.core.inputs if self.core else ()  # those of an executor are not known
+            loaded = self.core.inputs if self.core else ()  # the names of an executor are unknown
             fixed = {n for n in names if is_input_name(n)} | {i.name for i in loaded}
         else:
             fixed = set(inputs)
@@ -70,7 +69,7 @@ class BatchFeeder:
         if not indices:
             because = "parameters are arguments with a gradient, inputs apart"
             hint = "bind with gradients: simple_bind(grad_req='write', ...)"
-            raise StepError("Step", "there is no parameter to train", because=because, hint=hint)
+            raise StepError("Step", "no parameter to train", because=because, hint=hint)
         return indices
 
     def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
@@ -81,13 +80,11 @@ class BatchFeeder:
             self.executor.copy_params_from(args, aux)
 
     def count_step(self) -> None:
-        """Tells the target that a step has been taken."""
         for target in (self.core, self.executor):
             if target is not None:
                 target.count_step()
 
     def backend(self, argnums: tuple[int, ...]) -> Backend:
-        """Returns the backend of a step that trains these arguments."""
         if self.executor is not None:
             return ExecutorBackend(self.executor, argnums)
         assert self.core is not None

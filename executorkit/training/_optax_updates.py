@@ -18,13 +18,9 @@ Arrays = Sequence[Any]
 class LossScale:
     """A factor of losses, so that half precision gradients do not vanish.
 
-    Gradients are divided by it in the type of the weights. Where one of them is not finite, the
-    step changes no parameter and the factor is halved; after ``period`` good steps it is doubled.
-
-    initial
-        The first factor, a power of two.
-    period
-        The number of good steps until the factor is doubled; None never doubles it.
+    Gradients are divided by it in the type of the weights. A step with a gradient that is not
+    finite changes no parameter and halves the factor; ``period`` good steps double it (None:
+    never). ``initial`` is the first factor, a power of two.
 
     Source: Micikevicius et al., Mixed Precision Training, 2018.
     """
@@ -49,7 +45,6 @@ class LossScaledUpdate:
         return self.update.names
 
     def loss_scale(self, state: Any) -> jax.Array:
-        """Returns the factor of losses in this step."""
         return state[0]
 
     def __call__(

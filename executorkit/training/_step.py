@@ -28,8 +28,7 @@ from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 class Step(Viewed):
     """One training step as one compiled, donated program.
 
-        step = mx.training.Step(executor, optax.adam(1e-3))
-        for batch in iterator:
+        step = mx.training.Step(executor, optax.adam(1e-3)) for batch in iterator:
             (out,) = step(data=batch.data[0], softmax_label=batch.label[0])
 
     The program computes forward and backward, sums the gradients over the devices of a group,
@@ -45,8 +44,8 @@ class Step(Viewed):
         An ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
         MXNet's optimizers, as an instance or a name.
     inputs
-        The arguments that are not parameters. By default those without gradient, loaded by
-        the group, or called ``...data`` or ``...label``.
+        The arguments that are not parameters. By default arguments without gradient, loaded by the
+        group, or called ``...data`` or ``...label``.
     out_grads
         The head gradients of outputs that are not losses, as for ``backward``.
     rescale_grad
@@ -70,8 +69,8 @@ class Step(Viewed):
         by the gradients of all processes, which begin with the parameters of the first and have to
         take the same steps; a step of an Executor is always this process's.
 
-    Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
-    train or an option does not fit.
+    Raises TypeError for a target that cannot run as one program, ValueError without parameters to
+    train or for an option that does not fit.
 
     >>> import optax
     >>> import executorkit as mx
@@ -144,10 +143,10 @@ class Step(Viewed):
     def __call__(self, **batch: Any) -> list[NDArray]:
         """Takes a step on a batch, given by argument name; returns the outputs.
 
-        Arguments that are not given keep their contents. Raises TypeError for an unknown name,
-        ValueError for a wrong shape, and changes nothing then. In a job whose processes have been
-        asked to stop (SIGTERM), all of them end after the same step, with status 143; a process
-        that has called :meth:`save` writes that checkpoint again.
+        Arguments left out keep their contents. Raises TypeError for an unknown name, ValueError for
+        a wrong shape, and changes nothing then. In a job asked to stop (SIGTERM), all processes end
+        after the same step, with status 143; a process that has called :meth:`save` writes that
+        checkpoint again.
         """
         for name in batch:
             if name in self.names:
@@ -194,8 +193,8 @@ class Step(Viewed):
 
     @property
     def opt_state(self) -> Any:
-        """The optimizer's state now: optax's pytree, with a loss scale (scale, good steps, state);
-        for MXNet's optimizers the updater's states by number of the parameter."""
+        """The optimizer's state: optax's pytree, with a loss scale (scale, good steps, state); for
+        MXNet's optimizers the updater's states by number of the parameter."""
         updater = self._updater
         if isinstance(updater, opt.Updater):
             return updater.states
@@ -213,10 +212,8 @@ class Step(Viewed):
 
     def analyse(self) -> Analysis:
         """Returns XLA's analysis of the step: memory in bytes (``memory['peak']``), operations,
-        traffic.
-
-        It is of the shapes compiled last; unknown before the first step, and for several programs.
-        """
+        traffic. It is of the shapes compiled last; unknown before the first step, and for several
+        programs."""
         functions = self._backend.functions
         if len(functions) != 1 or functions[0].name != "step":
             return Analysis()
@@ -246,11 +243,9 @@ class Step(Viewed):
         return {name: states.get(i) for i, name in enumerate(self.names)}
 
     def save(self, prefix: Any, epoch: int) -> None:
-        """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``.
-
-        The last has the states of the optimizer and of ``mx.random``: a run that restores it goes
-        on bit for bit. Each file is there whole or not at all, the ``.step`` last.
-        """
+        """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``. The
+        last has the states of the optimizer and of ``mx.random``: a run that restores it goes on
+        bit for bit. Each file is there whole or not at all, the ``.step`` last."""
         self._saved = prefix, epoch
         args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
         aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
@@ -267,10 +262,8 @@ class Step(Viewed):
         return OptaxState(self.names, state, updater.n_updates)
 
     def restore(self, prefix: Any, epoch: int) -> None:
-        """Restores files of :meth:`save`, for the same parameters and optimizer.
-
-        Raises FileFormatError or ValueError for other files, and changes nothing then.
-        """
+        """Restores files of :meth:`save`, for the same parameters and optimizer. Raises
+        FileFormatError or ValueError for other files, and changes nothing then."""
         args, aux, content, path = read_step(prefix, epoch)
         updater, state = self._updater, self._state
         if isinstance(updater, opt.Updater):
@@ -290,7 +283,6 @@ class Step(Viewed):
 
 @view_of.register
 def step_view(step: Step) -> View:
-    """Shows the optimizer and its state, the cost of the program, and the target."""
     feeder, analysis = step.feeder, step.analyse()
     peak = scaled((analysis.memory or {}).get("peak"), "B", 1024)
     kind = "optax" if step.optimizer is None else type(step.optimizer).__name__
@@ -312,4 +304,4 @@ def step_view(step: Step) -> View:
     elif feeder.executor is not None:
         target = executor_parts(feeder.executor)
     title = f"Step of {feeder.bound.symbol.name or 'a group of symbols'}: {kind}"
-    return View(title, [*parts, Fold("what it trains", target, open=True)])
+    return View(title, [*parts, Fold("target", target, open=True)])

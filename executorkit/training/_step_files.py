@@ -37,7 +37,6 @@ class OptaxState(NamedTuple):
 
     @property
     def leaves(self) -> list[np.ndarray]:
-        """The arrays of the state."""
         return jax.tree.leaves(self.state)
 
     def layout(self) -> dict[str, Any]:
@@ -63,7 +62,6 @@ def write_step(
     aux: Mapping[str, NDArray],
     state: Updater | OptaxState,
 ) -> None:
-    """Writes the files of :meth:`Step.save`."""
     model.save_checkpoint(prefix, epoch, symbol, dict(args), dict(aux))
     content = _packed(state) if isinstance(state, OptaxState) else dump_updater(state)
     write_atomically(_path(prefix, epoch), [content])
@@ -83,10 +81,8 @@ def unpack_optax_state(
     content: bytes, path: str, present: OptaxState
 ) -> tuple[list[jax.Array], int, Callable[[], None]]:
     """Returns the leaves of a state in bytes, the number of steps, and a function that restores the
-    state of ``mx.random``.
-
-    Raises FileFormatError for a file of other parameters or another optimizer.
-    """
+    state of ``mx.random``. Raises FileFormatError for a file of other parameters or another
+    optimizer."""
     header, arrays = _unpacked(content, path)
     for what, expected in present.layout().items():
         if header.get(what) != expected:

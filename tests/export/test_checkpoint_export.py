@@ -59,9 +59,9 @@ def test_refusals_write_nothing(checkpoint, tmp_path, monkeypatch):
             mx.export.export_checkpoint(*checkpoint, *arguments, **options)
         assert sorted(tmp_path.iterdir()) == before
 
-    refused(ArgumentValueError, "there is no format 'caffe'\n  try: one of: stablehlo", "caffe")
+    refused(ArgumentValueError, "unknown format 'caffe'\n  try: one of: stablehlo", "caffe")
     refused(ArgumentValueError, "batch=0", "stablehlo", batch=0)
     refused(ArgumentValueError, "over the file that is exported", "params")
-    refused(FileAccessError, "there is no folder", "npz", tmp_path / "none" / "x.npz")
+    refused(FileAccessError, "none does not exist", "npz", tmp_path / "none" / "x.npz")
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     refused(MissingDependencyError, "pip install 'executorkit\\[onnx\\]'", "onnx")

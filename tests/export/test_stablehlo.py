@@ -204,7 +204,7 @@ def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path)
     refused(ShapeError, r"'fc_bias': it is \(6,\), expected \(5,\)", symbol, wrong)
     refused(UnknownArgumentError, "the shape of 'image'", symbol, params, {"image": (1, 3, 6, 6)})
     refused(ArgumentValueError, "platforms='cpu'", symbol, params, platforms="cpu")
-    refused(ShapeError, "those of data do not follow", mx.sym.relu(data), {})
+    refused(ShapeError, "shapes of data do not follow", mx.sym.relu(data), {})
     noise = mx.sym.broadcast_add(data, mx.sym.random.normal(shape=(1, 4), name="noise"))
     refused(NotSupportedError, "nodes that draw random numbers at inference: noise", noise, {},
             {"data": (2, 4)})  # fmt: skip

@@ -362,7 +362,7 @@ def test_labels_of_boxes_that_are_none():
         ("1 0:1\n1 2\n", "line 2: '2', expected an index from 0 on, a colon and a number"),
         ("1 -1:2\n", "line 1: '-1:2', expected an index"),
         ("1 7:2\n", "line 1: index 7, expected at most 2"),
-        ("# nothing\n", "there are no rows"),
+        ("# nothing\n", "it has no rows"),
     ],
 )
 def test_malformed_libsvm_files(content, text, tmp_path):

@@ -210,7 +210,7 @@ def test_an_unknown_metric_is_named():
     param = _param(0, 0, 0.5)
     with pytest.raises(KeyError) as caught:
         curve.eval_cb(param)
-    assert str(caught.value) == ("LiveLearningCurve: there is no metric 'acc'\n  try: 'accuracy'")
+    assert str(caught.value) == ("LiveLearningCurve: unknown metric 'acc'\n  try: 'accuracy'")
     assert param.eval_metric.get()[1] == 0.5
 
 

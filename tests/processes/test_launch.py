@@ -102,8 +102,8 @@ def test_signals_are_handed_on(script, tmp_path, hosts, number):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["-n", "2"], "launch: there is no script\n  try: launch -n 2 train.py"),
-        (["-n", "2", "no-such-command"], "launch: there is no command 'no-such-command'"),
+        (["-n", "2"], "launch: the script is missing\n  try: launch -n 2 train.py"),
+        (["-n", "2", "no-such-command"], "launch: unknown command 'no-such-command'"),
         (["-n", "0", "a.py"], "--num-workers: 0, expected a positive number"),
         (["-n", "2", "--restarts", "-1", "a.py"], "--restarts: -1, expected a positive number"),
         (
@@ -118,7 +118,7 @@ def test_signals_are_handed_on(script, tmp_path, hosts, number):
         ),
         (
             ["-n", "2", "--launcher", "ssh", "a.py"],
-            "--launcher ssh: there are no hosts\n  try: -H HOSTS",
+            "--launcher ssh: the hosts are missing\n  try: -H HOSTS",
         ),
         (["-n", "3", "-H", "a:1,b:1", "a.py"], "-H: the hosts take 2 processes of 3"),
         (["-n", "3", "-H", "a:b", "a.py"], "-H: 'a:b': expected HOST or HOST:NUMBER"),

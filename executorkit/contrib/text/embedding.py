@@ -1,8 +1,6 @@
-"""``mx.contrib.text.embedding``: vectors of tokens, read from text files.
-
-A file has a line per token: the token and its numbers, between delimiters. Files of GloVe and
-fastText must be below ``embedding_root``; they are not downloaded.
-"""
+"""``mx.contrib.text.embedding``: vectors of tokens, read from text files. A file has a line per
+token: the token and its numbers, between delimiters. Files of GloVe and fastText must be below
+``embedding_root``; they are not downloaded."""
 
 from __future__ import annotations
 
