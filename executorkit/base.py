@@ -39,7 +39,7 @@ class _NullType:
 _Null = _NullType()
 
 
-def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
+def _as_list(obj: object) -> list[Any] | tuple[Any, ...]:
     return obj if isinstance(obj, list | tuple) else [obj]
 
 
@@ -62,11 +62,11 @@ def with_metaclass(meta: type, *bases: type) -> Any:
     """Returns a base class whose subclasses have the metaclass ``meta`` and the bases ``bases``."""
 
     class Metaclass(type):
-        def __new__(cls, name: str, this_bases: Any, namespace: dict[str, Any]) -> Any:
+        def __new__(cls, name: str, this_bases: object, namespace: dict[str, Any]) -> Any:
             return meta(name, bases, namespace)
 
         @classmethod
-        def __prepare__(cls, name: str, this_bases: Any, /, **options: Any) -> Any:
+        def __prepare__(cls, name: str, this_bases: object, /, **options: object) -> Any:
             return meta.__prepare__(name, bases)
 
     return type.__new__(Metaclass, "temporary_class", (), {})
@@ -77,21 +77,21 @@ class _ClassProperty:
         self._getter = getter
         self._setter = setter
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self._getter.__get__(instance, type(instance) if owner is None else owner)()
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         if self._setter is None:
             raise AttributeError("the class property cannot be set")
         owner = instance if isinstance(instance, type) else type(instance)
         self._setter.__get__(None, owner)(value)
 
-    def setter(self, function: Any) -> _ClassProperty:
+    def setter(self, function: object) -> _ClassProperty:
         return _ClassProperty(self._getter, _class_method(function))
 
 
 class _MXClassPropertyMetaClass(type):
-    def __setattr__(cls, key: str, value: Any) -> None:
+    def __setattr__(cls, key: str, value: object) -> None:
         attribute = cls.__dict__.get(key)
         if isinstance(attribute, _ClassProperty):
             attribute.__set__(cls, value)
@@ -103,7 +103,7 @@ def _class_method(function: Any) -> Any:
     return function if isinstance(function, classmethod | staticmethod) else classmethod(function)
 
 
-def classproperty(func: Any) -> _ClassProperty:
+def classproperty(func: object) -> _ClassProperty:
     """Makes a function of the class a property of it."""
     return _ClassProperty(_class_method(func))
 
@@ -159,5 +159,5 @@ def build_param_doc(
     return "\n".join(lines) + "\n"
 
 
-def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
+def add_fileline_to_docstring(module: object, incursive: bool = True) -> None:
     """Does nothing: ``inspect`` tells the place of a function."""

@@ -132,7 +132,7 @@ class DataParallelExecutorManager(Viewed, DataParallel):
             monitor.install(executor)
 
     def set_params(
-        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None
+        self, arg_params: Mapping[str, object], aux_params: Mapping[str, Any] | None
     ) -> None:
         """Copies parameters by name to all devices. ValueError for unknown names and wrong
         shapes; nothing is copied then."""
@@ -158,7 +158,7 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         """For each auxiliary state the arrays of all devices; all buckets share them."""
         return self.execgrp.aux_arrays
 
-    def load_data_batch(self, data_batch: Any) -> None:
+    def load_data_batch(self, data_batch: object) -> None:
         """Copies a batch to the devices, and makes its bucket the current one. Raises ValueError,
         naming the array, if one is missing or of the wrong shape; nothing is changed then."""
         group = self.execgrp if self.sym_gen is None else self._bucket(data_batch)
@@ -188,7 +188,9 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         """Computes the gradients of the current bucket on all devices."""
         self._current("backward").backward()
 
-    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, metric: object, labels: Sequence[object], pre_sliced: bool = False
+    ) -> None:
         """Updates a metric with the current bucket's outputs; see the group's."""
         self._current("update_metric").update_metric(metric, labels, pre_sliced)
 

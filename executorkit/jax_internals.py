@@ -74,7 +74,7 @@ thread_differentiable = differentiable._obj.get_local
 thread_mesh, thread_trace = mesh_context.get_local, trace_state_strong_ref.get_local
 
 
-def restore_thread(x64: Any, may_differentiate: Any, mesh: Any, trace: Any) -> None:
+def restore_thread(x64: object, may_differentiate: object, mesh: object, trace: object) -> None:
     """Sets the contents of a :class:`ThreadState`: JAX's state of this thread.
 
     JAX sets each in contexts. An exception at the very exit of such a context, as a

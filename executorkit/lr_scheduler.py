@@ -91,7 +91,7 @@ class LRScheduler(CheckedKeywords):
         rate_after_warmup, warmup_steps = self._rate(), self.warmup_steps
         warmup = self._warmup
 
-        def schedule(count: Any) -> Array:
+        def schedule(count: object) -> Array:
             update = jnp.asarray(count) + begin
             after = rate_after_warmup(update)
             if not warmup_steps:
@@ -224,13 +224,13 @@ class _Decay(LRScheduler):
         self.final_lr = final_lr
         self.max_steps = max_update - self.warmup_steps
 
-    def _curve(self, progress: Any) -> Any:
+    def _curve(self, progress: object) -> Any:
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:
         return self._decayed((n - self.warmup_steps) / self.max_steps)
 
-    def _decayed(self, progress: Any) -> Any:
+    def _decayed(self, progress: object) -> Any:
         return self.final_lr + (self.base_lr_orig - self.final_lr) * self._curve(progress)
 
     def __call__(self, num_update: int) -> float:
@@ -321,7 +321,7 @@ def _check_factor(scheduler: LRScheduler, factor: float) -> None:
     _check(scheduler, factor <= 1, f"factor is {factor}, expected at most 1: rates decrease")
 
 
-def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
+def _check_integer(scheduler: LRScheduler, name: str, number: object) -> None:
     if not isinstance(number, int):
         raise InputTypeError(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
 

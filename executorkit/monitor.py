@@ -236,7 +236,7 @@ def _root_mean_square(x: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.mean(wide * wide)).reshape(1).astype(kind)
 
 
-def _statistic_arrays(name: str, statistic: Any) -> list[NDArray]:
+def _statistic_arrays(name: str, statistic: object) -> list[NDArray]:
     arrays = [statistic] if isinstance(statistic, NDArray) else statistic
     if not isinstance(arrays, list) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(

@@ -61,7 +61,7 @@ def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
     return np.flip(image, axis).copy()
 
 
-def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
+def decode_image(data: object, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     """Returns the image of an encoded file: uint8 of shape (height, width, 3), or (height, width,
     1).
 

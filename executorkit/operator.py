@@ -89,7 +89,7 @@ class CustomOp:
             The inputs and results of ``forward``, gradients to be written, and auxiliary states.
         """
 
-    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+    def assign(self, dst: NDArray, req: str, src: object) -> None:
         """Writes ``src`` into ``dst`` as ``req`` says: not at all ('null'), over it ('write',
         'inplace'), or onto it ('add')."""
         if req in ("write", "inplace"):
@@ -290,10 +290,10 @@ class PythonOp(_Names):
         warnings.warn(f"{name}: use CustomOp, its successor", UserWarning, stacklevel=2)
         self.need_top_grad_ = need_top_grad
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
+    def __call__(self, *args: object, **kwargs: object) -> Symbol:
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: object, **kwargs: object) -> Symbol:
         """Returns a symbol of the operator; NotImplementedError in this base class. Arguments are
         symbols, by position or by name, and ``name``. Missing inputs become variables."""
         problem = "it is the base class"
@@ -338,7 +338,7 @@ class NumpyOp(PythonOp):
     MXNet: an exception in it stops the program, and gradients may be added (``grad_req='add'``).
     Symbols of it can be saved and loaded in this process only."""
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: object, **kwargs: object) -> Symbol:
         needs_head = self.need_top_grad()
         return self._symbol("_native", _NumpyKernel(self, needs_head), needs_head, args, kwargs)
 
@@ -346,7 +346,7 @@ class NumpyOp(PythonOp):
 class NDArrayOp(PythonOp):
     """An operator in Python on NDArrays of float32 on the CPU; otherwise as :class:`NumpyOp`."""
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+    def get_symbol(self, *args: object, **kwargs: object) -> Symbol:
         heads, data, out = _array_numbers(self.list_outputs(), self.list_arguments())
         needs_head = not set(heads).isdisjoint(self.declare_backward_dependency(heads, data, out))
         kernel = _NDArrayKernel(_NumpyKernel(self, needs_head))

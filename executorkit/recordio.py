@@ -192,7 +192,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self.idx[name] = offset
             self.keys.append(name)
 
-    def _key(self, key: Any) -> Any:
+    def _key(self, key: object) -> Any:
         try:
             return self.key_type(key)
         except (TypeError, ValueError):
@@ -220,13 +220,13 @@ class MXIndexedRecordIO(MXRecordIO):
         self._check_mode(writable=True)
         return self._offset
 
-    def read_idx(self, idx: Any) -> bytes | None:
+    def read_idx(self, idx: object) -> bytes | None:
         """Returns the record with this key, else raises KeyError; opens a closed file again.
         Threads and forked processes may call it at once."""
         self.seek(idx)
         return self._read_at(self.idx[idx])
 
-    def write_idx(self, idx: Any, buf: bytes | bytearray | memoryview) -> None:
+    def write_idx(self, idx: object, buf: bytes | bytearray | memoryview) -> None:
         """Appends a record, and its key to the index file."""
         key = self._key(idx)
         offset = self.tell()
@@ -305,7 +305,7 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
     return header, content
 
 
-def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
+def unpack_img(s: object, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
     """Returns the header of an image's record, and the image, decoded by OpenCV.
 
     ``iscolor`` is the flag of ``cv2.imdecode``: 1 colours (blue, green, red), 0 grey, -1 as stored.
@@ -319,7 +319,7 @@ def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
 _JPEG, _PNG = (".JPG", ".JPEG"), (".PNG",)
 
 
-def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
+def pack_img(header: object, img: object, quality: int = 95, img_fmt: str = ".jpg") -> bytes:
     """Returns a record of a header and an image, which ``cv2.imencode`` encodes.
 
     img

@@ -73,7 +73,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     it returns."""
     registered = _classes.setdefault(base_class, {})
 
-    def create(*args: Any, **kwargs: Any) -> Any:
+    def create(*args: object, **kwargs: object) -> Any:
         if not args and nickname not in kwargs:
             raise RegistryError(f"{nickname}: create", "no name is given")
         target, *arguments = args or (kwargs.pop(nickname),)

@@ -114,14 +114,14 @@ def use_np_shape(func: T) -> T:
 
 def _with_numpy_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         with np_shape(True):
             return function(*args, **kwargs)
 
     return call
 
 
-def _wrapped_member(member: Any) -> Any:
+def _wrapped_member(member: object) -> Any:
     if isinstance(member, staticmethod | classmethod):
         return type(member)(_with_numpy_shapes(member.__func__))
     if isinstance(member, property):
@@ -152,12 +152,12 @@ def np_array(active: bool = True) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def use_np_array(func: Any) -> Any:
+def use_np_array(func: object) -> Any:
     """Raises NotSupportedError: arrays of ``mx.np`` are not served."""
     _refuse_arrays("use_np_array")
 
 
-def use_np(func: Any) -> Any:
+def use_np(func: object) -> Any:
     """Raises NotSupportedError: arrays of ``mx.np`` are not served; see :func:`use_np_shape`."""
     _refuse_arrays("use_np")
 
@@ -192,7 +192,7 @@ def set_module(module: str | None) -> Callable[[T], T]:
     return apply
 
 
-def np_ufunc_legal_option(key: str, value: Any) -> bool:
+def np_ufunc_legal_option(key: str, value: object) -> bool:
     """Returns True if an option of NumPy's universal functions has a value that MXNet accepts."""
     if key == "casting":
         return value in ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -217,7 +217,7 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
     only."""
 
     @functools.wraps(func)
-    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x: object, out: object = None, **kwargs: object) -> Any:
         _check_ufunc_options(func, kwargs)
         return func(x, out=out)
 
@@ -229,7 +229,7 @@ def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
     defaults."""
 
     @functools.wraps(func)
-    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def call(x1: object, x2: object, out: object = None, **kwargs: object) -> Any:
         _check_ufunc_options(func, kwargs)
         return func(x1, x2, out=out)
 

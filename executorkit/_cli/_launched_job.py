@@ -150,7 +150,7 @@ class Job:
             time.sleep(_POLL)
         return failed
 
-    def _note_signal(self, number: int, frame: Any) -> None:
+    def _note_signal(self, number: int, frame: object) -> None:
         self._signals.append(number)
 
     def _send(self, number: int) -> None:

@@ -63,7 +63,7 @@ def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) 
         file.writelines(parts)
 
 
-def write_private(path: str, parts: Iterable[Any]) -> None:
+def write_private(path: str, parts: Iterable[object]) -> None:
     """Writes as :func:`write_atomically` for a cache of many files: readable by the owner only, not
     durable. Temporary files of killed processes are left to :func:`remove_leftovers_in`. Raises
     OSError if writing fails."""

@@ -39,7 +39,7 @@ class CheckedKeywords:
     far as ``**kwargs`` hands arguments on. A constructor that takes ``**kwargs`` is left as it is.
     """
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("__init__")
         if inspect.isfunction(own) and not _takes_any(own):

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection
 from importlib.abc import MetaPathFinder
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..errors import MissingDependencyError, similar_names
 
@@ -41,7 +41,7 @@ class UnservedModules(MetaPathFinder):
     """The last finder of modules, which refuses MXNet's missing ones. Names that are only
     attributes of the package (``nd``, ``mod``) cannot be imported as modules, as in MXNet."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         package, _, name = fullname.partition(".")
         if package != _PACKAGE or not name:
             return

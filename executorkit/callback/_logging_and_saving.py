@@ -112,7 +112,7 @@ def module_checkpoint(
     return checkpoint
 
 
-def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
+def do_checkpoint(prefix: object, period: int = 1) -> Callable[..., None]:
     """Returns an epoch callback that writes the symbol and parameters it is given every ``period``
     epochs, by :func:`executorkit.model.save_checkpoint`, each file whole or not at all."""
     period = max(1, int(period))

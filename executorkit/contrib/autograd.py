@@ -28,17 +28,17 @@ def test_section() -> Any:
     return autograd.pause(train_mode=False)
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+def mark_variables(variables: object, gradients: object, grad_reqs: object = "write") -> None:
     """Calls :func:`executorkit.autograd.mark_variables`."""
     autograd.mark_variables(variables, gradients, grad_reqs)
 
 
-def backward(outputs: Any, out_grads: Any = None, retain_graph: bool = False) -> None:
+def backward(outputs: object, out_grads: object = None, retain_graph: bool = False) -> None:
     """Calls :func:`executorkit.autograd.backward`."""
     autograd.backward(outputs, out_grads, retain_graph)
 
 
-def compute_gradient(outputs: Any) -> None:
+def compute_gradient(outputs: object) -> None:
     """Returns the gradients of the variables that outputs were computed from."""
     backward(outputs)
 
@@ -76,7 +76,7 @@ def grad(
     with_loss = grad_and_loss(func, argnum)
 
     @functools.wraps(with_loss)
-    def wrapped(*args: Any) -> list[NDArray]:
+    def wrapped(*args: object) -> list[NDArray]:
         return with_loss(*args)[0]
 
     return wrapped

@@ -63,5 +63,5 @@ class DataLoaderIter(DataIter):
         return array(filled, values.context, values.dtype)
 
 
-def _as_array(values: Any, dtype: Any) -> NDArray:
+def _as_array(values: object, dtype: object) -> NDArray:
     return values.astype(dtype) if isinstance(values, NDArray) else array(values, dtype=dtype)

@@ -145,7 +145,7 @@ class NodewiseRun:
             traced.input_gradients[step.index] = input_ranges, output_ranges
 
     @staticmethod
-    def _accumulate(traced: NodewiseValues, i: int, gradient: Any) -> None:
+    def _accumulate(traced: NodewiseValues, i: int, gradient: object) -> None:
         (home,) = traced.values[i].devices()
         gradient = jax.device_put(gradient, home)
         earlier = traced.gradients.get(i)
@@ -189,7 +189,7 @@ def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
 def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
     params = Params(key)
 
-    def forward(prng: Any, *inputs: Any) -> Any:
+    def forward(prng: object, *inputs: object) -> Any:
         results = op.apply(params, inputs, key=prng, train=train)
         return results, [value_range(x) for x in results[:n_outputs]]
 
@@ -378,7 +378,7 @@ class FiniteAnalysis:
             yield from self._argument_sum(node.name, i)
 
     def _sum(
-        self, step: GraphStep, output_ranges: Mapping[int, Any], summed: set[int]
+        self, step: GraphStep, output_ranges: Mapping[int, object], summed: set[int]
     ) -> Iterator[Finding]:
         for k, gradient in output_ranges.items():
             i = step.first_output + k

@@ -55,7 +55,7 @@ class InferenceNetwork:
     def of(
         cls,
         symbol: Symbol,
-        params: Mapping[str, Any],
+        params: Mapping[str, object],
         shapes: Mapping[str, Sequence[int]] | None = None,
         dtypes: Mapping[str, str] | None = None,
     ) -> InferenceNetwork:
@@ -118,7 +118,7 @@ class InferenceNetwork:
             names.append(f"{name}#{count}" if count else name)
         return names
 
-    def sizes(self, batch: Any = None) -> dict[str, tuple[Any, ...]]:
+    def sizes(self, batch: object = None) -> dict[str, tuple[Any, ...]]:
         """Returns the shapes of the inputs for ``batch`` examples, if given."""
         if batch is None:
             return dict(self.inputs)
@@ -136,7 +136,7 @@ class InferenceNetwork:
         return dict(zip(self.output_names, outputs, strict=True))
 
 
-def _with_size(shape: tuple[Any, ...], axis: int | None, size: Any) -> tuple[Any, ...]:
+def _with_size(shape: tuple[object, ...], axis: int | None, size: object) -> tuple[Any, ...]:
     return shape if axis is None else (*shape[:axis], size, *shape[axis + 1 :])
 
 

@@ -36,7 +36,7 @@ _ALIGNMENT = 8
 
 def save_safetensors(
     path: str | os.PathLike[str],
-    arrays: Mapping[str, Any],
+    arrays: Mapping[str, object],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     """Writes arrays by name in the format of the safetensors library, which is not needed for it.
@@ -103,7 +103,7 @@ def require_safetensors() -> Any:
     return safetensors
 
 
-def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> None:
+def save_npz(path: str | os.PathLike[str], arrays: Mapping[str, object]) -> None:
     """Writes arrays by name as NumPy's archive, which ``numpy.load`` reads; whole or not at all.
     bfloat16, which NumPy does not have, is written as two bytes without a type (``V2``):
     :func:`load_npz` restores them, and so does ``x.view(ml_dtypes.bfloat16)``."""

@@ -47,7 +47,7 @@ _BFLOAT16 = np.dtype(jnp.bfloat16)
 def to_stablehlo(
     path: str | os.PathLike[str],
     symbol: Symbol,
-    params: Mapping[str, Any],
+    params: Mapping[str, object],
     shapes: Mapping[str, Sequence[int]] | None = None,
     dtypes: Mapping[str, str] | None = None,
     *,
@@ -170,7 +170,7 @@ class StableHLOModel:
             self.parameters = {name: jnp.asarray(x) for name, x in parameters.items()}
         self._call = jax.jit(program.call)
 
-    def __call__(self, **inputs: Any) -> dict[str, jax.Array]:
+    def __call__(self, **inputs: object) -> dict[str, jax.Array]:
         """Returns the outputs by name for inputs by name: arrays of NumPy or JAX, converted to the
         program's types. Raises :class:`UnknownArgumentError` for a missing or unknown input; a
         shape that does not fit is JAX's ValueError."""

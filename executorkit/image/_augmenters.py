@@ -18,7 +18,7 @@ from .host_images import Image, check_colours, host_view, to_ndarray, update_in_
 
 
 class Described:
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         self._kwargs = {}
         for name, value in kwargs.items():
             host = value.asnumpy() if isinstance(value, NDArray) else value

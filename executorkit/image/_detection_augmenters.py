@@ -88,7 +88,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         return src, label
 
 
-def _range_of(where: str, name: str, value: Any) -> Any:
+def _range_of(where: str, name: str, value: object) -> Any:
     if isinstance(value, tuple | list):
         return value
     if not isinstance(value, int | float | np.generic):
@@ -157,8 +157,8 @@ class DetRandomCropAug(_RandomFrame):
     def __init__(
         self,
         min_object_covered: float = 0.1,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (0.05, 1.0),
+        aspect_ratio_range: object = (0.75, 1.33),
+        area_range: object = (0.05, 1.0),
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
@@ -254,8 +254,8 @@ class DetRandomPadAug(_RandomFrame):
 
     def __init__(
         self,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (1.0, 3.0),
+        aspect_ratio_range: object = (0.75, 1.33),
+        area_range: object = (1.0, 3.0),
         max_attempts: int = 50,
         pad_val: Any = (128, 128, 128),
     ) -> None:
@@ -300,11 +300,11 @@ class DetRandomPadAug(_RandomFrame):
 
 
 def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
-    min_eject_coverage: Any = 0.3,
-    max_attempts: Any = 50,
+    min_object_covered: object = 0.1,
+    aspect_ratio_range: object = (0.75, 1.33),
+    area_range: object = (0.05, 1.0),
+    min_eject_coverage: object = 0.3,
+    max_attempts: object = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
     """Returns one of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none. Each

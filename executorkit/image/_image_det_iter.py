@@ -71,7 +71,7 @@ class ImageDetIter(ImageIter):
         self.reset()
         return count, length
 
-    def _parse_label(self, label: Any) -> np.ndarray:
+    def _parse_label(self, label: object) -> np.ndarray:
         raw = host_values(label).ravel()
         if raw.size < 7:
             raise self._broken(f"{raw.size} numbers as labels, expected 7 or more")
@@ -108,7 +108,7 @@ class ImageDetIter(ImageIter):
         return images, labels
 
     def _put(
-        self, images: np.ndarray, labels: np.ndarray, i: int, image: NDArray, label: Any
+        self, images: np.ndarray, labels: np.ndarray, i: int, image: NDArray, label: object
     ) -> bool:
         try:
             self.check_valid_image([image])
@@ -166,10 +166,10 @@ class ImageDetIter(ImageIter):
 
     def draw_next(
         self,
-        color: Any = None,
+        color: object = None,
         thickness: int = 2,
-        mean: Any = None,
-        std: Any = None,
+        mean: object = None,
+        std: object = None,
         clip: bool = True,
         waitKey: int | None = None,  # noqa: N803 - MXNet's name
         window_name: str = "draw_next",

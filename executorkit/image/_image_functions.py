@@ -71,7 +71,7 @@ def fixed_crop(
     return imresize(out, *size, interp=get_interp_method(interp, (h, w, size[1], size[0])))
 
 
-def _crop_to(src: Image, box: Rectangle, size: Any, interp: int) -> tuple[Image, Rectangle]:
+def _crop_to(src: Image, box: Rectangle, size: object, interp: int) -> tuple[Image, Rectangle]:
     return fixed_crop(src, *box, size=size, interp=interp), box
 
 
@@ -94,7 +94,7 @@ def center_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Ima
     return _crop_to(src, (x0, y0, new_width, new_height), size, interp)
 
 
-def area_option(where: str, area: Any, options: dict[str, Any]) -> Any:
+def area_option(where: str, area: object, options: dict[str, Any]) -> Any:
     if "min_area" in options:
         warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=3)
         area = options.pop("min_area")
@@ -109,7 +109,7 @@ def random_size_crop(
     area: float | tuple[float, float],
     ratio: tuple[float, float],
     interp: int = 2,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> tuple[Image, Rectangle]:
     """Returns a part of random area and proportions resized to ``size``, and its (x, y, width,
     height).
@@ -137,7 +137,7 @@ def random_size_crop(
     return center_crop(src, size, interp)
 
 
-def color_normalize(src: Image, mean: Any, std: Any = None) -> Any:
+def color_normalize(src: Image, mean: object, std: object = None) -> Any:
     """Returns ``src``, changed in place to (src - mean) / std. ``mean`` and ``std`` are numbers,
     NDArrays that broadcast, or None."""
     if mean is not None:

@@ -21,7 +21,7 @@ from .image_lists import listed, listed_in_file
 LABEL_TYPES = ("int32", "float32", "int64", "float64")
 
 
-def host_values(values: Any) -> np.ndarray:
+def host_values(values: object) -> np.ndarray:
     return host_view(values) if isinstance(values, NDArray) else np.asarray(values)
 
 
@@ -201,7 +201,7 @@ class ImageIter(DataIter):
         with open(os.path.join(self.path_root, fname), "rb") as file:
             return file.read()
 
-    def imdecode(self, s: Any) -> NDArray:
+    def imdecode(self, s: object) -> NDArray:
         """Returns the image of an encoded file; MXNetError, with its name or number, if it is
         broken."""
         try:
@@ -233,7 +233,7 @@ class ImageIter(DataIter):
             data = augmenter(data)
         return data
 
-    def postprocess_data(self, datum: Any) -> NDArray:
+    def postprocess_data(self, datum: object) -> NDArray:
         """Returns the image with its channels first, as it is put into the batch."""
         return to_ndarray(host_values(datum).transpose(2, 0, 1).copy(), current_context())
 
@@ -278,7 +278,7 @@ class ImageIter(DataIter):
         return i
 
     def _put(
-        self, images: np.ndarray, labels: np.ndarray, i: int, image: NDArray, label: Any
+        self, images: np.ndarray, labels: np.ndarray, i: int, image: NDArray, label: object
     ) -> bool:
         try:
             self.check_valid_image(image)
@@ -289,7 +289,7 @@ class ImageIter(DataIter):
         self._store(labels[i : i + 1].reshape(labels.shape[1:]), label, "label")
         return True
 
-    def _store(self, target: np.ndarray, values: Any, what: str) -> None:
+    def _store(self, target: np.ndarray, values: object, what: str) -> None:
         host = host_values(values)
         if host.size == 1:
             host = host.reshape(())

@@ -75,7 +75,7 @@ def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: 
 
 def decode(
     operator: str,
-    data: Any,
+    data: object,
     flag: Whole,
     to_rgb: bool | Whole,
     out: NDArray | None,
@@ -91,7 +91,7 @@ def decode(
 
 
 def imdecode(
-    buf: Any,
+    buf: object,
     flag: Whole = 1,
     to_rgb: bool | Whole = True,
     out: NDArray | None = None,
@@ -134,7 +134,7 @@ def cvimdecode(
 
 
 def imread(
-    filename: Any,
+    filename: object,
     flag: Whole = 1,
     to_rgb: bool | Whole = True,
     out: NDArray | None = None,
@@ -206,7 +206,7 @@ def copy_make_border(
     right: Whole | None = None,
     type: Whole = 0,
     value: float | str = 0.0,
-    values: Any = (),
+    values: object = (),
     out: NDArray | None = None,
     name: str | None = None,
     **kwargs: object,

@@ -12,7 +12,7 @@ from .host_images import host_view, to_ndarray
 
 
 def imrotate(
-    src: NDArray, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
+    src: NDArray, rotation_degrees: object, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
     """Returns images rotated by an angle, interpolated between four pixels, 0 outside.
 

@@ -39,7 +39,7 @@ def computed(function: Callable[[np.ndarray], np.ndarray], image: NDArray) -> ND
     return to_ndarray(function(host_view(image)), image.context)
 
 
-def update_in_place(image: Any, function: Callable[..., Any], other: Any) -> Any:
+def update_in_place(image: object, function: Callable[..., Any], other: object) -> Any:
     """Computes ``image += other``, ``-=``, ``*=`` or ``/=``, as ``function`` says; returns the
     image. Floating NDArrays are computed on the host if ``other`` is a number or an NDArray of the
     same dtype that broadcasts to the image; otherwise by the operator."""

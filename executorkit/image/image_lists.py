@@ -9,7 +9,7 @@ from ..errors import DataArgumentError, FileAccessError, FileFormatError
 from ..ndarray import NDArray
 
 
-def _labels(values: Any, dtype: str, where: str) -> NDArray:
+def _labels(values: object, dtype: str, where: str) -> NDArray:
     try:
         return nd.array(np.array(values, np.dtype(dtype)), dtype=dtype)
     except (TypeError, ValueError):

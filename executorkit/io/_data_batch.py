@@ -30,7 +30,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     layout: str | None
 
     def __new__(
-        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str | None = "NCHW"
+        cls, name: str, shape: object, dtype: Any = np.float32, layout: str | None = "NCHW"
     ) -> Self:
         self = super().__new__(cls, name, shape)
         self.dtype = dtype
@@ -63,7 +63,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_list(
-        shapes: Iterable[tuple[str, Any]], types: Iterable[tuple[str, Any]] | None
+        shapes: Iterable[tuple[str, object]], types: Iterable[tuple[str, Any]] | None
     ) -> list[DataDesc]:
         """Returns descriptions of (name, shape) pairs, with dtypes from (name, dtype) pairs."""
         if types is None:

@@ -1,7 +1,5 @@
 """ImageDetRecordIter: records of images with boxes of objects."""
 
-from typing import Any
-
 from .._support.record_format import read_index
 from ..errors import DataArgumentError, FileFormatError
 from ._image_record_iter import RecordImageIter, select_options
@@ -61,7 +59,7 @@ class ImageDetRecordIter(RecordImageIter):
     Random draws differ from MXNet's.
     """
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, **keywords: object) -> None:
         where = "ImageDetRecordIter"
         kinds = DetectionRecordOptions, DetectionOptions
         options, augmentation = select_options(where, kinds, keywords)

@@ -21,7 +21,7 @@ class MXDataIter(DataIter):
 
     def __init__(
         self,
-        batch_size: Any,
+        batch_size: object,
         data_shape: tuple[int, ...],
         label_shape: tuple[int, ...],
         dtype: str,
@@ -100,7 +100,7 @@ class RowIter(MXDataIter):
 
     def __init__(
         self,
-        batch_size: Any,
+        batch_size: object,
         data: RowTable,
         label: RowTable,
         round_batch: bool,

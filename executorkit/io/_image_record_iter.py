@@ -222,7 +222,7 @@ class ImageRecordIter(RecordImageIter):
     _numbered = False
     _dtype: str | None = None
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, **keywords: object) -> None:
         where = type(self).__name__
         options, augment, normalize = select_options(
             where, (RecordOptions, AugmentOptions, NormalizeOptions), keywords

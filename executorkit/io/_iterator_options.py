@@ -16,7 +16,7 @@ Options = TypeVar("Options")
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
 
 
-def parse_options(kind: type[Options], where: str, keywords: Mapping[str, Any]) -> Options:
+def parse_options(kind: type[Options], where: str, keywords: Mapping[str, object]) -> Options:
     """Returns the dataclass ``kind`` of the keywords among its fields, converted to their types.
     Raises :class:`DataArgumentError` for a missing or unconvertible keyword."""
     hints = _hints(kind)
@@ -35,14 +35,14 @@ def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
-def convert_option(where: str, kind: Any, value: Any) -> Any:
+def convert_option(where: str, kind: object, value: object) -> Any:
     try:
         return _converted(kind, value)
     except (TypeError, ValueError, SyntaxError):
         raise DataArgumentError(where, f"{value!r}, expected {_in_words(kind)}") from None
 
 
-def _converted(kind: Any, value: Any) -> Any:
+def _converted(kind: object, value: object) -> Any:
     arguments = typing.get_args(kind)
     if _is_optional(kind):
         return None if value in (None, "None") else _converted(arguments[0], value)
@@ -57,11 +57,11 @@ def _converted(kind: Any, value: Any) -> Any:
     return {bool: _bool, int: _int, float: float, str: str}[kind](value)
 
 
-def _is_optional(kind: Any) -> bool:
+def _is_optional(kind: object) -> bool:
     return isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
 
 
-def _bool(value: Any) -> bool:
+def _bool(value: object) -> bool:
     text = str(value).lower()
     if text not in _TRUE + _FALSE:
         raise ValueError
@@ -72,7 +72,7 @@ def _int(value: Any) -> int:
     return int(value) if isinstance(value, str) else operator.index(value)
 
 
-def _in_words(kind: Any) -> str:
+def _in_words(kind: object) -> str:
     arguments = typing.get_args(kind)
     if _is_optional(kind):
         return f"{_in_words(arguments[0])} or None"

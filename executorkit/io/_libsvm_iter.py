@@ -56,7 +56,7 @@ class LibSVMIter(RowIter):
     the shape.
     """
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, **keywords: object) -> None:
         where = "LibSVMIter"
         warn_of_unknown(where, [k for k in keywords if k not in LibSVMOptions.__annotations__])
         options = parse_options(LibSVMOptions, where, keywords)

@@ -42,7 +42,7 @@ def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
     return jnp.take(value, rows, axis, mode="clip")
 
 
-def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
+def named_sources(arrays: object, name: str, what: str) -> list[Source]:
     """Returns the named arrays of an argument of NDArrayIter."""
     if arrays is None:
         return []
@@ -57,7 +57,7 @@ def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
     return [_source(name, arrays[name]) for name in sorted(arrays)]
 
 
-def _source(name: str, source: Any) -> Source:
+def _source(name: str, source: object) -> Source:
     try:
         values = source if isinstance(source, NDArray) else array(source)
     except (TypeError, ValueError) as error:
@@ -183,7 +183,7 @@ class NDArrayIter(DataIter):
     def label(self, pairs: Iterable[tuple[str, Any]]) -> None:
         self._label = self._assigned(pairs)
 
-    def _assigned(self, pairs: Iterable[tuple[str, Any]]) -> list[Source]:
+    def _assigned(self, pairs: Iterable[tuple[str, object]]) -> list[Source]:
         sources = [_source(name, value) for name, value in pairs]
         self._check_rows(sources, self.num_data, "the iterator")
         if (self._order == np.arange(self.num_data)).all():

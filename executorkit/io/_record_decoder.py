@@ -25,7 +25,7 @@ class ExampleDecoder(Protocol):
     label_shape: tuple[int, ...]
 
     def decode(
-        self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
+        self, record: object, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
         """Writes one example to ``data`` (channels, height, width) and ``label``; returns the
         image's number. ``where`` names the record in errors."""
@@ -46,7 +46,7 @@ class LabelledImageDecoder:
         self._list = ImageList(options.path_imglist, self._width) if options.path_imglist else None
 
     def decode(
-        self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
+        self, record: object, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
         header, encoded = unpack_record(record, where)
         label[...] = self._labels(header, where)
@@ -71,14 +71,14 @@ class LabelledImageDecoder:
         return header.label if self.label_shape or not header.flag else header.label[0]
 
 
-def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
+def unpack_record(record: object, where: str) -> tuple[IRHeader, Any]:
     try:
         return unpack(record)
     except RecordError as error:
         raise RecordError(where, str(error)) from None
 
 
-def decode_record_image(encoded: Any, channels: int, where: str) -> np.ndarray:
+def decode_record_image(encoded: object, channels: int, where: str) -> np.ndarray:
     """Returns the pixels of an encoded image, blue first. Raises RecordError if it cannot be
     decoded, or has no alpha channel for ``channels=4``."""
     image = decode_stored(encoded, _FLAGS[channels], where, RecordError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -218,7 +218,7 @@ class DetectionDecoder:
         self.label_shape = (width + _PREFIX,)
 
     def decode(
-        self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
+        self, record: object, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
         # Pixels beyond the image are 0.
         header, encoded = unpack_record(record, where)

@@ -90,7 +90,7 @@ class Normalization:
             target[:] = np.clip(difference, -128, 127)
 
 
-def _by_channel(options: Any, name: str, channels: int) -> np.ndarray:
+def _by_channel(options: object, name: str, channels: int) -> np.ndarray:
     values = [getattr(options, f"{name}_{colour}") for colour in "rgba"]
     return np.array(values[:channels], np.float32).reshape(-1, 1, 1)
 

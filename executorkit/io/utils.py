@@ -9,7 +9,7 @@ from ..ndarray import NDArray, array
 from ._ndarray_iter import named_sources
 
 
-def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
+def _init_data(data: object, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
     sources = named_sources(data, default_name, default_name)
     if not sources and not allow_empty:
         raise DataArgumentError(f"_init_data: {default_name!r}", "it has no arrays")

@@ -40,13 +40,13 @@ def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
     return by_key
 
 
-def _checked_key(key: Any, where: str) -> Key:
+def _checked_key(key: object, where: str) -> Key:
     if not isinstance(key, int | str):
         raise InputTypeError(where, f"a {type(key).__name__} as key, expected an int or a str")
     return key
 
 
-def _as_arrays(key: Key, arrays: Any, where: str) -> PerDevice:
+def _as_arrays(key: Key, arrays: object, where: str) -> PerDevice:
     if isinstance(arrays, NDArray):
         return [arrays]
     if isinstance(arrays, ReplicatedArray):

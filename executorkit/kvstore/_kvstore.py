@@ -87,12 +87,12 @@ class KVStore(KVStoreBase):
             raise KVStoreError("is_capable", f"{capability!r} is not a known capability")
         return True
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: object, value: object) -> None:
         """Adds keys with copies of their arrays, of process 0 in a dist store. MXNetError for a key
         that the store has."""
         self._table.add(arrays_by_key(key, value, "init"))
 
-    def share(self, key: Any, value: Any) -> None:
+    def share(self, key: object, value: object) -> None:
         """Adds keys without copies: writes to an array are seen in the store, and the reverse while
         an updater updates it. For a trainer with one device in one process."""
         self._table.add(arrays_by_key(key, value, "init"), shared=True)
@@ -103,7 +103,7 @@ class KVStore(KVStoreBase):
         device."""
         return self._table.follow(keys, arrays)
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+    def push(self, key: object, value: object, priority: int = 0) -> None:
         """Stores the sum of the arrays of each key, over the processes too in a dist store, or
         calls the updater with (key, sum, stored array).
 
@@ -113,7 +113,7 @@ class KVStore(KVStoreBase):
         self._table.push(arrays_by_key(key, value, "push"), self._updater, "push")
 
     def pull(
-        self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
+        self, key: object, out: object = None, priority: int = 0, ignore_sparse: bool = True
     ) -> None:
         """Writes each key's array to all arrays in ``out``, converted to their dtypes.
         ``ignore_sparse`` has no effect: all arrays are dense."""
@@ -121,7 +121,7 @@ class KVStore(KVStoreBase):
             raise InputTypeError("pull", "out is None, expected NDArrays")
         self._table.pull(arrays_by_key(key, out, "pull"), "pull")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: object, value: object, out: object = None, priority: int = 0) -> None:
         """Does ``push``, then ``pull`` into ``out``, or into the arrays that were pushed."""
         values = arrays_by_key(key, value, "pushpull")
         outs = values if out is None else arrays_by_key(key, out, "pushpull")
@@ -130,14 +130,14 @@ class KVStore(KVStoreBase):
         self._table.push(values, self._updater, "pushpull")
         self._table.pull(outs, "pushpull")
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: object, value: object, out: object, priority: int = 0) -> None:
         """Does ``init``, then ``pull`` into ``out``."""
         outs = arrays_by_key(key, out, "broadcast")
         self._table.add(arrays_by_key(key, value, "broadcast"))
         self._table.pull(outs, "broadcast")
 
     def row_sparse_pull(
-        self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
+        self, key: object, out: object = None, priority: int = 0, row_ids: object = None
     ) -> None:
         """Raises MXNetError, as MXNet does for arrays that are not row_sparse."""
         if out is None or row_ids is None:
@@ -185,7 +185,7 @@ class KVStore(KVStoreBase):
             raise KVStoreError(where, f"threshold {threshold:g}, expected more than 0")
         self._table.threshold = threshold
 
-    def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
+    def save_optimizer_states(self, fname: object, dump_optimizer: bool = False) -> None:
         updater = self._with_states("save_optimizer_states")
         write_atomically(str(fname), [updater.get_states(dump_optimizer)])
 
@@ -214,11 +214,11 @@ class TestStore(KVStoreBase):
 
     __test__ = False  # not a class of tests
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: object, value: object, out: object, priority: int = 0) -> None:
         for array in _listed(out):
             array[:] = value
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: object, value: object, out: object = None, priority: int = 0) -> None:
         values = _listed(value)
         total = values[0].copy()
         for other in values[1:]:
@@ -245,5 +245,5 @@ class TestStore(KVStoreBase):
         return 1
 
 
-def _listed(arrays: Any) -> list[Any]:
+def _listed(arrays: object) -> list[Any]:
     return list(arrays) if isinstance(arrays, list | tuple) else [arrays]

@@ -1,7 +1,7 @@
 """``KVStoreBase``: the interface of key-value stores, for users who write one."""
 
 import warnings
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from ..errors import InputTypeError
 
@@ -34,15 +34,15 @@ class KVStoreBase:
         KVStoreBase.kv_registry[name] = klass
         return klass
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(self, key: object, value: object, out: object, priority: int = 0) -> None:
         """Gives new keys the values of the first worker, and writes them to ``out``."""
         raise NotImplementedError(f"{type(self).__name__}.broadcast")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(self, key: object, value: object, out: object = None, priority: int = 0) -> None:
         """Writes the sums of values over devices and workers to ``out``, or to ``value``."""
         raise NotImplementedError(f"{type(self).__name__}.pushpull")
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: object) -> None:
         """Makes ``push`` update the stored arrays by an optimizer."""
         raise NotImplementedError(f"{type(self).__name__}.set_optimizer")
 

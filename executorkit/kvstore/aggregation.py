@@ -30,7 +30,7 @@ class Aggregation(Enum):
     STORE = "the store sums"
 
     @classmethod
-    def of(cls, store: Any) -> "Aggregation":
+    def of(cls, store: object) -> "Aggregation":
         """Returns the aggregation for a store, or for None."""
         if store is None:
             return cls.NONE
@@ -39,7 +39,7 @@ class Aggregation(Enum):
         return cls.JOB if "dist" in store.type and jax.process_count() > 1 else cls.DEVICES
 
 
-def choose_store(kvstore: Any, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
+def choose_store(kvstore: object, num_device: int, sizes: Iterable[int]) -> tuple[Any, bool]:
     """Returns the store for a training loop, or None, and True if it updates the parameters.
     TypeError if ``kvstore`` is of another type.
 

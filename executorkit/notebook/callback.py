@@ -84,7 +84,7 @@ class LiveLearningCurve(Viewed):
         if time.time() - self.last_update > self.display_freq:
             self._draw()
 
-    def eval_cb(self, param: Any) -> None:
+    def eval_cb(self, param: object) -> None:
         """Records an evaluation: an ``eval_end_callback``."""
         self._record(param, "validation")
         self._draw()
@@ -196,7 +196,7 @@ class PandasLogger:
         """Returns the time since the logger was made."""
         return datetime.datetime.now() - self.start_time
 
-    def append_metrics(self, metrics: Mapping[str, Any], df_name: str) -> None:
+    def append_metrics(self, metrics: Mapping[str, object], df_name: str) -> None:
         """Adds a row to one of the frames; new names become new columns."""
         self._rows[df_name].append(dict(metrics))
         self._frames.pop(df_name, None)
@@ -206,11 +206,11 @@ class PandasLogger:
         if param.nbatch % self.frequent == 0:
             self._record(param, "train")
 
-    def eval_cb(self, param: Any) -> None:
+    def eval_cb(self, param: object) -> None:
         """Records an evaluation: an ``eval_end_callback``."""
         self._record(param, "eval")
 
-    def epoch_cb(self, *_: Any) -> None:
+    def epoch_cb(self, *_: object) -> None:
         """Records an epoch: an ``epoch_end_callback``."""
         now = datetime.datetime.now()
         duration = now - self.last_epoch_time

@@ -29,7 +29,7 @@ class OnnxComparison(Comparison):
         return text_table(("output", "shape", "max difference", "max value"), rows, right={2, 3})
 
 
-def run_model(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
+def run_model(model: object, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     """Returns the outputs of a model (a path, or a ModelProto), their names, and the library that
     ran it: ONNX Runtime, or ``onnx``'s reference implementation. :class:`NotSupportedError` if
     neither can."""
@@ -62,7 +62,7 @@ def _run_by_runtime(
     return results, names, "ONNX Runtime"
 
 
-def _run_by_reference(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
+def _run_by_reference(model: object, inputs: _Arrays) -> tuple[list[np.ndarray], list[str], str]:
     require_onnx()
     from onnx.reference import ReferenceEvaluator
 
@@ -74,7 +74,9 @@ def _run_by_reference(model: Any, inputs: _Arrays) -> tuple[list[np.ndarray], li
     return [np.asarray(o) for o in outputs], names, "onnx.reference"
 
 
-def compare(model: Any, symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> OnnxComparison:
+def compare(
+    model: object, symbol: object, params: Mapping[str, object], inputs: _Arrays
+) -> OnnxComparison:
     """Compares an exported model (a path, or a ModelProto) with the symbol on ``inputs``, arrays by
     name, such as :func:`random_inputs`; labels may be left out."""
     theirs, names, runtime = run_model(model, inputs)

@@ -97,7 +97,7 @@ def export_model(
     return path
 
 
-def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
+def _model(sym: object, params: object) -> tuple[Symbol, dict[str, Any]]:
     if isinstance(sym, str | os.PathLike) and isinstance(params, str | os.PathLike):
         return load_symbol(os.fspath(sym)), _by_plain_name(load_arrays(os.fspath(params)))
     if isinstance(params, list | tuple) and all(isinstance(p, Mapping) for p in params):
@@ -125,7 +125,7 @@ def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str])
     raise ArgumentValueError("export_model", problem, because=f"the inputs are {', '.join(names)}")
 
 
-def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
+def _types(types: object, names: Sequence[str]) -> dict[str, str]:
     if not isinstance(types, list | tuple):
         return dict.fromkeys(names, dtype_name(types))
     if len(types) == 1:

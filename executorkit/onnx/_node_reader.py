@@ -102,10 +102,10 @@ class NodeReader:
     def symbols(self) -> list[Symbol]:
         return [self[i] for i in range(len(self))]
 
-    def get(self, attr: str, default: Any = None) -> Any:
+    def get(self, attr: str, default: object = None) -> Any:
         return self.attrs.get(attr, default)
 
-    def only(self, attr: str, default: Any, *others: Any) -> Any:
+    def only(self, attr: str, default: object, *others: object) -> Any:
         value = self.get(attr, default)
         if value not in (default, *others):
             self.refuse(f"{attr}={value!r}")

@@ -98,12 +98,12 @@ class NodeWriter:
 
     # Nodes
 
-    def op(self, op_type: str, *inputs: Operand, **attrs: Any) -> str:
+    def op(self, op_type: str, *inputs: Operand, **attrs: object) -> str:
         """Writes a node with one output and returns its name. Attributes of None are left out."""
         (output,) = self.split_op(op_type, 1, *inputs, **attrs)
         return output
 
-    def split_op(self, op_type: str, count: int, *inputs: Operand, **attrs: Any) -> list[str]:
+    def split_op(self, op_type: str, count: int, *inputs: Operand, **attrs: object) -> list[str]:
         """Writes a node with ``count`` outputs and returns their names."""
         stem = f"{self.name}_{op_type.lower()}"
         outputs = [self.draft.unique(stem) for _ in range(count)]
@@ -116,7 +116,7 @@ class NodeWriter:
 
     # Constants
 
-    def array(self, array: Any, name: str = "constant") -> str:
+    def array(self, array: object, name: str = "constant") -> str:
         """Returns a constant with the contents of an array."""
         return self.draft.constant(np.asarray(array), name)
 
@@ -124,7 +124,7 @@ class NodeWriter:
         """Returns a constant list of int64."""
         return self.array(np.array(values, np.int64), "shape")
 
-    def scalar(self, value: Any, dtype: str | None = None) -> str:
+    def scalar(self, value: object, dtype: str | None = None) -> str:
         """Returns a constant without axes, of the dtype of the first input if none is given."""
         return self.array(_numpy_array(value, dtype or self.data.dtype), "scalar")
 
@@ -252,7 +252,7 @@ class NodeWriter:
             return name_of(operand)
         return self.op("Pad", operand, self.ints(*pads), value, mode=mode)
 
-    def filled(self, lengths: Sequence[Length], value: Any, dtype: str) -> str:
+    def filled(self, lengths: Sequence[Length], value: object, dtype: str) -> str:
         """Returns an array of equal entries, a constant if its shape is fixed and small."""
         entry = _numpy_array(value, dtype)
         if all(isinstance(n, int) for n in lengths):
@@ -281,7 +281,7 @@ class NodeWriter:
         return self.split_op("Split", len(sizes), operand, self.ints(*sizes), axis=axis)
 
 
-def _numpy_array(value: Any, dtype: str) -> np.ndarray:
+def _numpy_array(value: object, dtype: str) -> np.ndarray:
     # NumPy knows bfloat16 once JAX is imported.
     kind = np.dtype(dtype)
     if kind.kind in "iu" and isinstance(value, float) and np.isfinite(value):

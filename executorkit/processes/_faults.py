@@ -195,7 +195,7 @@ class Termination:
         self._has_stopped = self._has_stopped or agree(step)
         return self._has_stopped
 
-    def _on_signal(self, number: int, frame: Any) -> None:
+    def _on_signal(self, number: int, frame: object) -> None:
         if os.getpid() != self._pid:  # a forked process ends as it would have
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -65,7 +65,7 @@ class MessageLine:
             if option is not None:
                 sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
-    def send(self, **message: Any) -> None:
+    def send(self, **message: object) -> None:
         data = json.dumps(message).encode() + b"\n"
         try:
             with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote, unquote
 
 from jax.profiler import TraceAnnotation
@@ -142,17 +142,17 @@ def scope(name: str) -> Iterator[None]:
         yield
 
 
-def _instant(name: str, kind: str, category: str, **more: Any) -> None:
+def _instant(name: str, kind: str, category: str, **more: object) -> None:
     with _annotation(name, kind, category, **more):
         pass
 
 
-def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnotation:
+def _annotation(name: str, kind: str, category: str, **more: object) -> TraceAnnotation:
     words = {_KIND: kind, "label": quote(name), "category": quote(category)}
     return TraceAnnotation(name.replace("#", "_"), **words, **more)
 
 
-def parse_annotation(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def parse_annotation(details: Mapping[str, object]) -> tuple[str, str, str] | None:
     """Returns (name, category, kind) of an event that this module recorded, None for any other."""
     if _KIND not in details:
         return None

@@ -101,7 +101,7 @@ def is_recording() -> bool:
     return _profiler.recording
 
 
-def set_config(**kwargs: Any) -> None:
+def set_config(**kwargs: object) -> None:
     """Configures the profiler by keyword arguments; options left out stay as they are.
 
     filename
@@ -236,6 +236,6 @@ def _deprecated(old: str, new: str) -> None:
     warnings.warn(f"profiler.{old} is deprecated, use profiler.{new}", UserWarning, stacklevel=3)
 
 
-def _check_choice(value: Any, allowed: tuple[Any, ...], where: str) -> None:
+def _check_choice(value: object, allowed: tuple[object, ...], where: str) -> None:
     if value not in allowed:
         raise ProfilerError(where, f"{value!r}", hint=" or ".join(map(repr, allowed)))

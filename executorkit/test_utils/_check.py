@@ -28,7 +28,7 @@ Arrays = Sequence[Any] | Mapping[str, Any]
 
 
 def _named(
-    names: Sequence[str], arrays: Arrays | None, argument: str, dtype: Any, ctx: Context
+    names: Sequence[str], arrays: Arrays | None, argument: str, dtype: object, ctx: Context
 ) -> dict[str, NDArray]:
     if arrays is None:
         arrays = {}
@@ -61,7 +61,7 @@ def _expected(names: Sequence[str], expected: Arrays) -> dict[str, Any]:
 
 
 def simple_forward(
-    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
+    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: object
 ) -> Any:
     """Returns the outputs of a symbol for inputs by name: one NumPy array, or a list of them."""
     ctx = ctx or default_context()
@@ -79,7 +79,7 @@ def check_symbolic_forward(
     aux_states: Arrays | None = None,
     ctx: Context | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: object = np.float32,
 ) -> list[NDArray]:
     """Compares the outputs for inference with ``expected`` (list, or dict by output name)."""
     ctx = ctx or default_context()
@@ -101,11 +101,11 @@ def check_symbolic_backward(
     rtol: Tolerance = None,
     atol: Tolerance = None,
     aux_states: Arrays | None = None,
-    grad_req: Any = "write",
+    grad_req: object = "write",
     ctx: Context | None = None,
-    grad_stypes: Any = None,
+    grad_stypes: object = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: object = np.float32,
 ) -> dict[str, NDArray]:
     """Compares the gradients for head gradients ``out_grads`` with ``expected`` and returns them.
     They start with random numbers: "add" must add to them, "null" not change them."""

@@ -32,7 +32,7 @@ def default_numeric_eps() -> dict[np.dtype, float]:
     return {_HALF: 2.0**-6, _SINGLE: 2.0**-9, _DOUBLE: 2.0**-14}
 
 
-def to_numpy(value: Any) -> np.ndarray:
+def to_numpy(value: object) -> np.ndarray:
     return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
@@ -41,7 +41,7 @@ def effective_dtype(dat: Any) -> np.dtype:
     return np.dtype(dat.dtype) if hasattr(dat, "dtype") else np.asarray(dat).dtype
 
 
-def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
+def get_tolerance(dat: object, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
     """Returns a number as it is; from a dict, or ``default_tol`` for None, the entry of ``dat``'s
     dtype."""
     if tol is not None and not isinstance(tol, Mapping):
@@ -50,7 +50,7 @@ def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) ->
     return table.get(effective_dtype(dat), 0)
 
 
-def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
+def get_tols(x: object, y: object, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
     """Returns (rtol, atol) of the less precise of x and y."""
     return (
         max(get_tolerance(x, rtol, default_rtols()), get_tolerance(y, rtol, default_rtols())),
@@ -73,7 +73,7 @@ def get_etol(etol: float | None = None) -> float:
     return 0 if etol is None else etol
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: object, b: object) -> bool:
     """Returns True if two arrays are equal in every entry."""
     return np.array_equal(to_numpy(a), to_numpy(b))
 
@@ -88,8 +88,8 @@ def _violations(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.nd
 
 
 def almost_equal(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     equal_nan: bool = False,
@@ -131,8 +131,8 @@ def _report(
 
 
 def assert_almost_equal(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
@@ -147,8 +147,8 @@ def assert_almost_equal(
 
 
 def assert_almost_equal_with_err(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     etol: float | None = None,
@@ -176,15 +176,15 @@ def assert_almost_equal_with_err(
 
 
 def assert_allclose(
-    a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
+    a: object, b: object, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
     """Checks as :func:`assert_almost_equal` with NumPy's defaults: close, NaN equal to NaN."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_ignore_nan(
-    a: Any,
-    b: Any,
+    a: object,
+    b: object,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
@@ -196,7 +196,7 @@ def assert_almost_equal_ignore_nan(
 
 
 def assert_exception(
-    f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
+    f: Callable[..., Any], exception_type: type[BaseException], *args: object, **kwargs: object
 ) -> None:
     """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``."""
     try:

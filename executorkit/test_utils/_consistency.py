@@ -83,7 +83,7 @@ def _assign(arrays: Mapping[str, NDArray], values: Mapping[str, np.ndarray]) -> 
 
 def _disagreements(
     result: Mapping[str, NDArray],
-    truth: Mapping[str, Any],
+    truth: Mapping[str, object],
     where: str,
     tolerances: tuple[Tolerance, Tolerance],
     equal_nan: bool,
@@ -105,7 +105,7 @@ def _shared_start(
     fixed: Mapping[str, Any] | None,
     scale: float,
     uniform: bool,
-    dtype: Any,
+    dtype: object,
 ) -> dict[str, np.ndarray]:
     values = {}
     for name, array in arrays.items():
@@ -137,9 +137,9 @@ def check_speed(
     location: Mapping[str, Any] | None = None,
     ctx: Context | None = None,
     N: int = 20,  # noqa: N803 - MXNet's name
-    grad_req: Any = None,
+    grad_req: object = None,
     typ: str = "whole",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> float:
     """Returns seconds per call, averaged over N calls; ``typ`` is "whole" (forward and backward) or
     "forward". Inputs are ``location``, or normal numbers for the shapes given by keyword."""

@@ -96,7 +96,7 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
 
 
 def download_model(
-    model_name: str, dst_dir: str = "./", meta_info: Any = None
+    model_name: str, dst_dir: str = "./", meta_info: object = None
 ) -> tuple[str | None, int]:
     """Returns (None, 0), as MXNet does for an unknown model: none can be downloaded."""
     return None, 0

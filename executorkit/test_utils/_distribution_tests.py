@@ -54,7 +54,7 @@ def chi_square_check(
 
 def verify_generator(
     generator: Generator,
-    buckets: Sequence[Any],
+    buckets: Sequence[object],
     probs: Sequence[float],
     nsamples: int = 1000000,
     nrepeat: int = 5,

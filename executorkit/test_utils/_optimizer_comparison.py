@@ -14,8 +14,8 @@ from ._random_data import rand_ndarray
 def compare_optimizer(
     opt1: Optimizer,
     opt2: Optimizer,
-    shape: Any,
-    dtype: Any,
+    shape: object,
+    dtype: object,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,
@@ -73,7 +73,7 @@ def _updated(
     return weights, before, tuple(states)
 
 
-def _copied(state: Any) -> Any:
+def _copied(state: object) -> Any:
     if isinstance(state, NDArray):
         return state.copy()
     return tuple(map(_copied, state)) if isinstance(state, tuple | list) else state

@@ -48,7 +48,7 @@ def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.nd
     return [np.random.uniform(low, high, size=s).astype(dtype) for s in shapes]
 
 
-def random_sample(population: Sequence[Any], k: int) -> list[Any]:
+def random_sample(population: Sequence[object], k: int) -> list[Any]:
     """Returns ``k`` members of a sequence, in its order."""
     return [population[i] for i in sorted(random.sample(range(len(population)), k))]
 
@@ -57,7 +57,7 @@ def rand_ndarray(
     shape: tuple[int, ...],
     stype: str = "default",
     density: float | None = None,
-    dtype: Any = None,
+    dtype: object = None,
     modifier_func: Callable[[Any], Any] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
@@ -71,12 +71,12 @@ def rand_ndarray(
     return array(random_arrays(shape), ctx, dtype or "float32")
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+def create_2d_tensor(rows: int, columns: int, dtype: object = np.int64) -> NDArray:
     """Returns (rows, columns), each entry the number of its row."""
     return array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
 
 
-def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
+def create_vector(size: int, dtype: object = np.int64) -> NDArray:
     """Returns 0, 1, ..., size - 1."""
     return array(np.arange(size), dtype=dtype)
 
@@ -171,7 +171,7 @@ def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _refused(name: str, problem: str, hint: str) -> Callable[..., NoReturn]:
-    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+    def refused(*args: object, **kwargs: object) -> NoReturn:
         raise NotSupportedError(f"test_utils.{name}", problem, hint=hint)
 
     refused.__name__ = refused.__qualname__ = name

@@ -93,11 +93,11 @@ class Backend(ABC):
         return [PendingStep(runnable, True) for runnable in self._runnables]
 
     @abstractmethod
-    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
+    def heads(self, out_grads: object, names: Sequence[str]) -> list[Sequence[Any]]:
         """Returns the head gradients of the outputs for each step, None where none is given."""
 
     def backward(
-        self, steps: Sequence[PendingStep], heads: Sequence[Sequence[Any]], updater: StepUpdater
+        self, steps: Sequence[PendingStep], heads: Sequence[Sequence[object]], updater: StepUpdater
     ) -> None:
         """Defers the gradients of the steps."""
         for step, step_heads in zip(steps, heads, strict=True):
@@ -128,7 +128,7 @@ class ExecutorBackend(Backend):
         self._runnable = _GradientExecutor(executor, argnums)
         super().__init__([self._runnable], executor.arg_arrays, executor.aux_arrays)
 
-    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
+    def heads(self, out_grads: object, names: Sequence[str]) -> list[Sequence[Any]]:
         return [head_gradients(out_grads, self._runnable)]
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
@@ -180,7 +180,7 @@ class GroupBackend(Backend):
         self._state_sharding = state_sharding_of(core, joins_processes)
         super().__init__(runnables, core.arg_arrays, core.aux_arrays)
 
-    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Sequence[Any]]:
+    def heads(self, out_grads: object, names: Sequence[str]) -> list[Sequence[Any]]:
         in_order = heads_in_order(out_grads, names, (NDArray, np.ndarray))
         heads = self._core.head_gradients(in_order, self._axes)
         if self._core.is_pmapped:

@@ -72,7 +72,7 @@ class BatchFeeder:
             raise StepError("Step", "no parameter to train", because=because, hint=hint)
         return indices
 
-    def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
+    def set_params(self, args: Mapping[str, object], aux: Mapping[str, object]) -> None:
         """Copies parameters by name to all devices, all of them checked first."""
         if self.core is not None:
             set_parameters(self.core, args, aux, False)
@@ -90,7 +90,7 @@ class BatchFeeder:
         assert self.core is not None
         return GroupBackend(self.core, argnums, self.axes, self.joins)
 
-    def feed(self, batch: Mapping[str, Any]) -> None:
+    def feed(self, batch: Mapping[str, object]) -> None:
         """Writes a batch, all of it checked first."""
         if self.core is None:
             assert self.executor is not None
@@ -106,7 +106,7 @@ class BatchFeeder:
             assign_scattered(*assignment)
 
 
-def _core_of(target: Any) -> DataParallelCore:
+def _core_of(target: object) -> DataParallelCore:
     if isinstance(target, DataParallelCore):
         return target
     if isinstance(target, DataParallel):

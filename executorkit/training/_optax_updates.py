@@ -82,7 +82,7 @@ def build_transformation(
     return optimizer
 
 
-def reject_options(**options: Any) -> None:
+def reject_options(**options: object) -> None:
     """Raises StepError if an option is set that belongs to optax transformations."""
     named = [name for name, is_set in options.items() if is_set]
     if named:

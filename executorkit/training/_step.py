@@ -96,7 +96,7 @@ class Step(Viewed):
         accumulate: int = 1,
         loss_scale: LossScale | float | None = None,
         compute_dtype: str | None = None,
-        remat: Any = None,
+        remat: object = None,
         kvstore: str | None = None,
     ) -> None:
         if kvstore not in (None, "local"):
@@ -140,7 +140,7 @@ class Step(Viewed):
             [kind, parameters, many(self.traces, "compilation")],
         )  # fmt: skip
 
-    def __call__(self, **batch: Any) -> list[NDArray]:
+    def __call__(self, **batch: object) -> list[NDArray]:
         """Takes a step on a batch, given by argument name; returns the outputs.
 
         Arguments left out keep their contents. Raises TypeError for an unknown name, ValueError for
@@ -261,7 +261,7 @@ class Step(Viewed):
         state = jax.tree.map(lambda x: x.host, updater.states[0])
         return OptaxState(self.names, state, updater.n_updates)
 
-    def restore(self, prefix: Any, epoch: int) -> None:
+    def restore(self, prefix: object, epoch: int) -> None:
         """Restores files of :meth:`save`, for the same parameters and optimizer. Raises
         FileFormatError or ValueError for other files, and changes nothing then."""
         args, aux, content, path = read_step(prefix, epoch)

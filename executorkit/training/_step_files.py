@@ -50,12 +50,12 @@ class OptaxState(NamedTuple):
         }
 
 
-def _path(prefix: Any, epoch: int) -> str:
+def _path(prefix: object, epoch: int) -> str:
     return f"{prefix}-{epoch:04d}.step"
 
 
 def write_step(
-    prefix: Any,
+    prefix: object,
     epoch: int,
     symbol: Symbol,
     args: Mapping[str, NDArray],
@@ -67,7 +67,7 @@ def write_step(
     write_atomically(_path(prefix, epoch), [content])
 
 
-def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
+def read_step(prefix: object, epoch: int) -> tuple[Any, Any, bytes, str]:
     """Reads the files of :meth:`Step.save`: arguments, auxiliary states, and the bytes and the path
     of the optimizer's state."""
     _, args, aux = model.load_checkpoint(prefix, epoch)

@@ -37,7 +37,7 @@ class MixedPrecision:
                 if op is not None:
                     self._types[op.name] = to
 
-    def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
+    def input_type(self, op: OpDef, attrs: Mapping[str, object]) -> str | None:
         """Returns the type that an operator's inputs are cast to, :data:`WIDEST`, or None. As in
         MXNet, only an attribute given by keyword decides."""
         condition = self._conditions.get(op.name)
@@ -70,7 +70,7 @@ def installed() -> MixedPrecision | None:
 
 
 def init(
-    target_dtype: Any = "float16",
+    target_dtype: object = "float16",
     target_precision_ops: Iterable[str] | None = None,
     conditional_fp32_ops: Iterable[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Iterable[str] | None = None,

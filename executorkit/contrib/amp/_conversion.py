@@ -184,12 +184,12 @@ def _check(where: str, name: str, fits: bool, expected: str) -> None:
         raise ArgumentValueError(f"{where}: {name}", f"expected {expected}")
 
 
-def _check_dtype(where: str, dtype: Any) -> None:
+def _check_dtype(where: str, dtype: object) -> None:
     fits = isinstance(dtype, str) and dtype in PRECISIONS
     _check(where, "target_dtype", fits, "'float16' or 'bfloat16'")
 
 
-def _are_texts(names: Any) -> bool:
+def _are_texts(names: object) -> bool:
     return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
 
 

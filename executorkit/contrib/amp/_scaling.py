@@ -14,7 +14,7 @@ from ._casting import require_init
 from .loss_scaler import LossScaler
 
 
-def init_trainer(optimizer_or_trainer: Any) -> None:
+def init_trainer(optimizer_or_trainer: object) -> None:
     """Has a ``gluon.Trainer`` scale losses and skip steps whose gradients overflow. AssertionError
     (ArgumentValueError) before :func:`init`; TypeError (InputTypeError) without a trainer."""
     where = "amp.init_trainer"

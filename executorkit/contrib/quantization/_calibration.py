@@ -155,7 +155,7 @@ def _is_unsigned(histogram: Histogram, quantized_dtype: str) -> bool:
 def collect_layers(
     symbol: Symbol,
     params: Mapping[str, NDArray],
-    batches: Any,
+    batches: object,
     collector: LayerCollector,
     names: Collection[str],
     ctx: Context,

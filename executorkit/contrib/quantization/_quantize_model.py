@@ -194,14 +194,16 @@ def calib_graph(
     return qsym, quantize_params(qsym, arg_params, ranges), aux_params
 
 
-def _check_options(where: str, ctx: Any, quantized_dtype: Any, quantize_granularity: Any) -> None:
+def _check_options(
+    where: str, ctx: object, quantized_dtype: object, quantize_granularity: object
+) -> None:
     if not isinstance(ctx, Context):
         raise ArgumentValueError(where, f"ctx: {type(ctx).__name__}, expected one Context")
     check_choice(where, "quantized_dtype", quantized_dtype, DTYPES)
     check_choice(where, "quantize_granularity", quantize_granularity, GRANULARITIES)
 
 
-def _collector(calib_mode: str, quantized_dtype: str, layers: list[str], logger: Any) -> Any:
+def _collector(calib_mode: str, quantized_dtype: str, layers: list[str], logger: object) -> Any:
     if calib_mode == "entropy":
         return LayerHistogramCollector(include_layer=layers, logger=logger)
     if calib_mode == "naive":
@@ -223,11 +225,11 @@ def _refuse_blocks(name: str) -> NoReturn:
     raise NotSupportedError(name, problem, hint=hint)
 
 
-def quantize_net(*args: Any, **kwargs: Any) -> NoReturn:
+def quantize_net(*args: object, **kwargs: object) -> NoReturn:
     """Raises NotSupportedError: Gluon blocks are not quantised."""
     _refuse_blocks("quantize_net")
 
 
-def quantize_net_v2(*args: Any, **kwargs: Any) -> NoReturn:
+def quantize_net_v2(*args: object, **kwargs: object) -> NoReturn:
     """Raises NotSupportedError: Gluon blocks are not quantised."""
     _refuse_blocks("quantize_net_v2")

@@ -72,13 +72,13 @@ def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None
     return Symbol([(copies[node], index) for node, index in qsym.heads])
 
 
-def check_choice(where: str, name: str, value: Any, allowed: Sequence[str]) -> None:
+def check_choice(where: str, name: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
         expected = ", ".join(map(repr, allowed))
         raise AttributeValueError(where, f"{name}={value!r}, expected one of {expected}")
 
 
-def check_names(where: str, name: str, value: Any) -> list[str]:
+def check_names(where: str, name: str, value: object) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list):

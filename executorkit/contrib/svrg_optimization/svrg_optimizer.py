@@ -29,13 +29,13 @@ class _SVRGOptimizer(Optimizer):
             self.default_opt = default_optimizer
         self.aux_opt = create("_assignmentoptimizer")
 
-    def _is_full_gradient(self, index: Any) -> bool:
+    def _is_full_gradient(self, index: object) -> bool:
         return str(self.idx2name.get(index, index)).endswith("_full")
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: object, weight: NDArray) -> Any:
         full = self._is_full_gradient(index)
         return None if full else self.default_opt.create_state(index, weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: object, weight: object, grad: object, state: object) -> None:
         chosen = self.aux_opt if self._is_full_gradient(index) else self.default_opt
         chosen.update(index, weight, grad, state)

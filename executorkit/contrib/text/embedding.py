@@ -115,7 +115,7 @@ class _TokenEmbedding(Vocabulary):
         self._idx_to_vec = array(table)
 
 
-def _check_vocabulary(vocabulary: Any) -> None:
+def _check_vocabulary(vocabulary: object) -> None:
     if not isinstance(vocabulary, Vocabulary):
         raise ArgumentValueError("embedding", f"{vocabulary!r} is not a Vocabulary")
 
@@ -179,7 +179,7 @@ class _PretrainedEmbedding(_TokenEmbedding):
         embedding_root: str = _ROOT,
         init_unknown_vec: Callable[..., Any] = zeros,
         vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         kind = type(self).__name__.lower()
         name = pretrained_file_name or self.default_file_name
@@ -223,7 +223,7 @@ class CustomEmbedding(_TokenEmbedding):
         encoding: str = "utf8",
         init_unknown_vec: Callable[..., Any] = zeros,
         vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         super().__init__(**kwargs)
         self._load_embedding(pretrained_file_path, elem_delim, init_unknown_vec, encoding)
