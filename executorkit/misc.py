@@ -35,7 +35,6 @@ class FactorScheduler(LearningRateScheduler):
         self.init = False
 
     def __call__(self, iteration: int) -> float:
-        """Returns ``base_lr * factor ** (iteration // step)``; a change is logged."""
         if not self.init:
             self.init = True
             self.old_lr = self.base_lr

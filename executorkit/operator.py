@@ -101,8 +101,6 @@ class CustomOp:
 
 
 class _Names:
-    """Names of an operator's arrays."""
-
     def list_arguments(self) -> list[str]:
         """Returns the names of the inputs."""
         return ["data"]
@@ -162,8 +160,6 @@ class _CustomKernel:
 
 
 class _NDArrayKernel:
-    """A kernel on NDArrays for the callbacks: NumPy in, NDArrays for the user, NumPy out."""
-
     def __init__(self, kernel: _CustomKernel | _NumpyKernel) -> None:
         self._kernel = kernel
 
@@ -191,8 +187,6 @@ def _store(arrays: Iterable[NDArray], targets: Arrays) -> None:
 
 
 class _CheckedProp:
-    """A :class:`CustomOpProp` whose answers are checked before the graph gets them."""
-
     def __init__(self, op_type: str, prop: CustomOpProp) -> None:
         self._where = f"custom operator {op_type!r}"
         self._prop = prop
@@ -373,8 +367,6 @@ class _NumpyKernel:
 
 
 class _ObjectInfo:
-    """Names, shapes and types of a :class:`PythonOp` for the graph."""
-
     states: tuple[str, ...] = ()
 
     def __init__(

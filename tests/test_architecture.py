@@ -58,17 +58,17 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1340, "_files": 450, "_support": 750, "arrays": 1079, "autograd": 3946, "callback":
-    186, "calls": 1345, "contrib": 2186, "data": 54, "debugging": 664, "display": 2015,
-    "executor": 3287, "executorkit": 3763, "export": 753, "gluon": 12253, "image": 2156,
-    "initializer": 704, "inspection": 681, "io": 3007, "jaxpr_interpreter": 2701, "jaxprs": 466,
-    "kvstore": 850, "lowering": 4476, "metric": 1360, "model": 1089, "module": 3225, "ndarray":
-    3039, "notebook": 313, "onnx": 4526, "ops": 16441, "optimizer": 3445, "parallel": 4316,
-    "processes": 1043, "profiler": 898, "program": 6523, "rnn": 1309, "symbol": 3024,
-    "test_utils": 1447, "training": 1009, "visualization": 471,
+    "_cli": 1324, "_files": 426, "_support": 708, "arrays": 1079, "autograd": 3946, "callback":
+    185, "calls": 1345, "contrib": 2138, "data": 52, "debugging": 644, "display": 2015,
+    "executor": 3287, "executorkit": 3601, "export": 734, "gluon": 12253, "image": 2106,
+    "initializer": 704, "inspection": 681, "io": 2949, "jaxpr_interpreter": 2701, "jaxprs": 466,
+    "kvstore": 808, "lowering": 4476, "metric": 1360, "model": 1089, "module": 3225, "ndarray":
+    3039, "notebook": 307, "onnx": 4485, "ops": 16441, "optimizer": 3445, "parallel": 4316,
+    "processes": 988, "profiler": 839, "program": 6523, "rnn": 1309, "symbol": 3024,
+    "test_utils": 1428, "training": 942, "visualization": 471,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 102_590
+TOTAL_LINES = 101_859
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 #: Classes with more.

@@ -44,8 +44,6 @@ def named_shape(text: str) -> tuple[str, Shape]:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFiles:
-    """Paths of a checkpoint's files; None for a missing one, or one not asked for."""
-
     symbol: str | None
     params: str | None
 

@@ -27,8 +27,6 @@ _AHEAD = 4
 
 
 class ListedImage(NamedTuple):
-    """A line of a list: the image's number, its labels, and its path from the root folder."""
-
     number: int
     labels: tuple[float, ...]
     path: str

@@ -38,8 +38,6 @@ _LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class _Place:
-    """The host of a process, and its number among the processes there."""
-
     host: str
     local_rank: int
     local_number: int

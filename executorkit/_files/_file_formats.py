@@ -11,8 +11,6 @@ HEAD = 4096
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """A kind of file: its name with an article, and advice for a reader of another kind."""
-
     name: str
     advice: str | None = None
 

@@ -60,7 +60,6 @@ def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
 
 
 def read_kind(file: BufferedReader, path: str | os.PathLike[str], kind: FileKind) -> bytes:
-    """Returns the contents of an open file; :class:`FileFormatError` if it is of another kind."""
     misfit = describe_misfit(os.fspath(path), file.peek(HEAD)[:HEAD], kind)
     if misfit is not None:
         raise FileFormatError(misfit)

@@ -59,6 +59,7 @@ class RecordFile:
 
     @property
     def size(self) -> int:
+        """The length in bytes at present."""
         if self._whole is not None:
             return len(self._whole)
         return os.fstat(self._descriptor).st_size
@@ -88,7 +89,6 @@ def _unreadable(error: OSError) -> str:
 
 
 def read_whole(path: str) -> bytes:
-    """Returns the contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
     file = RecordFile(path)
     try:
         return file.read(0, file.size)

@@ -57,8 +57,6 @@ class UnservedModules(MetaPathFinder):
 
 
 def attribute_getter(module: str) -> Callable[[str], NoReturn]:
-    """Returns ``__getattr__`` of a module: an AttributeError with a hint, or similar names."""
-
     def get(name: str) -> NoReturn:
         raise AttributeError(absent_attribute(module, name))
 
@@ -79,6 +77,5 @@ def absent_attribute(module: str, name: str, names: Collection[str] | None = Non
 
 
 def refuse_imports() -> None:
-    """Adds the finder to Python's, behind all others; once."""
     if not any(isinstance(finder, UnservedModules) for finder in sys.meta_path):
         sys.meta_path.append(UnservedModules())

@@ -150,8 +150,6 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 class LazyArrays(Mapping[str, np.ndarray]):
-    """Arrays of an open file by name, each read on access."""
-
     def __init__(self, names: Iterable[str], read: Callable[[str], np.ndarray]) -> None:
         self._names = dict.fromkeys(names)
         self._read = read

@@ -91,8 +91,6 @@ def _check(where: str, options: LibSVMOptions) -> None:
 
 
 class SparseRows:
-    """The rows of a file in the form of libsvm; selecting rows makes a dense array of float32."""
-
     dtype = np.dtype(np.float32)
 
     def __init__(self, path: str, columns: int, options: LibSVMOptions) -> None:

@@ -20,15 +20,13 @@ _FLAGS = {1: 0, 3: 1, 4: -1}
 
 
 class ExampleDecoder(Protocol):
-    """Decodes the records of one iterator. Called from several threads at once."""
-
     label_shape: tuple[int, ...]
 
     def decode(
         self, record: object, where: str, random: Random, data: np.ndarray, label: np.ndarray
     ) -> int:
-        """Writes one example to ``data`` (channels, height, width) and ``label``; returns the
-        image's number. ``where`` names the record in errors."""
+        """Writes one example, in one of several threads, to ``data`` (channels, height, width) and
+        ``label``; returns the image's number. ``where`` names the record in errors."""
         ...
 
 

@@ -24,8 +24,7 @@ _ALIGNMENT = 64
 
 
 class HostBuffers:
-    """Arrays of one shape and dtype; the memory of an array is used again once nothing refers to
-    it."""
+    """Arrays of one shape and dtype, over memory that is used again once nothing refers to it."""
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self._shape, self._dtype = shape, np.dtype(dtype)

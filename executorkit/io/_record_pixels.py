@@ -103,8 +103,7 @@ def _planes(image: np.ndarray) -> list[np.ndarray]:
 
 
 def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Returns the mean image in a file, None without a file. Raises FileFormatError for other
-    contents or another shape."""
+    """Returns the mean image in a file, None without a file; FileFormatError for another shape."""
     if not os.path.exists(path):
         return None
     arrays = load(path)

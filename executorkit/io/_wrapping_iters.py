@@ -92,11 +92,13 @@ class PrefetchingIter(_BatchHolder):
 
     @property
     def provide_data(self) -> list[DataDesc]:
+        """Descriptions of all iterators' data, under their new names."""
         pairs = zip(self.rename_data or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_data, n)]
 
     @property
     def provide_label(self) -> list[DataDesc]:
+        """Descriptions of all iterators' labels, under their new names."""
         pairs = zip(self.rename_label or [None] * self.n_iter, self.iters, strict=True)
         return [d for n, it in pairs for d in rename_descriptions(it.provide_label, n)]
 

@@ -70,15 +70,8 @@ class StoredArray:
 
 
 class KeyValueTable:
-    """Arrays by key.
-
-    on_first_device
-        True: sums are made on the device of the first array that is pushed.
-    dist
-        True: sums are over all processes.
-    threshold
-        threshold of the two-bit quantisation of pushed arrays; None without compression.
-    """
+    """Arrays by key. Sums are made on the device of the first pushed array (``on_first_device``)
+    and over all processes (``dist``), of arrays quantised by ``threshold`` unless it is None."""
 
     def __init__(self, on_first_device: bool, dist: bool) -> None:
         self.on_first_device = on_first_device
@@ -90,7 +83,7 @@ class KeyValueTable:
         return len(self._entries)
 
     def add(self, new_arrays: ArraysByKey, shared: bool = False) -> None:
-        """Adds keys with copies of their arrays, of process 0 in a dist store; or ``shared``
+        """Adds keys with copies of their arrays (of process 0 in a dist store), or ``shared``
         arrays."""
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
@@ -108,8 +101,7 @@ class KeyValueTable:
             self._entries[key] = StoredArray(x, number, shared or not self.on_first_device)
 
     def follow(self, keys: Sequence[Key], arrays: Sequence[ReplicatedArray]) -> bool:
-        """Lets the arrays of keys follow replicated ones; returns False if one is on another
-        device."""
+        """Lets the arrays of keys follow replicated ones; False if one is on another device."""
         stored = [self._entries[key].array for key in keys]
         if any(x.context != a.contexts[0] for x, a in zip(stored, arrays, strict=True)):
             return False
@@ -118,7 +110,6 @@ class KeyValueTable:
         return True
 
     def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
-        """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""
         self._check(values, where)
         sums = self._sums({k: arrays for k, arrays in values.items() if len(arrays)})
         if self._spans_processes:

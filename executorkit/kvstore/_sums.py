@@ -27,7 +27,6 @@ def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
 
 
 def sum_each(lists: Sequence[Sequence[jax.Array]], context: Context) -> list[jax.Array]:
-    """Returns the sum of each list of arrays in one program."""
     if len(lists) == 1:
         return [sum_on(lists[0], context)]
     moved = in_x64(jax.device_put)([list(parts) for parts in lists], context.device)

@@ -44,8 +44,6 @@ class Value:
 
 @dataclass(slots=True)
 class OnnxNode:
-    """A node: ONNX's operator, the names of its inputs ("" for an input left out) and outputs."""
-
     op_type: str
     name: str
     inputs: list[str]

@@ -34,8 +34,6 @@ Origins = tuple[tuple[FreeDimension, int] | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class OpenShapes:
-    """Shapes of all values of a graph, with the free dimensions of its inputs."""
-
     values: tuple[Shape | None, ...]
     dimensions: tuple[FreeDimension, ...]
 

@@ -38,8 +38,7 @@ Imported = np.ndarray | Symbol | Unknown
 
 
 class NodeNames(NameManager):
-    """Names of the symbols that one node becomes: its own for one, and continuations of it for
-    others."""
+    """Names of the symbols of one node: its own for one, and continuations of it for others."""
 
     def __init__(self, node: str) -> None:
         super().__init__()
@@ -60,12 +59,9 @@ class NodeNames(NameManager):
 
 @dataclass(kw_only=True)
 class NodeReader:
-    """A node of a model: ``reader[0]`` is its first input as a symbol.
-
-    ``values`` and ``names`` are its inputs, None for a missing one; ``shapes`` and ``output_shape``
-    the shapes of inputs and first output as far as inferred; ``variable(name, array)`` makes a
-    parameter with these contents.
-    """
+    """A node of a model: ``reader[0]`` is its first input as a symbol (None for a missing one).
+    ``shapes`` and ``output_shape`` are known as far as inferred; ``variable(name, array)`` makes a
+    parameter."""
 
     name: str
     op_type: str
@@ -128,7 +124,6 @@ class NodeReader:
         return numbers
 
     def number(self, attr: str, position: int, default: float) -> float:
-        """Returns a number, an attribute in older opsets and an input in newer ones."""
         if attr in self.attrs:
             return float(self.attrs[attr])
         value = self.optional(position)

@@ -28,8 +28,6 @@ _JOIN_VARIABLE = "EXECUTORKIT_JOIN_SECONDS"
 
 @dataclass
 class _Connection:
-    """The job that this process has joined; ``meetings`` counts the calls of :func:`meet`."""
-
     environment: Environment | None = None
     faults: Faults | None = None
     termination: Termination | None = None

@@ -190,7 +190,6 @@ class Termination:
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def is_due(self, agree: Callable[[int], bool], step: int) -> bool:
-        """Returns True at the step at which all stop, and after it."""
         self._is_asked = True
         self._has_stopped = self._has_stopped or agree(step)
         return self._has_stopped
@@ -220,7 +219,6 @@ class Termination:
 
 
 def current_handler(number: int) -> int:
-    """Returns the address of the C function that handles a signal now."""
     get_handler = ctypes.pythonapi.PyOS_getsig
     get_handler.argtypes, get_handler.restype = [ctypes.c_int], ctypes.c_void_p
     return get_handler(number) or 0

@@ -45,8 +45,6 @@ class Gone:
 
 
 class MessageLine:
-    """A connection that carries JSON objects, one per line."""
-
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
         self.rank: int | None = None
@@ -74,7 +72,6 @@ class MessageLine:
             pass
 
     def receive(self) -> list[dict[str, Any]] | None:
-        """Returns the messages that have come; None at the end of the connection."""
         try:
             data = self.sock.recv(_MAX_LINE)
         except TimeoutError:
@@ -113,7 +110,6 @@ class Hub:
         threading.Thread(target=self._run, name="executorkit hub", daemon=True).start()
 
     def tell_gone(self, rank: int, reason: str) -> None:
-        """Tells all processes which one has gone; only the first is told."""
         with self._lock:
             if self._gone is None:
                 self._gone = {"kind": "gone", "rank": rank, "reason": reason}
@@ -236,19 +232,16 @@ class Watch:
         os.register_at_fork(after_in_child=self._close)
 
     def wait_for_gone(self, seconds: float) -> Gone | None:
-        """Returns the process that has gone; None if none is known within this time."""
         self._gone_event.wait(seconds)
         return self.gone
 
     def tell_fault(self, reason: str) -> None:
-        """Tells all others that this process ends, and why."""
         if self._hub is not None:
             self._hub.tell_gone(self._rank, reason)
         elif self._connected.wait(0.5) and self._line is not None:
             self._line.send(kind="fault", reason=reason[:1000])
 
     def wait_for_others(self, seconds: float) -> None:
-        """Waits until all others have ended, in process 0."""
         limit = time.monotonic() + seconds
         while self._hub is not None and self._hub.has_others() and time.monotonic() < limit:
             time.sleep(0.02)

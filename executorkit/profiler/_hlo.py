@@ -122,7 +122,6 @@ def _fields(buffer: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def messages(buffer: memoryview, number: int) -> Iterator[memoryview]:
-    """Returns the contents of all length-delimited fields with this number."""
     for field_number, value in _fields(buffer):
         if field_number == number and not isinstance(value, int):
             yield value

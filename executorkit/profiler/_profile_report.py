@@ -14,8 +14,6 @@ _LETTERS = {"global": "g", "process": "p"}
 
 @dataclass
 class Statistic:
-    """Times in milliseconds, or a counter's values, of one name."""
-
     count: int = 0
     total: float = 0.0
     min: float = float("inf")
@@ -36,7 +34,7 @@ Statistics = dict[str, dict[str, Statistic]]
 
 
 def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Statistics:
-    """Returns statistics by category and name, sorted by one of ``SORT_KEYS``. Instants are only
+    """Returns statistics by category and name, sorted by one of ``SORT_KEYS``; instants are
     counted."""
     by_category: Statistics = {}
     for record in records:
@@ -67,7 +65,6 @@ def as_table(by_category: Statistics) -> str:
 
 
 def as_json(by_category: Statistics) -> str:
-    """Formats the statistics as a JSON object of categories, names and numbers."""
     times = {
         category: {
             name: {"Count": s.count, "Total": s.total, "Min": s.min, "Max": s.max, "Avg": s.avg}
@@ -79,7 +76,6 @@ def as_json(by_category: Statistics) -> str:
 
 
 def as_trace(records: Sequence[Record]) -> str:
-    """Formats the records in the Trace Event Format of chrome://tracing and ui.perfetto.dev."""
     processes = {name: i for i, name in enumerate(dict.fromkeys(r.process for r in records))}
     lines = dict.fromkeys((r.process, r.thread) for r in records)
     threads = {line: i for i, line in enumerate(lines)}

@@ -8,15 +8,13 @@ from ._xspace import Record
 
 
 class ProfileTimeline(Viewed):
-    """The profiler's records as lanes over time: a picture in a notebook, else text. Counters and
-    markers have no duration and are not drawn."""
+    """The profiler's records as lanes over time, without counters and markers."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self.records = [record for record in records if record.kind == "time"]
 
     @property
     def lanes(self) -> list[Lane]:
-        """The time spans of each thread, in the order of their beginnings."""
         threads: dict[tuple[str, str], list[Span]] = {}
         for record in self.records:
             spans = threads.setdefault((record.process, record.thread), [])

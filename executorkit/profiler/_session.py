@@ -37,7 +37,6 @@ class Profiler:
         return self._folder is not None
 
     def start(self) -> None:
-        """Starts recording; after a finished dump, into an empty record."""
         if self._folder is not None:
             return
         folder = tempfile.mkdtemp(prefix="executorkit-profile-")
@@ -66,19 +65,16 @@ class Profiler:
             shutil.rmtree(folder)
 
     def collect(self) -> None:
-        """Brings the records up to date; recording goes on if it is running."""
         if self._folder is not None:
             self.stop()
             self.start()
 
     def finish(self) -> None:
-        """Stops recording; the next start begins a new record."""
         self.stop()
         self.state = "stop"
         self._finished = True
 
     def require_run(self) -> None:
-        """Raises ProfilerError if there is nothing to write."""
         if not self._started or self._finished:
             raise ProfilerError("dump", "nothing was recorded", hint='set_state("run") first')
 
@@ -87,7 +83,6 @@ class Profiler:
 
     @property
     def records(self) -> list[Record]:
-        """The records that the configuration asks for, in order of time."""
         api = self.config["profile_api"] or self.config["profile_all"]
         chosen = (r for r in self._records if api or r.category != "api")
         return sorted(chosen, key=lambda r: r.begin)

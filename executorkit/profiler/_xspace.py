@@ -31,14 +31,10 @@ class Record(NamedTuple):
 
 
 class Recording:
-    """One recording: a file that ends in ``.xplane.pb``."""
-
     def __init__(self, path: Path) -> None:
         self._contents = path.read_bytes()
 
     def records(self) -> Iterator[Record]:
-        """Returns all recorded events; 'api' is the category of all but kernels and our
-        annotations."""
         data = ProfileData.from_serialized_xspace(self._contents)
         planes = list(data.planes)
         starts = (v for p in planes for name, v in p.stats if name == "profile_start_time")

@@ -36,13 +36,9 @@ StepUpdater = Updater | OptaxUpdater
 
 
 class Backend(ABC):
-    """The arrays and programs of a training step.
-
-    runnables
-        The programs with their arrays, of all devices; see :func:`gradient_program`.
-    arg_arrays, aux_arrays
-        For each argument or auxiliary state an NDArray, or the arrays of all devices.
-    """
+    """The arrays and programs of a training step. ``runnables`` are the programs of all devices
+    with their arrays; ``arg_arrays`` and ``aux_arrays`` hold NDArrays, or the arrays of all
+    devices."""
 
     def __init__(
         self,
@@ -73,14 +69,12 @@ class Backend(ABC):
 
     @property
     def state_sources(self) -> list[NDArray]:
-        """Arrays of these parameters, from which the optimizer's state is made."""
         arrays = [self.arg_arrays[i] for i in self._argnums]
         pairs = zip(arrays, self.weights, strict=True)
         return [source_of(a) if isinstance(a, ReplicatedArray) else w for a, w in pairs]
 
     @property
     def functions(self) -> list[CompiledFunction]:
-        """The compiled function of a step: the last one that ran."""
         if self._update is None:
             return []
         runnable = self._runnables[0]
@@ -99,7 +93,6 @@ class Backend(ABC):
     def backward(
         self, steps: Sequence[PendingStep], heads: Sequence[Sequence[object]], updater: StepUpdater
     ) -> None:
-        """Defers the gradients of the steps."""
         for step, step_heads in zip(steps, heads, strict=True):
             step.backward(step_heads)
 
@@ -119,8 +112,7 @@ class Backend(ABC):
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None: ...
 
     @abstractmethod
-    def whole_outputs(self) -> list[NDArray]:
-        """Returns the outputs of the last step for the whole batch."""
+    def whole_outputs(self) -> list[NDArray]: ...
 
 
 class ExecutorBackend(Backend):
@@ -238,8 +230,6 @@ class GroupBackend(Backend):
 
 
 class _GradientExecutor(BoundGraph[NDArray]):
-    """An executor's arrays, with a program that has gradients of the parameters alone."""
-
     def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
         if executor.group2ctx or executor.runs_eagerly:
             problem = "an executor with group2ctx or Python operators cannot be one program"
@@ -300,5 +290,4 @@ class _GatherProducer:
 
 
 def gradient_program(graph: Graph, argnums: tuple[int, ...]) -> Program:
-    """Returns the program of a bound graph with these gradients, and the present options."""
     return program_for(graph_of(optimized(graph.head_entries)), argnums)

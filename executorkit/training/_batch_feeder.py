@@ -12,18 +12,9 @@ from ._backends import Backend, ExecutorBackend, GroupBackend
 
 
 class BatchFeeder:
-    """Writes batches to an executor or a group, by name.
-
-    target
-        An Executor, a group, a manager or a module.
-    alone
-        Whether this process trains for itself, where there are others.
-    executor, core
-        The executor, or the only one of a group (None for several devices); the group's core (None
-        for an Executor).
-    joins
-        Whether a step is by the gradients of all processes of a job.
-    """
+    """Writes batches to an executor, a group, a manager or a module, by name. ``alone`` is True if
+    this process trains for itself beside others, ``joins`` if a step is by the gradients of all
+    processes. ``executor`` is None for several devices, ``core`` for an Executor."""
 
     def __init__(self, target: Any, alone: bool = False) -> None:
         self.executor: Executor | None = None
@@ -42,13 +33,11 @@ class BatchFeeder:
 
     @property
     def bound(self) -> Executor | DataParallelCore:
-        """The executor or the group, with the graph, the symbol and the options that are bound."""
         bound = self.executor or self.core
         assert bound is not None
         return bound
 
     def parameter_indices(self, inputs: Iterable[str] | None) -> tuple[int, ...]:
-        """Returns the numbers of the trained arguments; ``inputs`` as in :class:`Step`."""
         names = self.bound.graph.arg_names
         if inputs is None:
             loaded = self.core.inputs if self.core else ()  # the names of an executor are unknown
@@ -91,7 +80,6 @@ class BatchFeeder:
         return GroupBackend(self.core, argnums, self.axes, self.joins)
 
     def feed(self, batch: Mapping[str, object]) -> None:
-        """Writes a batch, all of it checked first."""
         if self.core is None:
             assert self.executor is not None
             self.executor.feed(batch)

@@ -31,8 +31,6 @@ class LossScale:
 
 @dataclass(frozen=True)
 class LossScaledUpdate:
-    """An update by gradients of scaled losses; the state has the scale and the good steps."""
-
     update: OptaxUpdate
     scale: LossScale
 
@@ -67,7 +65,6 @@ class LossScaledUpdate:
 def build_transformation(
     optimizer: Any, clip_global_norm: float | None, accumulate: int
 ) -> optax.GradientTransformation:
-    """Returns the transformation after clipping of gradients, within their accumulation."""
     if not is_transformation(optimizer):
         raise StepError(
             "Step: optimizer",
@@ -83,7 +80,6 @@ def build_transformation(
 
 
 def reject_options(**options: object) -> None:
-    """Raises StepError if an option is set that belongs to optax transformations."""
     named = [name for name, is_set in options.items() if is_set]
     if named:
         problem = f"{', '.join(named)} cannot be combined with MXNet's optimizers"

@@ -29,8 +29,6 @@ _MANY_STEPS = 1 << 20
 
 
 class OptaxState(NamedTuple):
-    """The state of an optax transformation, its parameters' names, and the number of steps."""
-
     names: tuple[str, ...]
     state: Any
     steps: int
@@ -40,7 +38,6 @@ class OptaxState(NamedTuple):
         return jax.tree.leaves(self.state)
 
     def layout(self) -> dict[str, Any]:
-        """Lists the facts that a file and a step have to agree on."""
         leaves, _ = jax.tree_util.tree_flatten_with_path(self.state)
         return {
             "names": list(self.names),
@@ -68,8 +65,7 @@ def write_step(
 
 
 def read_step(prefix: object, epoch: int) -> tuple[Any, Any, bytes, str]:
-    """Reads the files of :meth:`Step.save`: arguments, auxiliary states, and the bytes and the path
-    of the optimizer's state."""
+    """Reads the files of :meth:`Step.save`; the state of the optimizer as bytes and a path."""
     _, args, aux = model.load_checkpoint(prefix, epoch)
     path = _path(prefix, epoch)
     with open(path, "rb") as file:

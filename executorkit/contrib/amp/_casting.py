@@ -15,8 +15,7 @@ from .loss_scaler import LossScaler
 
 
 class MixedPrecision:
-    """The rule that :func:`init` installs: casts of inputs, by operator. Losses multiply their
-    gradients by the scale of ``loss_scaler``."""
+    """Casts of inputs by operator; losses multiply their gradients by ``loss_scaler``'s scale."""
 
     def __init__(
         self,

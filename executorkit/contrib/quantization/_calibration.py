@@ -20,8 +20,6 @@ QUANTIZED_BINS = 255
 
 
 class Histogram(NamedTuple):
-    """Counts between ``-limit`` and ``limit``, their edges, and the extremes of the values."""
-
     counts: np.ndarray
     edges: np.ndarray
     low: float

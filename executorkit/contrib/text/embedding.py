@@ -28,8 +28,6 @@ _GLOVE = (
 
 
 class _TokenEmbedding(Vocabulary):
-    """A vocabulary with a vector for each token; base of the classes here and of users' own."""
-
     #: Names of files that the class knows.
     pretrained_file_names: ClassVar[tuple[str, ...]] = ()
 
