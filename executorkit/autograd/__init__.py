@@ -1,11 +1,8 @@
 """``mx.autograd``: gradients of the array calls under ``record()``.
 
-x = mx.nd.array([1.0, 2.0])
-x.attach_grad()
 with mx.autograd.record():
-    y = x * x
-y.backward()
-x.grad  # [2, 4]
+    y = x * x  # after x.attach_grad()
+y.backward()  # writes x.grad
 """
 
 from ..calls.recording import install_recorder as _install_recorder

@@ -1,7 +1,7 @@
-"""Runs of traces that do not come again, call by call: to trace each as one program would cost
-twenty times what its calls do.
+"""Runs of traces that do not recur, call by call: tracing each as one program would cost twenty
+times as much as its calls.
 
-Values are NumPy arrays where the host computes calls for good, JAX arrays else.
+Values are NumPy arrays where the host computes calls for good, otherwise JAX arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from ._trace_plan import TracePlan
 
 @small_jit
 def sum_of(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Returns the sum of two gradients."""
     return x + y
 
 
@@ -35,9 +34,6 @@ def _add(x: Any, y: Any) -> Any:
 
 
 def can_run_by_calls(trace: CallTrace) -> bool:
-    """Returns whether a trace can be run call by call: no operator changes states, and gradients
-    are of floating arrays."""
-
     def find() -> bool:
         return all(
             leaf.role is not Role.STATE
@@ -49,11 +45,7 @@ def can_run_by_calls(trace: CallTrace) -> bool:
 
 
 class CallRun:
-    """The values of a trace, computed one call after the other.
-
-    outputs
-        the numbers of its values.
-    """
+    """The values of a trace, computed one call after the other; ``outputs`` are their numbers."""
 
     __slots__ = (
         "_active", "_calls", "_draws", "_keys", "_leaf_numbers", "_on_host", "context", "outputs",
@@ -63,7 +55,6 @@ class CallRun:
     def __init__(
         self, trace: CallTrace, context: Context, leaves: Sequence[Any], draws: Sequence[np.ndarray]
     ) -> None:
-        """Computes all values for the contents of the leaves and the key data of random calls."""
         self.context = context
         self._calls = trace.calls
         self._leaf_numbers = trace.leaf_numbers
@@ -87,14 +78,12 @@ class CallRun:
         return self._keys[call.n_draws - 1] if call.draws else None
 
     def array(self, number: int) -> jax.Array:
-        """Returns a value on its device."""
         return self._on_device(self.values[number])
 
     def _on_device(self, value: Any) -> jax.Array:
         return to_device(value, self.context.device) if isinstance(value, np.ndarray) else value
 
     def contents(self, plan: TracePlan) -> Contents:
-        """Returns the contents of the arguments of a plan for the whole trace."""
         args = tuple([self.array(self._leaf_numbers[i]) for i in plan.sources])
         rows = key_rows(plan, self._draws)
         return args, (), None if rows is None else self._on_device(rows)
@@ -102,8 +91,7 @@ class CallRun:
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """Returns the gradients of leaves, by their position, for head gradients by number; without
-        states."""
+        """Returns the gradients of leaves, by position, for head gradients by number; no states."""
         grads = dict(heads)
         for call in reversed(self._calls):
             if any(n in grads for n in call.outputs):

@@ -22,12 +22,8 @@ class RecordedRun(NamedTuple):
         the reason for which recording ended: "backward", "a value was read", ...
     kind
         "forward", "forward and backward" (with the updates that follow), or "call by call".
-    calls
-        the number of calls.
-    is_new
-        whether it ran by a plan that did not exist before.
     why
-        the reason for a new plan, in words; empty for a known one.
+        the reason for a new plan (``is_new``); empty for a known plan.
     """
 
     cut: str
@@ -62,8 +58,6 @@ class _Note(NamedTuple):
 
 
 class _Log(threading.local):
-    """The notes of a thread."""
-
     def __init__(self) -> None:
         self.notes: deque[_Note] = deque(maxlen=_MAX_RUNS)
 
@@ -72,15 +66,15 @@ _log = _Log()
 
 
 def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> None:
-    """Notes a run by a plan, or, without one, call by call."""
+    """Notes a run by a plan, or call by call if it is None."""
     is_new = plan is not None and plan.note_run()
     n_plans = sum(isinstance(p, TracePlan | Split) for p in trace.plans) if is_new else 0
     _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))
 
 
 def explain() -> Explanation:
-    """Returns the runs of recorded calls in this thread since the last time that this was asked,
-    256 at most: as one program or call by call, why recording ended, and why a program is new.
+    """Returns this thread's runs of recorded calls since the previous call, at most 256: whether
+    they ran as one program or call by call, why recording ended, and why a program is new.
 
     >>> import executorkit as mx
     >>> x = mx.nd.ones((2,))
@@ -93,8 +87,8 @@ def explain() -> Explanation:
     >>> [(run.cut, run.kind, run.calls) for run in mx.autograd.explain()][-1]
     ('backward', 'forward and backward', 1)
 
-    Each forward that is not run together with its backward is followed by a program of the
-    backward, and updates that come later are programs of their own.
+    A forward that does not run together with its backward is followed by a program of the backward;
+    later updates are programs of their own.
     """
     notes = [_log.notes.popleft() for _ in range(len(_log.notes))]
     return Explanation(

@@ -15,7 +15,7 @@ from ._immediate_segment import ImmediateSegment, differentiable
 
 
 class Function:
-    """A function of NDArrays with a gradient of its own, computed in Python when it is called.
+    """A differentiable function of NDArrays whose gradient is the user's Python code.
 
     A subclass has ``forward(*inputs)``, which returns an NDArray or several, and
     ``backward(*head_grads)``, which returns a gradient for each input. An object is called once.
@@ -34,8 +34,8 @@ class Function:
     >>> x.grad.asnumpy().tolist()
     [2.0, 2.0]
 
-    Unlike in MXNet, gradients are added where ``grad_req='add'`` asks for it, and recording goes on
-    after an exception in ``forward``.
+    Unlike in MXNet, ``grad_req='add'`` adds the gradients, and recording continues after an
+    exception in ``forward``.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Function:
     def _gradients(
         self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]
     ) -> list[Any]:
-        """Returns the user's gradients of the inputs, for head gradients (None for zeros)."""
+        """Returns the user's gradients of the inputs; a head gradient of None means zeros."""
         cotangents = []
         for head, output in zip(heads, outputs, strict=True):
             value = head

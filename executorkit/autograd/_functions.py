@@ -17,15 +17,15 @@ def _listed(arrays: Any) -> list[Any]:
 
 
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
-    """Has gradients of arrays computed, and written to the arrays that are passed.
+    """Attaches gradient arrays to variables, to which ``backward`` writes.
 
     variables, gradients
         NDArrays, one or a list of them; each gradient has its variable's shape and dtype.
     grad_reqs
         'write', 'add' or 'null', one for all or a list.
 
-    ShapeError or DTypeError for another shape or dtype. (MXNet says so in ``backward``.)
-    ArgumentValueError for lists of different lengths. (MXNet reads past the shorter one.)
+    Raises ShapeError or DTypeError for another shape or dtype (MXNet does so in ``backward``), and
+    ArgumentValueError for lists of different lengths (MXNet reads past the shorter one).
     """
     if isinstance(variables, NDArray) is not isinstance(gradients, NDArray):
         problem = "one of variables and gradients is an array, the other one is a list"
@@ -50,12 +50,12 @@ def backward(
     heads
         NDArrays, one or a list of them.
     head_grads
-        for each head its gradient, of its shape; None for ones.
+        for each head its gradient, of the head's shape; None for ones.
     retain_graph
-        whether the graph can be differentiated again. Otherwise it is used up.
+        whether the graph can be differentiated again.
     train_mode
-        False has operators that change auxiliary states, BatchNorm say, differentiated as in
-        inference, and leaves the states as they are. Others are differentiated as they ran.
+        False differentiates operators that change auxiliary states, such as BatchNorm, as in
+        inference, and leaves the states unchanged. Others are differentiated as they ran.
     """
     heads = _listed(heads)
     grads = [None] * len(heads) if head_grads is None else _listed(head_grads)
@@ -69,37 +69,21 @@ def grad(
     heads: Any, variables: Any, head_grads: Any = None, retain_graph: bool | None = None,
     create_graph: bool = False, train_mode: bool = True,
 ) -> list[NDArray]:  # fmt: skip
-    """Returns the gradients of heads by variables, as new arrays; ``variables``' own are not
-    touched.
+    """Returns the gradients of heads with respect to variables as a list of new arrays.
 
     heads, head_grads, train_mode
         as for :func:`backward`.
     variables
-        NDArrays with ``attach_grad``, one or a list of them.
+        NDArrays with ``attach_grad``, one or a list of them; their ``grad`` is not changed.
     retain_graph
         whether the graph can be differentiated again; by default as ``create_graph``.
     create_graph
-        whether the gradients are recorded, to be differentiated themselves, any number of times.
-        MXNet serves a few dozen operators; here it is all but ``Custom``, :class:`Function`, and
-        those whose results have shapes that depend on values.
+        records the gradients, so that they can be differentiated any number of times. MXNet
+        supports a few dozen operators; here all but ``Custom``, :class:`Function`, and operators
+        whose results have shapes that depend on values.
 
-    Returns a list, also for one variable. MXNetError for one that heads do not depend on.
-
-    The contents are JAX arrays, which an optax transformation takes:
-
-    >>> import executorkit as mx, optax
-    >>> w = mx.nd.array([1.0, 2.0])
-    >>> w.attach_grad()
-    >>> transformation = optax.sgd(0.25, momentum=0.5)
-    >>> state = transformation.init([w.jax])
-    >>> for _ in range(2):
-    ...     with mx.autograd.record():
-    ...         loss = (w * w).sum()
-    ...     grads = [g.jax for g in mx.autograd.grad(loss, [w])]
-    ...     updates, state = transformation.update(grads, state, [w.jax])
-    ...     w[:] = w.jax + updates[0]
-    >>> w.asnumpy().tolist()
-    [0.0, 0.0]
+    Raises MXNetError for a variable that the heads do not depend on. The results' ``jax`` arrays
+    can be passed to an optax transformation.
     """
     heads, variables = _listed(heads), _listed(variables)
     if not variables:
@@ -114,11 +98,10 @@ def grad(
 
 
 def get_symbol(x: NDArray) -> Symbol:
-    """Returns the recorded calls that an array was computed by, as a symbol.
+    """Returns the recorded calls that computed an array as a symbol.
 
-    Its arguments are called ``var0`` where they are variables, ``null1`` where they are constants,
-    its nodes ``node_0``: MXNet's numbers count all that a process has recorded.
-    MXNetError for an array that belongs to no graph, InputTypeError for anything else.
+    Variables are called ``var0``, constants ``null1``, nodes ``node_0`` (MXNet numbers everything
+    that the process has recorded). Raises MXNetError for an array that belongs to no graph.
     """
     if not isinstance(x, NDArray):
         raise InputTypeError("autograd.get_symbol", f"{type(x).__name__} is not an NDArray")

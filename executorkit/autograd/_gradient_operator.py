@@ -16,7 +16,7 @@ def gradient_call(trace: CallTrace, plan: TracePlan, heads: tuple[int, ...]) -> 
     """Returns the call that computes the gradients of the leaves that ``heads`` reach.
 
     Its inputs are the plan's arguments and auxiliary states, the rows of key data where it draws
-    random numbers, and a head gradient for each of ``heads``.
+    random numbers, and the head gradients.
     """
     key = "gradient", plan.outputs, heads
     return trace.known(key, lambda: _gradient_call(trace, plan, heads))

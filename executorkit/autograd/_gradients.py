@@ -28,14 +28,11 @@ Head = tuple[RecordedValue, Any]
 
 
 class Passed(NamedTuple):
-    """Effects of a backward beside the gradients of variables.
+    """Effects of a backward besides the gradients of variables.
 
-    states
-        auxiliary states, and their new contents.
-    ends
-        functions that let go of the segments that gradients have gone through.
-    deferred
-        defers the gradients of the earliest segment to its program, if that can be.
+    ``states`` are auxiliary states with their new contents. ``ends`` release the segments that
+    gradients have gone through. ``deferred`` defers the gradients of the earliest segment, if
+    possible.
     """
 
     states: list[tuple[NDArray, Any]]
@@ -43,8 +40,8 @@ class Passed(NamedTuple):
     deferred: Callable[[], None] | None = None
 
     def store(self, gradients: Iterable[tuple[Any, Any, bool]], retain_graph: bool) -> None:
-        """Writes gradients, each to an array, shared with others or not, and the states; lets go of
-        the graph unless it is to be retained. May be done twice."""
+        """Writes gradients (array, contents, whether these are shared) and states, and releases the
+        graph unless it is retained; may be called twice."""
         for array, contents in self.states:
             array.assign(contents)
         for target, value, shared in gradients:
@@ -58,7 +55,6 @@ class Passed(NamedTuple):
 def backward(
     heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
 ) -> None:
-    """Writes the gradients of variables for these heads; see the package's function."""
     values, own = checked_heads(heads, head_grads)
     parts = [values] if own or retain_graph or not train_mode else _independent(values)
     if len(parts) == 1:
@@ -68,8 +64,8 @@ def backward(
 
 
 def _independent(values: Sequence[Head]) -> list[Sequence[Head]]:
-    """Returns the heads in parts, such as the heads of one context, each computed by one segment
-    from variables of its own; one part if that cannot be told."""
+    """Groups heads (by context, say) so that one segment computes each group from variables of its
+    own; one group if that cannot be told."""
     parts: dict[TapeSegment, list[Head]] = {}
     for value, head in values:
         parts.setdefault(value.segment, []).append((value, head))
@@ -128,8 +124,8 @@ def _fitted(value: jax.Array, array: Handle) -> jax.Array:
 def _deferred(
     values: Sequence[Head], retain: bool, requested: Mapping[Variable, Any] | None
 ) -> bool:
-    """Defers the gradients to the program of the one segment that they need, if that can be; those
-    of ``requested`` variables go to these arrays. MXNetError if one of them is not reached."""
+    """Defers the gradients to the program of the one segment that they need, and says whether that
+    was possible. MXNetError if a ``requested`` variable is not reached."""
     segments = {id(value.segment): value.segment for value, _ in values}
     numbers = [value.number for value, _ in values]
     if len(segments) != 1 or len({*numbers}) != len(numbers):
@@ -159,8 +155,8 @@ def _deferral(
     segment: TapeSegment, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
 ) -> Callable[[], None] | None:
     """Returns a function that defers the gradients of the earliest segment, added to the sums of
-    later segments, which are taken out of ``sums``; None, with nothing changed, if that cannot
-    be."""
+    later segments, which are removed from ``sums``; None, with nothing changed, if that is
+    impossible."""
     if not isinstance(segment, RecordedSegment):
         return None
     with segment.lock:
@@ -194,8 +190,6 @@ def _accumulated(entries: Iterable[Any]) -> list[Any]:
 
 
 def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
-    """Returns the values and leaves that gradients flow through; MXNetError if some are used up.
-    Callers hold the segment's lock."""
     reach = segment.reached(numbers)
     if segment.status is Status.USED_UP or not segment.used.isdisjoint(reach.values):
         raise _not_in_graph()
@@ -205,8 +199,8 @@ def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
 def checked_heads(
     heads: Sequence[Handle], head_grads: Sequence[Any]
 ) -> tuple[list[Head], dict[Variable, Any]]:
-    """Returns the values that heads are, with their head gradients; and the head gradients of those
-    that are variables.
+    """Returns the heads that calls compute, with their head gradients, and the head gradients of
+    heads that are variables.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
     """
@@ -233,7 +227,7 @@ def checked_heads(
     if not requires:
         raise MXNetError(
             "autograd.backward",
-            "there are no inputs in computation graph that require gradients.",
+            "no inputs in computation graph require gradients.",
             hint="x.attach_grad() before autograd.record()",
         )
     return values, variables
@@ -250,7 +244,6 @@ def _not_in_graph() -> MXNetError:
 
 
 def _head_gradient(head: Handle, grad: Any) -> Any:
-    """Returns a head gradient's contents, by default ones; ShapeError for another shape."""
     if grad is None:
         return _ones(head.shape, head.storage.dtype, head.context)
     if not isinstance(grad, Handle):
@@ -287,10 +280,10 @@ def gradients(
     retain_graph: bool,
     defers: bool = False,
 ) -> tuple[dict[Variable, Any], Passed]:
-    """Returns the gradients of all variables for head gradients, with those of variables that are
-    heads themselves, and what else changes. Stores nothing.
+    """Returns the gradients of all variables and the other effects of the backward; stores nothing.
 
-    If it ``defers``, those of the earliest segment are left to its program where that is possible.
+    ``own`` are head gradients of variables. ``defers`` leaves the gradients of the earliest segment
+    to its program where possible.
     """
     states: list[tuple[NDArray, Any]] = []
     ends: list[Callable[[], None]] = []
@@ -386,7 +379,6 @@ def grad(
     create_graph: bool,
     train_mode: bool,
 ) -> list[Any]:
-    """Computes gradients by variables; see the package's function."""
     requested = [_variable(i, x) for i, x in enumerate(variables, 1)]
     values, own = checked_heads(heads, head_grads)
     if create_graph:
@@ -409,7 +401,6 @@ def _empty_like(array: Handle) -> Any:
 
 
 def _variable(position: int, array: Handle) -> Variable:
-    """Returns an array's variable; MXNetError without one, or without a gradient."""
     entry: Any = array.graph_entry
     if entry.__class__ is not Variable or entry.request == "null":
         raise MXNetError(

@@ -1,4 +1,4 @@
-"""The history of a training's traces, on which it depends whether a trace runs as one program."""
+"""The history of a training's traces, which decides whether a trace runs as one program."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ _MAX_TRACES = 512
 class TraceHistory:
     """The traces that have run, and how often, in the training of a variable.
 
-    A static network, or one of a few lengths, runs as one program from the first step on. Trees
-    and episodes, ever new, pay for eight programs and run call by call then, each until it comes a
-    second time. Counts belong to the training and not to the process, so that a training that is
-    repeated runs the same programs.
+    A static network, or one of a few lengths, runs as one program from the first step on. Traces
+    that keep changing (trees, episodes) run as programs eight times, then call by call until they
+    recur. The training counts, not the process: a repeated training runs the same programs.
     """
 
     __slots__ = ("_counts", "_n_single")

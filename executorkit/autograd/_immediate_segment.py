@@ -1,5 +1,5 @@
-"""Segments that are computed when they are recorded: a user's functions, operators whose results
-have shapes that depend on values, copies between devices."""
+"""TapeSegments that are computed when they are recorded: a user's functions, operators whose
+results have shapes that depend on values, copies between devices."""
 
 from __future__ import annotations
 
@@ -67,8 +67,6 @@ class ImmediateSegment(TapeSegment):
 
 
 class CopySegment(ImmediateSegment):
-    """The copy of an array on another context, whose gradient is copied back."""
-
     __slots__ = ("_source",)
 
     def __init__(self, array: Handle, copy: Handle) -> None:
@@ -93,7 +91,7 @@ def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
 
 
 def differentiable(array: Handle) -> LeafEntry:
-    """Returns the leaf that an array becomes which is read: None for a constant."""
+    """Returns the leaf that an array becomes when it is read: None for a constant."""
     entry: Any = array.graph_entry
     if entry.__class__ is RecordedValue:
         return entry if entry.segment.leads_to_variables(entry) else None
@@ -101,7 +99,6 @@ def differentiable(array: Handle) -> LeafEntry:
 
 
 def takes_gradient(entry: LeafEntry) -> bool:
-    """Returns True for a leaf whose gradient is computed."""
     if isinstance(entry, Variable):
         return entry.request != "null"
     return entry is not None

@@ -49,13 +49,8 @@ _UNREAD = 0, -1, None
 
 
 class _Deferral(NamedTuple):
-    """A step whose gradients are to be deferred.
-
-    plan
-        its plan.
-    step
-        returns it, and ends recording where that is still to be done; may be called again.
-    """
+    """A step whose gradients are to be deferred; ``step`` returns it, and ends recording if
+    necessary. It may be called again."""
 
     plan: TracePlan
     step: Callable[[], RecordedStep]
@@ -77,13 +72,8 @@ class NewLeaf:
 
 
 class References(NamedTuple):
-    """The arrays of a call as a segment knows them, each by its position.
-
-    numbers
-        numbers of values as of :meth:`RecordedSegment.reference`, and kinds of new leaves.
-    values, versions, links
-        of new leaves the contents, the version of the storage, and the entry.
-    """
+    """The arrays of a call as a segment knows them: their numbers or new kinds of leaves, and the
+    contents, version and entry of each new leaf."""
 
     numbers: list[Any]
     values: list[Any]
@@ -94,12 +84,10 @@ class References(NamedTuple):
 class RecordedSegment(TapeSegment):
     """Calls on one context that were recorded one after the other.
 
-    It is what its values wait for: called when one of them is read, it closes, and one program
-    computes all that have arrays. ``backward`` closes it too.
-
-    An exception, a KeyboardInterrupt say, may come anywhere. Programs are chosen, and
-    run where that is necessary, before anything is changed; the changes can be made twice, and are
-    made to their end (:func:`complete`).
+    It is the producer of its values: when one is read, it closes, and one program computes all
+    values that have arrays. ``backward`` closes it too. Programs are chosen, and run where
+    necessary, before anything is changed; changes can be made twice and are completed
+    (:func:`complete`), because an exception (KeyboardInterrupt) may come anywhere.
     """
 
     __slots__ = (
@@ -139,8 +127,8 @@ class RecordedSegment(TapeSegment):
     # -- recording -------------------------------------------------------------------------------
 
     def reference(self, array: Handle, new: list[NewLeaf], is_state: bool) -> int | NewLeaf:
-        """Returns the number of an array among the values; ``~n`` if it has no entry, or a new
-        leaf, which is added to the list."""
+        """Returns an array's number among the values, ``~n`` if it has no entry; or a leaf,
+        appended to ``new``."""
         storage, entry = array.storage, array.graph_entry
         if entry.__class__ is RecordedValue and entry.segment is self:
             base = entry.base
@@ -163,7 +151,6 @@ class RecordedSegment(TapeSegment):
         return leaf
 
     def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
-        """Returns the references of distinct arrays; ``states`` are the positions of states."""
         numbers, values, versions, links = References([], [], [], [])
         known, context = self._known, self.context
         for k, array in enumerate(arrays):
@@ -225,8 +212,8 @@ class RecordedSegment(TapeSegment):
         return NewLeaf(array, link, kind, value, array.storage.version)
 
     def _contents(self, array: Handle) -> Any:
-        """Returns an array's contents on the segment's device: as an entry of a stacked array where
-        they are one."""
+        """Returns an array's contents on the segment's device; the entry of a stacked array if it
+        is one."""
         storage = array.storage
         part: Any = storage.producer
         is_member = isinstance(storage, MemberStorage)
@@ -250,11 +237,11 @@ class RecordedSegment(TapeSegment):
         targets: Sequence[Handle] = (),
         uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
-        """Adds a call; callers hold the lock. Returns its outputs, in new storages or, where they
-        are given, in these.
+        """Adds a call and returns its outputs, in the storages of ``targets`` if given. Callers
+        hold the lock.
 
-        The last assignment makes the call a part of the segment: what an interrupted one has left
-        is dropped first.
+        The last assignment makes the call part of the segment; what an interrupted call has left is
+        dropped first.
         """
         before = self.trace
         key: Any = references
@@ -301,8 +288,8 @@ class RecordedSegment(TapeSegment):
         references: References,
         check: Callable[[], object],
     ) -> list[RecordedValue]:
-        """:meth:`add` of the calls of a graph on arrays, by one look-up; ``check`` is called for
-        arrays of kinds that are new here. Values that it does not return have no storage."""
+        """Adds the calls of a graph by one look-up; ``check`` is called for arrays of kinds that
+        are new here. Values that it does not return have no storage."""
         before = self.trace
         graph = before.after_graph(call, train, tuple(references.numbers), check)
         trace = graph.trace
@@ -341,7 +328,6 @@ class RecordedSegment(TapeSegment):
 
     @property
     def has_living_values(self) -> bool:
-        """True if any value has an array still."""
         references = (*self._storages, *[reference for _, reference in self._copies])
         return any(reference() is not None for reference in references)
 
@@ -349,25 +335,22 @@ class RecordedSegment(TapeSegment):
 
     @property
     def source(self) -> Producer:
-        """The segment itself: it computes."""
         return self
 
     def __call__(self) -> None:
-        """Computes all values that have arrays."""
         with self.lock:
             self.close("a value was read")
             if isinstance(self.step, RecordedStep):
                 self.step()
 
     def force(self) -> None:
-        """Computes all values that have arrays, and gradients that wait."""
+        """Computes all values that have arrays, and deferred gradients."""
         with self.lock:
             self.close("waitall")
             if isinstance(self.step, RecordedStep):
                 self.step.force()
 
     def copied(self, storage: Storage) -> Storage | None:
-        """Returns a copy of a storage that waits; see :class:`CopyingProducer`."""
         with self.lock:
             if self.status is not Status.RECORDING or storage.producer is not self:
                 return None
@@ -382,8 +365,8 @@ class RecordedSegment(TapeSegment):
 
     def _living(self) -> tuple[dict[int, list[Storage]], list[int]]:
         """Returns the storages that wait for values, by number; and the numbers of all values that
-        have arrays, including arrays written to since: calls may read them, and gradients
-        flow through them."""
+        have arrays, including arrays written to since: calls may read them, and gradients flow
+        through them."""
         alive: dict[int, list[Storage]] = {}
         held = {}
         values = [*enumerate(self._storages[: self.trace.n_values]), *self._copies]
@@ -396,11 +379,8 @@ class RecordedSegment(TapeSegment):
         return alive, sorted(held) if self._copies else [*held]
 
     def close(self, cut: str, heads: Sequence[int] = ()) -> None:
-        """Ends recording: the values wait for one program, and can be differentiated still.
-
-        ``cut`` says why, for ``explain``; ``heads`` are values that have to be among the program's
-        outputs.
-        """
+        """Ends recording: the values wait for one program, which also returns ``heads``, and can
+        still be differentiated. ``cut`` is the reason, for ``explain``."""
         if self.status is not Status.RECORDING:
             return
         if self._runs_call_by_call():
@@ -480,8 +460,8 @@ class RecordedSegment(TapeSegment):
         values: Sequence[Any] = (),
         writes: bool = True,
     ) -> RecordedStep:
-        """Returns a step of a plan; ``values`` are the contents of the leaves, where the segment
-        has let go of them. Unless it ``writes``, it changes copies of the auxiliary states."""
+        """Returns a step of a plan; ``values`` are the contents of leaves that the segment has
+        released. Unless it ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
@@ -559,8 +539,6 @@ class RecordedSegment(TapeSegment):
     def _differentiated(
         self, heads: tuple[int, ...], train_mode: bool
     ) -> tuple[CallTrace, RecordedStep | CallRun]:
-        """Returns the trace and the step that gradients of values are computed by: the segment's
-        own, or as in inference where calls have changed states."""
         step = self.step
         assert step is not None
         trace = self.trace if train_mode else with_fixed_states(self.trace)
@@ -580,12 +558,12 @@ class RecordedSegment(TapeSegment):
         self, heads: Mapping[int, Any], retain: bool,
         requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
-        """Returns a function that defers the gradients of variables for these values to the
-        segment's program, to their arrays or to those of ``requested``; it may be called twice.
-        They are added to ``sums``, what later segments have given.
+        """Returns a function, which may be called twice, that defers gradients to the segment's
+        program, added to the ``sums`` of later segments; ``requested`` are arrays to use in place
+        of the variables' own.
 
-        None, with nothing changed, if that cannot be: where gradients go on to earlier segments, or
-        where it runs already.
+        None, with nothing changed, where gradients go on to earlier segments or the program already
+        runs.
         """
         numbers = tuple(heads)
         entries = self._only_variables(numbers)
@@ -617,8 +595,8 @@ class RecordedSegment(TapeSegment):
     def _deferral(
         self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
     ) -> _Deferral | None:
-        """Returns the step that gradients for the variables ``entries`` can be deferred to, if
-        there is one."""
+        """Returns the step to which gradients for the variables ``entries`` can be deferred, if
+        any."""
         if requested is None and len({e.grad.storage for e in entries}) != len(entries):
             return None
         if self.status is Status.RECORDING and self._runs_call_by_call():
@@ -646,8 +624,8 @@ class RecordedSegment(TapeSegment):
     def _closing_deferral(
         self, heads: tuple[int, ...], chosen: tuple[int, ...], requested: Any
     ) -> _Deferral | None:
-        """Ends recording, when its function is called: what the gradients of ``heads`` flow through
-        is used up after them. What is not is computed here, where that can be told apart."""
+        """Ends recording when its function is called: what the gradients of ``heads`` flow through
+        is used up after them. The remaining values are computed here, if they can be separated."""
         alive, held = self._living()
         plan = backward_plan(self.trace, tuple(held), heads, chosen)
         if plan is None:
@@ -698,9 +676,8 @@ class RecordedSegment(TapeSegment):
     def last_gradients(
         self, heads: Mapping[int, Any]
     ) -> tuple[Gradients, Callable[[], None]] | None:
-        """:meth:`gradients` of calls that nothing is computed of yet, by one program with forward,
-        and a function that uses up what they flow through. None where forward has to run by
-        itself."""
+        """Computes :meth:`gradients` by one program with forward, and returns them with a function
+        that uses up their path. None where forward has to run by itself."""
         if self.status is not Status.RECORDING:
             return None
         if self._runs_call_by_call():

@@ -29,13 +29,11 @@ class Names:
         return self._variables[key]
 
     def node(self) -> str:
-        """Returns the name of the next node."""
         self._n_nodes += 1
         return f"node_{self._n_nodes - 1}"
 
 
 def recorded_entry(value: RecordedValue, names: Names) -> Entry:
-    """Returns the node and output that stand for a recorded value."""
     segment = value.segment
     key = segment.number, value.number
     if key in names.entries:

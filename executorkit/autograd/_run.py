@@ -30,12 +30,8 @@ from ._trace_plan import TracePlan
 
 
 class _Output:
-    """Storages that wait for a program's output, held weakly: a pending step and its outputs are
-    not a circle, so that outputs that are never read are freed.
-
-    references
-        each returns a storage; None once it is freed.
-    """
+    """Storages that wait for a program's output, held weakly: without the cycle, outputs that are
+    never read are freed at once."""
 
     __slots__ = ("references",)
 
@@ -44,16 +40,13 @@ class _Output:
 
     @property
     def storages(self) -> list[Storage]:
-        """Those that are not freed."""
         return [s for reference in self.references if (s := reference()) is not None]
 
     def defer(self, producer: Producer) -> None:
-        """Lets the storages wait for a step."""
         for storage in self.storages:
             storage.defer(producer)
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores contents in the storages that wait for them."""
         waiting = [storage.set_result(producer, value) for storage in self.storages]
         return any(waiting)
 
@@ -81,12 +74,11 @@ class BoundTrace(Runnable[Any]):
         lock: threading.RLock,
         accumulates: bool = True,
     ) -> None:
-        """Binds a plan to ``arrays``, arguments and auxiliary states, and to the arrays of outputs
-        and gradients.
+        """Binds a plan to ``arrays`` (arguments and auxiliary states) and the arrays of outputs and
+        gradients.
 
-        ``accumulates`` says whether gradients are added where variables ask for that.
-
-        Made at every step, so that what follows from the plan alone is in the plan.
+        ``accumulates`` False ignores grad_req 'add'. Runs at every step: anything that follows from
+        the plan alone belongs to the plan.
         """
         program = plan.program
         self.plan = plan
@@ -109,7 +101,6 @@ class BoundTrace(Runnable[Any]):
         self.buffers = Buffers((), states, grads, waiting)
 
     def add_to(self, sums: Mapping[Variable, Any]) -> None:
-        """Lets the next gradients of these variables be added to what later segments have given."""
         indices = self.target_indices
         self._sums = {indices[id(v.grad)]: x for v, x in sums.items() if id(v.grad) in indices}
         self.accumulate = tuple([a or k in self._sums for k, a in enumerate(self._accumulate)])
@@ -182,9 +173,8 @@ class RecordedStep(PendingStep):
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """Returns the gradients of leaves, by their position, for head gradients by number, and
-        auxiliary states, by their position too, with their new contents. Nothing is stored but
-        outputs."""
+        """Returns the gradients of leaves and the new contents of auxiliary states, both by
+        position, for head gradients by number. Stores only outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()
@@ -211,12 +201,9 @@ class RecordedStep(PendingStep):
 
 
 class PartedStep(RecordedStep):
-    """A step among whose inputs are entries of stacked arrays, made when the step computes: it may
-    become a part of a step of all contexts, which takes the stacked arrays.
-
-    trace
-        the trace whose program it runs; None if it runs a part of one.
-    """
+    """A step whose inputs include entries of stacked arrays, made when the step computes: it may
+    become part of a step of all contexts, which takes the stacked arrays. ``trace`` is None if it
+    runs a part of one."""
 
     __slots__ = ("raw_args", "raw_aux", "raw_key", "trace")
 
@@ -276,8 +263,7 @@ class PartedStep(RecordedStep):
             if spans_devices(node.op, node.params):
                 raise MXNetError(
                     node.op.name,
-                    "its statistics are those of all contexts, and this context was computed by "
-                    "itself",
+                    "its statistics span all contexts, but this context was computed alone",
                     because="a value was read before Trainer.step, or the contexts have recorded "
                     "different calls or shapes",
                     hint="equal parts of the batch (last_batch='discard'), looked at after "
@@ -292,20 +278,20 @@ class PartedStep(RecordedStep):
 
 
 def spans_devices(op: OpDef, params: Params) -> bool:
-    """Returns True for a call in training whose results depend on the batches of all contexts."""
+    """Returns whether a call in training has results that depend on the batches of all contexts."""
     if SPANS_DEVICES not in op.traits or op.train_name is None:
         return False
     return params.ndev > 1 and not params.use_global_stats
 
 
 def made(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Contents with arrays in place of entries of stacked arrays."""
+    """Returns contents with arrays in place of entries of stacked arrays."""
     return tuple([v.make() if v.__class__ is StackedPart else v for v in values])
 
 
 def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -> list[NDArray]:
-    """Returns a plan's arguments, auxiliary states and key data as arrays, which belong to the
-    graph as the leaves of the segment do."""
+    """Returns a plan's arguments, auxiliary states and key data as arrays that belong to the graph
+    as the leaves of the segment do."""
     args, states, key = contents
     inputs = []
     for source, value in zip(plan.sources, args, strict=True):
@@ -318,8 +304,8 @@ def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -
 
 
 def key_rows(plan: TracePlan, draws: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Returns the rows of key data for a program's random operators, in its order; ``draws`` are
-    those of the segment."""
+    """Selects a program's rows of the segment's key data ``draws``, in the order of its random
+    operators."""
     rows = plan.key_rows
     if not rows:
         return None

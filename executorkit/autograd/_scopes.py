@@ -35,7 +35,7 @@ def set_training(train_mode: bool) -> bool:
 
 
 class _Scope:
-    """A context in which a thread is in other modes; it returns to those before after any
+    """A context in which a thread is in other modes. It restores the former modes after any
     exception, and may be entered again while it is entered."""
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
@@ -67,8 +67,8 @@ class _Scope:
             del self._before[-1]
 
     def _leave(self) -> None:
-        """Returns to the modes that were changed when it was entered. As in MXNet, what has been
-        set since stays where the scope itself has changed nothing."""
+        """Restores the modes that entering has changed. As in MXNet, a mode that it has not changed
+        keeps what has been set since."""
         recording, training = self._before[-1]
         modes.set(
             modes.recording if self._recording in (None, recording) else recording,
@@ -78,11 +78,7 @@ class _Scope:
 
 def record(train_mode: bool | None = True) -> _Scope:
     """Returns a scope in which calls on arrays that belong to a graph are recorded, for
-    ``backward``.
-
-    train_mode
-        whether they compute as in training; None leaves that as it is.
-    """
+    ``backward``. They compute as in training if ``train_mode``; None leaves the mode unchanged."""
     return _Scope(True, None if train_mode is None else bool(train_mode))
 
 

@@ -1,4 +1,4 @@
-"""The tape: what a thread records, on each context, and the recorder that array calls go to."""
+"""The tape: each thread's recorded calls by context, and the recorder that array calls go to."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ class _Tape(threading.local):
         self._latest: RecordedSegment | None = None
 
     def segment(self, context: Context) -> RecordedSegment:
-        """Returns the segment that calls on a context are added to."""
         segment = self._latest
         if segment is None or segment.context is not context or segment.status is not _RECORDING:
             segment = self.segments.get(context)
@@ -60,7 +59,7 @@ class _Tape(threading.local):
 
     def begin(self) -> None:
         """Begins to record: with a new segment where no array waits for the old one, and where that
-        was open in several scopes before, as in a loop that only looks at results."""
+        segment was already open in several scopes, as in a loop that only looks at results."""
         self._latest = None
         for context, segment in list(self.segments.items()):
             if segment.status is not _RECORDING or not segment.has_living_values:
@@ -123,8 +122,8 @@ def record(
 def _with_numbers(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: tuple[Any, ...]
 ) -> tuple[ResolvedCall, Sequence[Handle], NumberUses | None]:
-    """Returns a call whose numbers are constants or, where they change from step to step, inputs,
-    so that a changing number makes no new program; its arrays; and the numbers in its place."""
+    """Returns a call whose numbers are constants or, where they change between steps, inputs, so
+    that they cause no new program; its arrays; and the numbers in its place."""
     if any(number.__class__ is not float for number in numbers):
         return resolved.with_numbers(numbers), arrays, None
     context = arrays[0].context
@@ -140,7 +139,6 @@ def _with_numbers(
 
 
 def _targets(resolved: ResolvedCall, arrays: Sequence[Handle], out: Any) -> list[Handle]:
-    """Returns the arrays that results are written to; MXNetError if one belongs to a graph."""
     targets = [out] if isinstance(out, Handle) else list(out)
     for target in targets:
         check_unrecorded(target)
@@ -207,7 +205,6 @@ def _record(
 def record_graph(
     call: GraphCall, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
 ) -> list[Any]:
-    """Records the calls of a graph by one look-up; see :meth:`Recorder.record_graph`."""
     context, train = arrays[0].context, modes.training
     for position, number in call.constants:
         _overwrite(arrays[position], number)
@@ -233,8 +230,8 @@ def record_graph(
 
 
 def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:
-    """Writes results into arrays, if there are any, and lets them belong to the graph: a part of
-    an array as a view, so that the array itself does not."""
+    """Writes results into arrays, if there are any, and lets them belong to the graph: a part of an
+    array as a view, so that the array itself does not."""
     if not targets:
         return
     kinds = [(x.shape, x.storage.dtype) for x in results]
@@ -327,8 +324,6 @@ def _compute_at_once(
 
 
 class TapeRecorder:
-    """The recorder of array calls."""
-
     takes = staticmethod(takes)
     record = staticmethod(record)
     record_copy = staticmethod(record_copy)
@@ -336,7 +331,6 @@ class TapeRecorder:
 
     @staticmethod
     def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:
-        """Lets a view belong to the graph as the result of calls."""
         result = array
         for resolved in calls:
             (result,) = _record(resolved, NDArray, [result], [])

@@ -1,8 +1,8 @@
-"""Segments: recorded calls through which gradients flow together.
+"""TapeSegments: recorded calls through which gradients flow together.
 
 A segment has leaves, values that it starts from, and values that its calls compute. An array that
-belongs to a recorded graph has a :class:`RecordedValue` as its entry. Gradients go from segment to
-segment: a leaf may be a value of an earlier one.
+belongs to a recorded graph has a :class:`RecordedValue` as its entry. A leaf may be a value of an
+earlier segment, to which gradients then go on.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from ..ndarray import NDArray
 
 
 class Status(Enum):
-    """The stages of a segment."""
-
     RECORDING = "calls are added"
     CLOSED = "its values are computed, or wait for one program"
     USED_UP = "nothing can be differentiated any more"
@@ -32,14 +30,10 @@ _USED_UP = Status.USED_UP
 
 
 class RecordedValue:
-    """The entry of an array that a recorded call computes.
+    """The entry of an array that a recorded call computes: value ``number`` of ``segment``.
 
-    segment, number
-        the segment that the call belongs to, and the number of the value in it.
-    storage
-        the contents as they were recorded.
-    base
-        of a view of elements that no call computes, the version of their storage then.
+    ``storage`` has the contents as recorded. ``base`` is, for a view of elements that no call
+    computes, the version of their storage at recording.
     """
 
     __slots__ = ("base", "number", "segment", "storage")
@@ -54,7 +48,6 @@ class RecordedValue:
 
     @property
     def is_live(self) -> bool:
-        """True until the graph is used up."""
         segment = self.segment
         return segment.status is not _USED_UP and self.number not in segment.used
 
@@ -64,13 +57,8 @@ LeafEntry = Variable | RecordedValue | None
 
 
 class Gradients(NamedTuple):
-    """Results of one segment's backward.
-
-    leaves
-        pairs of a leaf, by its position among the segment's leaves, and its gradient.
-    states
-        auxiliary states, and their new contents.
-    """
+    """Gradients of leaves, by position in the segment, and auxiliary states with their new
+    contents."""
 
     leaves: Sequence[tuple[int, Any]]
     states: Sequence[tuple[NDArray, Any]] = ()
@@ -80,20 +68,10 @@ _numbers = itertools.count()
 
 
 class TapeSegment(ABC):
-    """Recorded calls, computed together.
+    """Recorded calls, computed together on one context; later segments have larger numbers.
 
-    number
-        later segments have larger ones.
-    context
-        the context of its values.
-    status
-        see :class:`Status`.
-    leaf_entries
-        what each leaf is.
-    used
-        numbers of values that a backward has used up, while others can be differentiated.
-    lock
-        held by the thread that changes it.
+    ``used`` are the values that a backward has used up while others can be differentiated. ``lock``
+    is held by the thread that changes the segment.
     """
 
     __slots__ = (
@@ -109,11 +87,10 @@ class TapeSegment(ABC):
         self.lock = lock
 
     def can_differentiate(self, number: int) -> bool:
-        """Returns whether gradients can still flow from a value."""
         return self.status is not _USED_UP and number not in self.used
 
     def leads_to_variables(self, entry: RecordedValue) -> bool:
-        """Returns whether gradients of later calls on a value go on to a variable."""
+        """Returns whether gradients of later calls on a value reach a variable."""
         number = entry.number
         return self.can_differentiate(number) and bool(self.reached((number,)).leaves)
 
@@ -124,9 +101,7 @@ class TapeSegment(ABC):
     @abstractmethod
     def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
         """Returns the gradients of the leaves for head gradients of some values; stores nothing.
-
-        Without ``train_mode`` calls that change states are differentiated as in inference.
-        """
+        Without ``train_mode`` calls that change states are differentiated as in inference."""
 
     @abstractmethod
     def recorded_gradients(
@@ -140,14 +115,9 @@ class TapeSegment(ABC):
 
 
 class Reached(NamedTuple):
-    """Values and leaves that the gradients of some values flow through.
+    """Values and leaves that the gradients of some values flow through, by number and by position.
 
-    values
-        the numbers of computed values, the heads included.
-    leaves
-        the positions of leaves whose gradients are computed.
-    states
-        the positions of leaves that are states which backward changes.
+    ``values`` include the heads, ``states`` are leaves that backward changes.
     """
 
     values: frozenset[int]

@@ -1,9 +1,9 @@
 """Traces: sequences of recorded calls, in a tree in which equal sequences are one state.
 
-A loop records the same calls at every step. So recording does not build a graph: each call moves
-from one state of the tree to the next by one look-up, and shapes, graphs and programs are looked up
-at the states. The key of a call holds the resolved call and where its inputs come from: values of
-the same trace by their numbers, or new leaves by shape, dtype and role.
+A loop records the same calls at every step, so recording builds no graph: each call moves from one
+state of the tree to the next by one look-up, and shapes, graphs and programs are looked up at the
+states. The key of a call holds the resolved call and where its inputs come from: values of the same
+trace by their numbers, or new leaves by shape, dtype and role.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MAX_STATES = 65_536
 
 
 class Role(Enum):
-    """The part that a leaf plays in gradients."""
+    """The role of a leaf in gradients."""
 
     CONSTANT = "no gradient"
     WRITE = "a variable whose gradient is written"
@@ -67,13 +67,8 @@ leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
 
 
 class GraphTrace(NamedTuple):
-    """The trace after the calls of a graph.
-
-    leaves, leaf_numbers
-        the positions of the inputs that are new leaves, and their numbers, in the order of these.
-    outputs
-        the numbers of the graph's outputs.
-    """
+    """The trace after the calls of a graph: inputs that are new leaves, by position and by number,
+    and the numbers of the outputs."""
 
     trace: CallTrace
     leaves: tuple[int, ...]
@@ -82,7 +77,7 @@ class GraphTrace(NamedTuple):
 
 
 class Skeleton:
-    """Traces of the same calls but for numbers, whatever the inputs are."""
+    """Traces of the same calls except for numbers, whatever the inputs are."""
 
     __slots__ = ("_next", "_uses")
 
@@ -91,7 +86,6 @@ class Skeleton:
         self._uses: dict[ResolvedCall, NumberUses] | None = None
 
     def after(self, key: Any) -> Skeleton:
-        """Returns those with one more call."""
         if self._next is None:
             self._next = {}
         skeleton = self._next.get(key)
@@ -110,11 +104,8 @@ class Skeleton:
 
 
 class NumberUses:
-    """Numbers that calls of an operator at one place of a trace were recorded with.
-
-    skeleton
-        the traces after such a call.
-    """
+    """Numbers that calls of an operator at one place of a trace were recorded with; ``skeleton``
+    stands for the traces after such a call."""
 
     __slots__ = ("_values", "skeleton")
 
@@ -123,8 +114,7 @@ class NumberUses:
         self._values: set[tuple[float, ...]] | None = set()
 
     def change(self, numbers: tuple[float, ...]) -> bool:
-        """Returns whether the numbers change from step to step, these among them, and should be
-        inputs."""
+        """Returns whether the numbers, with these, change between steps and should be inputs."""
         if self._values is None:
             return True
         self._values.add(numbers)
@@ -134,24 +124,17 @@ class NumberUses:
 
 
 class CallTrace:
-    """A sequence of recorded calls: a state of the tree. Values are numbered, leaves too.
+    """A sequence of recorded calls: a state of the tree. Values are numbered, leaves included.
 
-    parent
-        the trace without its last call; None for that without calls.
-    resolved
-        the last call; None for the trace without calls.
-    op
-        its operator, in the mode in which it was recorded.
+    parent, resolved, op
+        the trace without its last call; that call; its operator in the mode of recording. None for
+        the trace without calls.
     leaves
         the kinds of its new leaves, whose numbers come first.
     inputs
         the numbers of its inputs. ``~n`` is value n as a constant: an array without an entry.
-    outputs, output_types
-        the numbers of its visible outputs, and their shapes and dtypes.
-    draws
-        whether it draws random numbers.
-    n_values, n_leaves, n_calls, n_draws
-        numbers of values, of leaves, of calls, and of calls that draw.
+    outputs
+        the numbers of its visible outputs.
     skeleton
         the traces that differ from it by numbers alone.
     """
@@ -216,16 +199,14 @@ class CallTrace:
 
     @property
     def following(self) -> list[CallTrace]:
-        """The traces with one more call that were recorded."""
         return [] if self._next is None else list(self._next.values())
 
     @property
     def plans(self) -> list[Any]:
-        """The facts and plans that were found for the trace; see ``_trace_plan``."""
         return [] if self._plans is None else list(self._plans.values())
 
     def known(self, key: Any, find: Callable[[], Any]) -> Any:
-        """Returns the fact or the plan of a key, found by a function the first time."""
+        """Returns the fact or the plan of a key, computed by ``find`` the first time."""
         if self._plans is None:
             self._plans = {}
         plan = self._plans.get(key, _UNKNOWN)
@@ -233,7 +214,7 @@ class CallTrace:
 
     @property
     def calls(self) -> list[CallTrace]:
-        """The calls, each as the trace that it ends, in the order in which they were recorded."""
+        """The calls in the order of recording, each as the trace that it ends."""
         calls: list[CallTrace] = []
         trace: CallTrace = self
         while trace.parent is not None:
@@ -243,7 +224,6 @@ class CallTrace:
 
     @property
     def leaf_numbers(self) -> list[int]:
-        """The numbers of all leaves."""
         numbers: list[int] = []
         for call in self.calls:
             numbers += range(call.outputs.start - len(call.leaves), call.outputs.start)
@@ -251,7 +231,6 @@ class CallTrace:
 
     @property
     def all_leaves(self) -> list[LeafKind]:
-        """The kinds of all leaves."""
         return [leaf for call in self.calls for leaf in call.leaves]
 
     def calls_for(self, values: Iterable[int]) -> list[CallTrace]:
@@ -264,7 +243,6 @@ class CallTrace:
         return calls[::-1]
 
     def type_of(self, number: int) -> ArrayType:
-        """Returns shape and dtype of a value."""
         return self._types[number]
 
     def after(
@@ -275,9 +253,7 @@ class CallTrace:
         uses: NumberUses | None = None,
     ) -> CallTrace:
         """Returns the trace with one more call: one look-up if it has been recorded before.
-
-        ``uses`` has the numbers of calls in its place. MXNetError for inputs that do not fit.
-        """
+        MXNetError for inputs that do not fit."""
         key = (resolved, train, *references)
         trace = None if self._next is None else self._next.get(key)
         if trace is None:
@@ -296,9 +272,7 @@ class CallTrace:
         references: tuple[int | LeafKind, ...],
         check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
-        """Returns the trace with the calls of a graph, whose inputs are ``references``.
-
-        Calls ``check`` first where these are new."""
+        """Returns the trace with the calls of a graph; calls ``check`` first if it is new."""
         key = (graph, train, *references)
         known = None if self._plans is None else self._plans.get(key)
         if known is not None:
@@ -336,20 +310,13 @@ def _walked(
 
 
 class _Tree:
-    """All traces.
-
-    root
-        the trace without calls.
-    n_traces
-        the number of the others.
-    """
+    """All traces: their ``root``, without calls, and the number of the others."""
 
     def __init__(self) -> None:
         self.root = CallTrace(None, [], Skeleton())
         self.n_traces = 0
 
     def reset(self) -> None:
-        """Begins with an empty tree; traces that are being recorded go on."""
         self.root = CallTrace(None, [], Skeleton())
         self.n_traces = 0
 
@@ -364,8 +331,8 @@ tree = _Tree()
 
 
 def with_fixed_states(trace: CallTrace) -> CallTrace:
-    """Returns the same calls with fixed states, differentiated as in inference: normalisations
-    take the moving statistics as constants."""
+    """Returns the same calls differentiated as in inference: normalisations take fixed
+    statistics."""
 
     def find() -> CallTrace:
         result = tree.root
@@ -411,8 +378,7 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
 
 @lru_cache(maxsize=512)
 def in_inference(op: OpDef) -> OpDef:
-    """Returns an operator that computes as in inference, in programs of training too: its states
-    are arguments like others."""
+    """Returns an operator that computes as in inference; its states are arguments."""
     name = op.train_name
     if name is None:
         return op
@@ -428,8 +394,7 @@ def in_inference(op: OpDef) -> OpDef:
 
 @lru_cache(maxsize=512)
 def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> ResolvedCall:
-    """Returns a call with numbers as further inputs, arrays without axes of the dtype of the
-    others."""
+    """Returns a call with numbers as further inputs, arrays without axes of the others' dtype."""
     op = resolved.op
     inputs = op.inputs(resolved.params)
 

@@ -17,20 +17,17 @@ from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 @dataclass(slots=True, eq=False)
 class TracePlan:
-    """A program for calls of a trace.
+    """A program for calls of a trace; ``outputs`` are the numbers of the values that it returns.
 
-    outputs
-        the numbers of the values that it returns.
     sources, state_sources
-        for each argument and each auxiliary state where it comes from: the position of a leaf, or
-        ``~n`` for value n of another part of the trace.
-    leaves
-        the positions of the leaves whose gradients are computed, in the program's order.
-    accumulate
-        for each of them, whether its gradient is added.
+        where each argument and auxiliary state comes from: the position of a leaf, or ``~n`` for
+        value n of another part of the trace.
+    leaves, accumulate
+        the positions of the differentiated leaves, in the program's order; whether to add
+        gradients.
     key_rows
-        for each random operator of the program the position of its draw among those of the segment,
-        None for one that draws nothing.
+        each random operator's position among the draws of the segment, None for one that draws
+        nothing.
     """
 
     program: Program
@@ -57,8 +54,6 @@ class Split(NamedTuple):
 
 
 class TraceNodes:
-    """Nodes of a symbol's graph for calls of a trace."""
-
     def __init__(self, trace: CallTrace, calls: Iterable[CallTrace]) -> None:
         self.sources: dict[Node, int] = {}
         #: The draws that nodes stand for.
@@ -92,7 +87,6 @@ class TraceNodes:
 
 
 def reached(trace: CallTrace, heads: tuple[int, ...]) -> Reached:
-    """Returns the values and leaves that the gradients of some values of a trace flow through."""
     return trace.known(("reached", heads), lambda: _reached(trace, heads))
 
 
@@ -166,11 +160,9 @@ def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
 def backward_plan(
     trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
 ) -> TracePlan | Split | None:
-    """Returns the plan of a backward from ``heads`` that uses the trace up, where ``alive`` values
-    have arrays. ``leaves`` are those whose gradients are requested; None for all that are reached.
-
-    None where what stays differentiable was computed from values that are used up.
-    """
+    """Returns the plan of a backward from ``heads`` that uses the trace up; ``alive`` values have
+    arrays, ``leaves`` None means all that are reached. None if values that stay differentiable were
+    computed from used-up values."""
     key = "backward", alive, heads, leaves
     return trace.known(key, lambda: _backward_plan(trace, alive, heads, leaves))
 
@@ -209,6 +201,4 @@ def _backward_plan(
 
 
 def _leaves_states(calls: Iterable[CallTrace], used: Reached) -> bool:
-    """Returns whether one of these calls has states that a backward does not reach, so that it must
-    leave them as they are: a program with that call's gradient would change them."""
     return any(_states_of(c) and used.values.isdisjoint(c.outputs) for c in calls)

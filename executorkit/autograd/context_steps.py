@@ -1,8 +1,8 @@
 """Equal steps of several contexts as one step, whose program is mapped over their devices.
 
 A loop over contexts records the same calls on each, so that their traces are one object. As long as
-no result has been read, what waits for the steps can wait for one step of all devices
-instead; parameters are its stacked arrays as they are, everything else is put together from parts.
+no result has been read, the values and gradients that wait for the steps can wait for one step of
+all devices instead. Parameters are its stacked arrays; all else is assembled from the parts.
 """
 
 from __future__ import annotations
@@ -27,12 +27,8 @@ from ._trace_plan import TracePlan, plan_of
 
 
 class _Spread:
-    """Storages of several contexts that wait for the parts of one stacked array, as long as anybody
-    else holds them.
-
-    storages
-        for each context references to the storages that wait.
-    """
+    """Storages of several contexts that wait for the parts of one stacked array, held weakly, by
+    context."""
 
     __slots__ = ("replicas", "storages")
 
@@ -41,24 +37,20 @@ class _Spread:
         self.replicas = replicas
 
     def living(self) -> list[tuple[int, Storage]]:
-        """The storages that are left, with their positions."""
         held = [(k, r()) for k, references in enumerate(self.storages) for r in references]
         return [(k, storage) for k, storage in held if storage is not None]
 
     def defer(self, producer: Producer) -> None:
-        """Lets the storages wait for a step."""
         for _, storage in self.living():
             storage.defer(producer)
 
     @property
     def pending(self) -> Producer | None:
-        """The step that the storages wait for."""
         return next((p for _, s in self.living() if (p := s.pending) is not None), None)
 
     current = None
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores the parts of a stacked array where storages still wait for the step."""
         for k, storage in self.living():
             if storage.producer is producer:
                 storage.defer(StackedPart(value, self.replicas, k))
@@ -66,8 +58,6 @@ class _Spread:
 
 
 class _ContextsRun(BoundGraph[Any]):
-    """The arrays of equal runs on several devices."""
-
     def __init__(
         self, plan: TracePlan, steps: Sequence[PartedStep], arrays: Sequence[Any],
         states: Sequence[Any], outputs: Sequence[_Spread], targets: Sequence[Any],
@@ -98,8 +88,6 @@ class _ContextsRun(BoundGraph[Any]):
 
 
 class _ContextsStep(PendingStep):
-    """The pending step of joined runs."""
-
     __slots__ = ()
 
     def _states_written(self, indices: Sequence[int]) -> bool:
@@ -107,12 +95,12 @@ class _ContextsStep(PendingStep):
 
 
 def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
-    """Lets what waits for the steps that these gradients, one of each context, wait for, wait for
-    one step of all contexts; also what else waits for these.
+    """Replaces the steps that these gradients, one of each context, wait for by one step of all
+    contexts.
 
-    False, with nothing changed, where that cannot be: something has been looked at or written to,
-    the contexts have recorded different calls, or gradients are added. ``sums_gradients`` says
-    what an update in the same program leaves as gradients: the sums.
+    False, with nothing changed, where that is impossible: a result has been read or written to, the
+    contexts have recorded different calls, or gradients are added. ``sums_gradients`` says whether
+    an update in the same program leaves the sums as gradients.
     """
     steps: list[Any] = [x.storage.producer for x in arrays]
     first = steps[0]
@@ -145,11 +133,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
 
 
 class _Combination(NamedTuple):
-    """The parts of a joined step.
-
-    values
-        the contents of arguments and of auxiliary states.
-    """
+    """The parts of a joined step; ``values`` are its arguments and auxiliary states."""
 
     run: _ContextsRun
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -158,7 +142,6 @@ class _Combination(NamedTuple):
 
 
 def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
-    """The parts of a step that stands for these, if there can be one."""
     lock = steps[0].runnable.lock
     if len({*map(id, steps)}) < len(steps) or not all(map(_is_untouched, steps)):
         return None
@@ -180,8 +163,8 @@ def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
 
 
 def _is_untouched(step: Any) -> bool:
-    """True for a step whose gradients wait for the program of a whole trace, replace what was
-    there, and have not been read."""
+    """Returns whether a step's gradients wait for the program of a whole trace, replace the former
+    gradients, and have not been read."""
     if step.__class__ is not PartedStep or step.trace is None:
         return False
     state = step.state
@@ -196,7 +179,7 @@ def _is_untouched(step: Any) -> bool:
 
 
 def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
-    """A plan that computes what each of the steps does; None if there is none."""
+    """Returns a plan that computes what each of the steps does; None without one."""
     first = steps[0]
     plan, trace = first.plan, first.trace
     if trace is None or any(s.trace is not trace for s in steps):
@@ -222,7 +205,7 @@ class _Rows:
         self.replicas = Replicas.on([s.runnable.context.device for s in steps])
 
     def targets(self) -> list[Any] | None:
-        """The arrays of gradients; None if one does not wait for its step any more."""
+        """Returns the arrays of gradients; None if one no longer waits for its step."""
         columns = [
             dict(zip(s.plan.leaves, s.runnable.gradient_targets, strict=True)) for s in self._steps
         ]
@@ -238,8 +221,8 @@ class _Rows:
         return all(x.storage.producer is s for x, s in zip(row, self._steps, strict=True))
 
     def states(self) -> tuple[list[Any], list[Any]] | None:
-        """The auxiliary states and their contents; None if one is not replicated, or has been
-        written to."""
+        """Returns the auxiliary states and their contents; None if one is not replicated or was
+        written."""
         columns = [
             dict(zip(s.plan.state_sources, s.runnable.aux_arrays, strict=True)) for s in self._steps
         ]
@@ -257,7 +240,6 @@ class _Rows:
         return arrays, values
 
     def arguments(self) -> tuple[list[Any], list[Any]]:
-        """The arguments and their contents."""
         columns = [
             dict(zip(s.plan.sources, s.runnable.arg_arrays, strict=True)) for s in self._steps
         ]
@@ -274,7 +256,6 @@ class _Rows:
         return arrays, values
 
     def outputs(self) -> list[_Spread]:
-        """The storages that wait for each output."""
         steps = self._steps
         columns = [dict(zip(s.plan.outputs, s.runnable.outputs, strict=True)) for s in steps]
         return [
@@ -297,7 +278,7 @@ class _Rows:
         return heads
 
     def _stacked_head(self, row: Sequence[Any]) -> Any:
-        """Head gradients of one output; mostly they are the same ones at every step."""
+        """Stacks head gradients of one output, which are mostly the same at every step."""
         key = tuple(map(id, row))
         known = _known_heads.get(key)
         if known is None:
@@ -309,7 +290,6 @@ class _Rows:
         return known[1]
 
     def _stacked(self, row: Sequence[Any]) -> Any:
-        """The stacked array of contents of one array each."""
         first = row[0]
         if first.__class__ is StackedPart and first.replicas is self.replicas:
             stacked = first.stacked
@@ -322,7 +302,6 @@ class _Rows:
 
 
 def _waiting(output: Any, step: PartedStep) -> list[Storage]:
-    """The storages of a step's output, if there is one, that wait for the step."""
     return [] if output is None else [s for s in output.storages if s.producer is step]
 
 

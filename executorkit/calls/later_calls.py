@@ -1,10 +1,10 @@
 """Calls on values that were recorded and are not computed yet: such a call waits, too.
 
-``loss.mean()`` behind the block of ``record()`` would have forward run by itself, so that backward
-and update could not be one program with it. So it is computed when it is read, and
-then from the loss that this program returns. It keeps copies of its inputs, as they are at the
-call: later writes do not matter. Few calls wait at a time, of small inputs, and
-those behind whose inputs nothing waits any more are computed before another one depends on them.
+``loss.mean()`` behind the block of ``record()`` would make forward run by itself, without backward
+and update in one program. So it is computed when it is read, from the loss that this program
+returns. It keeps copies of its inputs, so that later writes do not matter. Few calls wait at a
+time, of small inputs; a call that no longer waits for a recording is computed before another call
+depends on it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CopyingProducer(Producer, Protocol):
 
     def copied(self, storage: Storage) -> Storage | None:
         """Returns a read-only storage that waits for the same contents as one of the producer's;
-        None if the contents are there, or the producer cannot serve another storage."""
+        None if the contents are computed, or the producer cannot serve another storage."""
         ...
 
 
@@ -43,8 +43,8 @@ def waits(array: Handle) -> bool:
 
 
 def waiting_copy(array: Handle) -> Handle | None:
-    """Returns an array that waits for the contents that another one waits for; None if that has
-    contents, or has to be read."""
+    """Returns an array that waits for the contents that another one waits for; None if the other
+    array has contents or has to be read."""
     storage = array.storage
     producer = storage.producer
     if producer is None or not producer.copies:
@@ -54,7 +54,8 @@ def waiting_copy(array: Handle) -> Handle | None:
 
 
 def unwritten(array: Any) -> Any:
-    """Returns an array as it is now, whatever is written to it later: it waits if that does."""
+    """Returns an array with its present contents, whatever is written to it later; pending if it
+    is."""
     if isinstance(array, np.ndarray):
         return np.array(array)
     if not isinstance(array, Handle):
@@ -68,7 +69,6 @@ def _view(array: Handle, storage: Storage) -> Handle:
 
 
 def _copy(array: Handle) -> Handle | None:
-    """Returns an array of the same contents, which stay; None if it has to be read."""
     copy = waiting_copy(array)
     if copy is not None:
         return copy
@@ -109,12 +109,12 @@ class LaterCall:
 
     @property
     def source(self) -> Producer:
-        """The call itself: it computes."""
+        """The producer itself."""
         return self
 
     @property
     def is_ready(self) -> bool:
-        """True if nothing that it depends on waits for what was recorded."""
+        """True if nothing that it depends on waits for a recorded call."""
         producers = [x.storage.producer for x in self._inputs]
         return all(
             p is None or (p.is_ready if isinstance(p, LaterCall) else not p.copies)
@@ -127,7 +127,6 @@ class LaterCall:
         return len(self._inputs) > 0
 
     def __call__(self) -> None:
-        """Computes the results. May be interrupted, and called again."""
         inputs = self._inputs
         if not inputs:
             return
@@ -177,14 +176,11 @@ def later_call(
     types: Sequence[tuple[tuple[int, ...], np.dtype]],
     out: Handle | None = None,
 ) -> list[Handle] | None:
-    """Returns the results, of these shapes and dtypes, of a call that waits; None if it is to be
-    computed now, since nothing that it depends on waits for what was recorded, or cannot wait for
-    it.
+    """Returns the pending results, of these shapes and dtypes, of a call; None if it must be
+    computed now, because none of its inputs waits for a recorded call, or it cannot wait.
 
-    function
-        computes the results of copies of the arrays.
-    out
-        the array that the only result is written to; None for new arrays.
+    ``function`` computes the results of copies of the arrays. ``out`` is the array that the only
+    result is written to.
     """
     inputs: list[Handle] = []
     for array in arrays:
@@ -207,7 +203,6 @@ def later_call(
 
 
 def _compute_some() -> None:
-    """Computes the oldest calls, so that few wait; the latest may."""
     calls = [call for reference in list(_latest) if (call := reference()) and call.is_waiting]
     size = sum([call.n_bytes for call in calls])
     while len(calls) > 1 and (len(calls) > _MAX_CALLS or size > _MAX_BYTES):

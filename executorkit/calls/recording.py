@@ -1,9 +1,9 @@
 """The modes of imperative calls, and what arrays know of recorded graphs.
 
-A thread records, or does not, and computes as in training, or as in inference. Under ``record()``
-calls on arrays that belong to a graph go to a :class:`Recorder`, which a layer above installs. An
-array belongs to a graph by its *entry*: a :class:`Variable` that gradients are computed for, or a
-value of a recorded call. Entries belong to handles: another handle on the same elements has none.
+A thread records or not, and computes as in training or as in inference. Under ``record()`` calls on
+arrays that belong to a graph go to a :class:`Recorder`, which a layer above installs. An array
+belongs to a graph by its *entry*: a :class:`Variable` that gradients are computed for, or a value
+of a recorded call. Entries belong to handles: another handle on the same elements has none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
 
 
 class _AbsentRecorder:
-    """Stands for the recorder until its package, which installs it, is imported by a first use."""
+    """Stands for the recorder until the package that installs it is imported, at the first use."""
 
     def __getattr__(self, name: str) -> Any:
         import_module(f"{__name__.partition('.')[0]}.autograd")
@@ -30,9 +30,7 @@ class Modes(threading.local):
     """The modes of the present thread.
 
     active
-        whether it is in any other mode than the usual one: eager calls look at this alone.
-    recording, training
-        whether calls are recorded, and whether they compute as in training.
+        whether any mode differs from the default; eager calls read only this flag.
     recorder
         records the calls, in all threads.
     """
@@ -50,7 +48,7 @@ class Modes(threading.local):
         self.active = recording or training
 
     def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
-        """Calls a function in modes and returns its result; enters the former modes again."""
+        """Returns a function's result in modes; restores the former modes."""
         before = self.recording, self.training
         try:
             self.set(recording, training)
@@ -63,18 +61,14 @@ modes = Modes()
 
 
 class Variable:
-    """An array that gradients are computed for.
+    """An array that gradients are computed for: written to ``grad`` by ``request``.
 
-    grad
-        the array that gradients are written to.
-    request
-        'write', 'add' or 'null'.
     is_fresh
         whether a backward has reached it since the flag was set to False.
     is_trained
         whether a recorded step has read it first of all variables.
     history, kind
-        what the recorder notes about its training, and about the array.
+        the recorder's notes about its training and about the array.
     """
 
     __slots__ = ("__weakref__", "grad", "history", "is_fresh", "is_trained", "kind", "request")
@@ -125,20 +119,20 @@ class Recorder(Protocol):
         out: Any = None,
         numbers: Sequence[Any] = (),
     ) -> Any:
-        """Records a resolved call, with the values of its numbers, and returns its outputs, whose
-        contents are pending."""
+        """Records a resolved call, with the values of its numbers, and returns its pending
+        outputs."""
         ...
 
     def record_graph(
         self, call: Any, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
     ) -> list[Any]:
-        """Records the calls of a graph, and returns its outputs, whose contents are pending. Calls
-        ``check`` first for arrays of shapes and dtypes that may be new."""
+        """Records the calls of a graph, and returns its pending outputs. Calls ``check`` first for
+        arrays of shapes and dtypes that may be new."""
         ...
 
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
         """Lets ``view``, which shows elements of ``array``, belong to the graph as the result of
-        resolved calls, one after the other."""
+        calls."""
         ...
 
     def record_copy(self, cls: type[Handle], array: Handle, context: Context) -> Any:

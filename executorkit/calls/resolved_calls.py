@@ -36,29 +36,26 @@ DYNAMIC = frozenset(
 
 
 class ResolvedCall:
-    """An operator with its attributes, and all that a call of it has to know about them.
+    """An operator with its attributes, and everything that a call needs to know about them.
 
     key, train_key
-        of its jitted functions in the cache, for inference and for training, but for the device of
-        a call without arrays.
+        of its jitted functions in the cache, for inference and for training, except the device of a
+        call without arrays.
     n_visible
         number of outputs that a call returns.
-    has_effects
-        whether it calls Python or changes its inputs.
+    has_effects, is_plain
+        whether it calls Python or changes its inputs; whether it has no effect but its results, and
+        draws no random numbers.
     state_positions
         the positions of its auxiliary states among its inputs.
-    is_plain
-        whether a call has no effect but its results, and draws no random numbers.
     is_compiled
-        whether it runs compiled: False for an operator that needs the values of its inputs, and
-        for one of a user's that was found to need a value which a trace does not have.
-    texts
-        the attributes as they were given.
-    number_names
-        names of the attributes that are passed as values.
+        False for an operator that needs the values of its inputs, also if that was found out by a
+        trace of a user's operator.
+    texts, number_names
+        the attributes as text; the names of the attributes that are passed as values.
     output_shapes
-        of a plain call that computes each element for itself: the shapes of its results for those
-        of arrays that are not empty, None where they do not fit. None for other calls.
+        of a plain element-wise call: maps the shapes of non-empty arrays to the shapes of its
+        results, None where they do not fit. None for other calls.
     """
 
     __slots__ = (
@@ -74,7 +71,6 @@ class ResolvedCall:
         dynamic: tuple[str, ...],
         params: Params | None = None,
     ) -> None:
-        """``params`` are the parsed attributes, where texts do not say all of them."""
         self.op = op
         self.params = _parsed(op, texts) if params is None else params
         self.texts = texts
@@ -106,16 +102,12 @@ class ResolvedCall:
 class GraphCall:
     """The calls of a graph, whose values have numbers; they are recorded together.
 
-    inputs
-        the numbers of the arrays that it is called with.
+    inputs, outputs
+        the numbers of the arrays that it is called with, and of its results.
     calls
         for each call its resolved form, the numbers of its inputs and of its visible outputs.
-    outputs
-        the numbers of its results.
     is_simple
         whether it can be recorded as a whole: calls have inputs, are compiled, without effects.
-    draws
-        whether one of the calls may draw random numbers.
     states, constants
         the positions of the inputs that calls in training change; pairs of the position of one that
         calls overwrite, and the number.
@@ -166,7 +158,7 @@ def _as_texts(attrs: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
-    """Applies the operator's own rules to the inputs; their errors name the input that is wrong."""
+    """Applies the operator's own rules to the inputs; errors name the wrong input."""
     names = op.inputs(p)
     if len(names) != len(arrays):
         raise MXNetError(
@@ -195,8 +187,8 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
 def output_types(
     resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
 ) -> tuple[ArrayType, ...]:
-    """Returns shapes and dtypes of a call's visible outputs, ``op`` being the operator in its
-    mode; MXNetError for inputs that do not fit."""
+    """Returns shapes and dtypes of a call's visible outputs; MXNetError for inputs that do not fit.
+    ``op`` is the operator in its mode."""
     avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
     check_inputs(op, resolved.params, avals)
     with call_errors(op, resolved.params, avals):
@@ -220,7 +212,7 @@ def check_targets(
 
 @contextmanager
 def call_errors(op: OpDef, p: Params, arrays: Sequence[Any]) -> Iterator[None]:
-    """Errors of an operator's function name the operator and its inputs."""
+    """Makes errors of an operator's function name the operator and its inputs."""
     try:
         yield
     except NEEDS_VALUES_ERRORS:
@@ -258,8 +250,8 @@ def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
 def split_numbers(
     op: OpDef, attrs: Mapping[str, Any], arrays: Sequence[Handle]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
-    """Attributes as texts (the key under which they are parsed once), and the dynamic ones as
-    values."""
+    """Returns attributes as texts (the key under which they are parsed once), and the dynamic
+    attributes as values."""
     if (
         attrs.keys().isdisjoint(DYNAMIC)
         or NEEDS_NUMBERS in op.traits

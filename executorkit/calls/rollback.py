@@ -1,8 +1,8 @@
-"""Atomic work: what an exception interrupts is undone, or done to its end.
+"""Atomic work: work that an exception interrupts is undone or completed.
 
-An exception, a KeyboardInterrupt say, may come at any bytecode. Counts, random streams and steps
-that have begun return by :class:`Rollback`; what consists of several atomic parts is ended by
-:func:`complete` and :func:`all_or_none` before the exception goes on.
+An exception, a KeyboardInterrupt for instance, may come at any bytecode. :class:`Rollback` restores
+counts, random streams and steps; :func:`complete` and :func:`all_or_none` complete work of several
+atomic parts before the exception goes on.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Rollback:
-    """A context that undoes what its block has begun, after any exception.
+    """A context that undoes the work of its block after any exception.
 
         with Rollback(lambda: self.n_updates > before) as rollback:
             rollback.add(step.withdraw)
@@ -26,7 +26,7 @@ class Rollback:
     streams
         whether random streams return to their positions, after everything else.
 
-    The thread leaves 64-bit mode and traces that the exception has kept open in any case.
+    The thread always leaves 64-bit mode and traces that the exception has kept open.
     """
 
     __slots__ = ("_has_happened", "_thread", "_undos")
@@ -39,7 +39,7 @@ class Rollback:
         self._thread = ThreadState()
 
     def add(self, undo: Callable[[], object]) -> None:
-        """Has ``undo`` called, before the earlier ones. It may find nothing to do."""
+        """Adds a function to be called before the earlier ones; it may find nothing to undo."""
         self._undos.append(undo)
 
     def __enter__(self) -> Self:
@@ -55,8 +55,8 @@ class Rollback:
 
 
 def complete(action: Callable[[], T]) -> T:
-    """Runs an action that may be run twice; an exception that interrupts it, a KeyboardInterrupt
-    say, is raised after it was run to its end."""
+    """Runs an action that may be run twice; an exception that interrupts it is raised after its
+    end."""
     try:
         return action()
     except BaseException:
@@ -65,13 +65,10 @@ def complete(action: Callable[[], T]) -> T:
 
 
 def all_or_none(actions: Sequence[tuple[Callable[[], Any], Callable[[], Any]]]) -> None:
-    """Runs actions, each of which is atomic by itself, so that they are atomic together.
+    """Runs actions, each atomic by itself, so that they are atomic together.
 
-    actions
-        each with a function whose value changes when the action has come about.
-
-    An exception before the first has come about is raised at once; a later one is raised after all
-    actions have been run.
+    Each is paired with a function whose value changes when the action has happened. An exception
+    before the first has happened is raised at once, a later one after all actions.
     """
     before = [value() for _, value in actions]
     try:

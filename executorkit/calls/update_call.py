@@ -11,8 +11,8 @@ class UpdateCall:
     """One call of an optimizer's update, to be computed inside a pending step.
 
     update
-        ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure
-        and traceable.
+        ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure and
+        traceable.
     state
         a pytree of :class:`PendingValue`: read when the step runs, and assigned its results.
     hyperparams
@@ -20,7 +20,7 @@ class UpdateCall:
     key_data
         the words of a PRNG key, or None for an update that draws no random numbers.
     undo
-        takes back the optimizer's counts of this call, if the update is withdrawn.
+        restores the optimizer's counts, if the update is withdrawn.
     attached
         whether the update is a part of a step, or has been computed as one.
     """
@@ -55,8 +55,6 @@ class UpdatableStep(ABC):
         grads: Sequence[PendingValue],
         prepare: Callable[[], UpdateCall | None],
     ) -> bool:
-        """Makes an update of ``weights`` a part of the program, if it can be one.
-
-        Returns False, with nothing changed, if it cannot. ``prepare`` is called only once it is
-        known that the gradients are this step's; it returns None to decline.
-        """
+        """Makes an update of ``weights`` a part of the program; False, with nothing changed, if
+        that is impossible. ``prepare`` is called only once the gradients are known to be this
+        step's; it returns None to decline."""

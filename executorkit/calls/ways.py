@@ -89,10 +89,8 @@ def invoke(
     out: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Runs an operator on arrays, given in its own order, with attributes as they were given.
-
-    MXNetError for wrong attributes; otherwise as :func:`run`.
-    """
+    """Runs an operator on arrays in its own order; MXNetError for wrong attributes, else as
+    :func:`run`."""
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
     texts, numbers = split_numbers(op, attrs, arrays)
@@ -110,7 +108,7 @@ def run(
     out: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Runs a call in one of its ways.
+    """Runs a call in one of its ways; returns an array, or a list for several visible outputs.
 
     numbers
         values of the attributes that are passed as values.
@@ -119,9 +117,8 @@ def run(
     ctx
         the context of a call without arrays.
 
-    Returns an array, or a list if the operator has several visible outputs. Auxiliary inputs are
-    updated, and inputs that the operator fixes to a constant (BatchNorm's gamma) are overwritten,
-    as in MXNet. MXNetError for shapes or dtypes that do not fit.
+    Auxiliary inputs are updated, and inputs that the operator fixes to a constant (BatchNorm's
+    gamma) are overwritten, as in MXNet. MXNetError for shapes or dtypes that do not fit.
     """
     if modes.recording and modes.recorder.takes(arrays, out):
         return modes.recorder.record(resolved, cls, arrays, out, numbers)
@@ -212,7 +209,8 @@ def _later(
 
 
 def on_host(cls: type[H], x: np.ndarray, context: Context) -> H:
-    """Returns an array with contents in the host's memory, which are not written to any more."""
+    """Returns an array of contents in the host's memory, which must not be written to
+    afterwards."""
     shape = x.shape
     storage = Storage(shape, x.dtype, producer=HostContents(x, context))
     return cls.from_storage(storage, 0, shape, context)
@@ -237,8 +235,8 @@ def _from_host_function(
 def _host_result(
     resolved: ResolvedCall, arrays: Sequence[np.ndarray], key_data: np.ndarray | None
 ) -> np.ndarray | None:
-    """Returns the result of a host function; None where it leaves the call to the operator's own
-    function, whose errors are raised."""
+    """Returns the result of a host function; None leaves the call, and its errors, to the
+    operator's own function."""
     op = resolved.op
     assert op.host is not None
     attrs = dict(resolved.params)

@@ -1,5 +1,4 @@
-"""``backward``: its head gradients, checked and converted in the order of the outputs; and
-``backward(is_train=False)``, which differentiates normalisations by their moving statistics."""
+"""``backward``: its head gradients in the order of the outputs; ``backward(is_train=False)``."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -22,11 +21,11 @@ from .runnable import Runnable
 
 
 def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -> list[Any]:
-    """Returns the head gradients that ``backward`` was called with, in the order of the outputs;
-    None for an output that is given none.
+    """Returns the head gradients of ``backward`` in the order of the outputs, None for a missing
+    one.
 
     As in MXNet, surplus arrays are ignored, and so are other names in a dict that names every
-    output. ``kinds`` are the classes of an array that is given alone.
+    output. ``kinds`` are the classes of a single array.
     """
     if out_grads is None:
         heads: list[Any] = []
@@ -48,7 +47,7 @@ def heads_in_order(out_grads: Any, names: Sequence[str], kinds: Any = NDArray) -
 
 
 def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Array | None, ...]:
-    """Head gradients in the order of the outputs, as a program takes them.
+    """Converts head gradients to a program's, in the order of the outputs.
 
     As in MXNet, an array of another shape is ignored at an output that needs no head gradient.
     """
@@ -74,7 +73,7 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
 
 
 def needs_head_gradients(runnable: Runnable[NDArray]) -> tuple[bool, ...]:
-    """Returns for each output, whether ``backward`` needs a head gradient for it."""
+    """Returns for each output whether ``backward`` needs a head gradient for it."""
     args, aux, _ = bound_avals(runnable)
     key = runnable.key_aval() if runnable.uses_rng[True] else None
     return runnable.program.needs_head_gradient(args, aux, key)
@@ -121,8 +120,7 @@ def backward_in_inference(
 ) -> None:
     """Computes the gradients of a step's arguments by ``program``, and stores or adds them.
 
-    The outputs are those of the step's forward, and no auxiliary state changes. Random operators
-    draw what they drew there.
+    The outputs are forward's, no auxiliary state changes, and random operators draw as in forward.
     """
     step.force()
     targets = runnable.gradient_targets

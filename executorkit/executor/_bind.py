@@ -49,18 +49,18 @@ def bind(
     compute_dtype: str | None = None,
     remat: Any = None,
 ) -> Executor:
-    """Returns an executor of this graph over arrays of the caller's; see
+    """Returns an executor of this graph over the caller's arrays; see
     :class:`executorkit.Executor`.
 
     ctx
         the device that it runs on.
     args, aux_states
-        NDArrays of all arguments and auxiliary states, a list in the order of
-        ``list_arguments()`` and ``list_auxiliary_states()``, or a dict by name. They are the
-        executor's own from then on: it reads them as they are written to.
+        NDArrays of all arguments and auxiliary states, a list in the order of ``list_arguments()``
+        and ``list_auxiliary_states()``, or a dict by name. The executor reads them as they are
+        written to.
     args_grad
-        NDArrays that gradients are written to, in the same form, None for none. Those that a
-        dict does not have, or that are None, are not computed.
+        NDArrays that gradients are written to, in the same form. Gradients that are None or missing
+        from a dict are not computed.
     grad_req
         'write', 'add' or 'null', or a list or dict of these by argument.
     group2ctx
@@ -71,7 +71,7 @@ def bind(
         precision and rematerialization, as for :meth:`simple_bind`.
 
     Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
-    node), TypeError for something that is not an NDArray. Nothing is compiled until it runs.
+    node), TypeError for an object that is not an NDArray. Nothing is compiled until it runs.
 
     >>> import executorkit as mx
     >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))
@@ -139,42 +139,39 @@ def simple_bind(
     remat: Any = None,
     **kwargs: Any,
 ) -> Executor:
-    """Returns an executor of this graph over arrays that it makes, from the shapes of some inputs.
+    """Returns an executor of this graph over new arrays of zeros, from the shapes of some inputs.
 
     ctx
         the device that it runs on.
     grad_req
-        'write', 'add' or 'null', or a list or dict of these by argument. Gradients are made for
-        every argument that it is not 'null' for, data too.
+        'write', 'add' or 'null', or a list or dict of these by argument. Every argument, data
+        included, gets a gradient unless 'null'.
     type_dict
-        types of arguments by name; float32 by default if none follows.
+        types of arguments by name; by default inferred, else float32.
     stype_dict
-        storage types by name: only 'default' is served.
+        storage types by name: only 'default' is supported.
     group2ctx
         contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
     shared_arg_names, shared_exec, shared_buffer
-        arguments whose arrays are taken from another executor, that executor, and a dict of
-        arrays by name to take others from, if they fit, and to add new ones to (gradients as
+        arguments whose arrays are taken from another executor; that executor; a dict by name, from
+        which other arrays are taken if they fit, and to which new ones are added (gradients as
         ``grad of NAME``).
     compute_dtype
-        'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound
-        ones stay as they are, so that weights are master weights. Default: as bound.
+        'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound ones
+        stay as they are, so that weights are master weights.
     remat
-        rematerialization, the values that backward computes again instead of storing them:
-        'mirror' (all but convolutions and products of matrices), 'full' (all but those that
-        cross between segments of the graph, about as many as each has operators), or a policy
-        of ``jax.checkpoint_policies``. ``executor.program.memory()`` tells the savings: the
-        temporaries of a training step of ResNet-50 on 8 images of 64x64 are 166 MiB without,
-        137 MiB and 77 MiB.
+        the values that backward computes again instead of storing them: 'mirror' (all but
+        convolutions and matrix products), 'full' (all but those between segments of the graph,
+        about as many as each has operators), or a policy of ``jax.checkpoint_policies``. The
+        temporaries of a training step of ResNet-50 on 8 images of 64x64, by
+        ``executor.program.memory()``, are 166 MiB without, 137 MiB and 77 MiB.
     kwargs
         shapes of arguments by name; others are ignored, with one warning for all.
 
-    Without ``compute_dtype`` and ``remat``, which MXNet does not have, it is as
-    ``mx.program.options`` says; see :class:`executorkit.program.Options`.
+    ``compute_dtype`` and ``remat``, which MXNet does not have, default to ``mx.program.options``.
 
-    Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
-    missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
-    two arguments have one name (MXNet's error is a RuntimeError, which ours is too).
+    Raises RuntimeError naming the missing shapes, :class:`ShapeError` for a contradiction, naming
+    the node, and ValueError (and RuntimeError, as in MXNet) for two arguments of one name.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -231,7 +228,7 @@ def simple_bind(
 
 
 def eval(symbol: Symbol, /, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """Returns the outputs for the given arrays, which are bound to it and run once.
+    """Returns the outputs for the given arrays, by one forward.
 
     >>> import executorkit as mx
     >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()
@@ -246,8 +243,6 @@ for _method in (bind, simple_bind, eval):
 
 @dataclass
 class _ArrayFactory:
-    """The arrays of a simple_bind: new ones, or those of an executor or a buffer that is shared."""
-
     shared: Sequence[str]
     exec: Executor | None
     buffer: dict[str, NDArray] | None
@@ -293,7 +288,7 @@ class _ArrayFactory:
         return self.new[name]
 
     def publish(self) -> None:
-        """Puts the new arrays into the shared buffer, once all of them could be made."""
+        """Puts the new arrays into the shared buffer, once all of them could be allocated."""
         if self.buffer is not None:
             self.buffer.update(self.new)
 

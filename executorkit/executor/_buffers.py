@@ -35,14 +35,13 @@ def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: fl
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
-    """Returns an NDArray of zeros (float32 if no type is known), which are allocated on the first
-    read: most arrays that are bound are written as a whole first."""
+    """Returns an NDArray of zeros (float32 by default), allocated at the first read: most bound
+    arrays are overwritten first."""
     element_type = jnp.dtype(dtype or "float32")
     make = partial(filled, shape, element_type, ctx, 0)
     return NDArray.from_storage(Storage.lazy(shape, element_type, make), 0, shape, ctx)
 
 
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:
-    """Returns an array's shape, dtype and device; its contents are not read."""
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
     return jax.ShapeDtypeStruct(array.shape, array.storage.dtype, sharding=sharding)

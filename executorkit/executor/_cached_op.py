@@ -46,17 +46,16 @@ class CachedOp:
         the symbol.
     flags
         pairs of MXNet's names and values. ``data_indices`` are the positions of the inputs that
-        differ from call to call: what depends on the others alone is prepared for inference. The
-        others choose nothing here.
+        differ from call to call: values that depend on the others alone are prepared for inference.
+        The other flags have no effect.
 
     A call takes NDArrays of one context, in the order of ``sym.list_inputs()``, and returns an
-    NDArray, or a list if there are several outputs; with ``out``, an array or a list, results are
-    written to it. It computes as in training where ``autograd`` says so. Under
-    ``autograd.record()`` the graph's operators are recorded: gradients are differentiable again,
-    auxiliary states change in ``backward``, within the program of the step.
+    NDArray, or a list for several outputs, or writes to ``out``. It computes as in training where
+    ``autograd`` says so. Under ``autograd.record()`` the graph's operators are recorded: gradients
+    are differentiable again, auxiliary states change in ``backward``, within the program of the
+    step.
 
-    MXNetError for another number of arrays, and for shapes and dtypes that do not fit.
-
+    Raises MXNetError for another number of arrays, and for shapes and dtypes that do not fit.
     Unlike in MXNet, an output that is an input is a copy of it, and is differentiated.
 
     >>> import executorkit as mx
@@ -65,12 +64,6 @@ class CachedOp:
     >>> x, y = mx.nd.array([1, 2]), mx.nd.array([3, 4])
     >>> function(x, y).asnumpy().tolist()
     [4.0, 10.0]
-    >>> x.attach_grad()
-    >>> with mx.autograd.record():
-    ...     z = function(x, y)
-    >>> z.backward()
-    >>> x.grad.asnumpy().tolist()
-    [4.0, 5.0]
     """
 
     def __init__(self, sym: Symbol, flags: Iterable[tuple[str, Any]] = ()) -> None:
@@ -105,7 +98,6 @@ class CachedOp:
         self._hook_has_inputs = False
 
     def __call__(self, *args: NDArray, out: Any = None) -> Any:
-        """Computes the outputs for these arrays; see the class."""
         self._check(args)
         targets = [out] if isinstance(out, NDArray) else out
         results = self._results(args, targets)
@@ -122,7 +114,7 @@ class CachedOp:
         return results[0] if len(results) == 1 else results
 
     def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
-        """Has ``callback(name, operator, array)`` called with each operator's outputs, and with its
+        """Calls ``callback(name, operator, array)`` with each operator's outputs, and with its
         inputs if ``monitor_all``. MXNet passes bytes, and the address of an array."""
         self._hook = callback
         self._hook_has_inputs = monitor_all
@@ -152,7 +144,7 @@ class CachedOp:
             raise MXNetError("CachedOp", problem, hint=f"x.as_in_context(mx.{kept})")
 
     def _check_types(self, arrays: Sequence[NDArray]) -> None:
-        """Raises MXNetError for shapes and dtypes that do not fit."""
+        """Returns whether temporary buffers may be split, as by executors."""
         types = tuple([(x.shape, x.storage.dtype) for x in arrays])
         if types not in self._checked:
             if not self._needs_values:

@@ -60,25 +60,23 @@ from .runnable import BoundGraph
 class Executor(BoundGraph[NDArray], Viewed):
     """A symbol bound to arrays: runs it forwards and backwards as compiled XLA programs.
 
-    Made by ``Symbol.bind`` and ``Symbol.simple_bind``. Execution is deferred: ``forward`` takes a
-    snapshot of its inputs and defers its outputs; ``backward`` before anyone has looked at them
-    runs one program that does both. An argument that is overwritten between ``forward`` and
-    ``backward`` does not change the gradients (in MXNet it does).
+    Created by ``Symbol.bind`` and ``Symbol.simple_bind``. Execution is deferred: ``forward`` takes
+    a snapshot of its inputs and defers its outputs; a ``backward`` before these are read runs both
+    as one program. Overwriting an argument between ``forward`` and ``backward`` does not change the
+    gradients (in MXNet it does).
 
     arg_arrays, aux_arrays
-        the NDArrays of ``list_arguments()`` and ``list_auxiliary_states()``; the user's own.
+        the user's NDArrays of ``list_arguments()`` and ``list_auxiliary_states()``.
     grad_arrays
-        NDArrays that ``backward`` writes to, None where no gradient is wanted; None altogether if
-        ``bind`` was given no ``args_grad``.
+        NDArrays that ``backward`` writes to, None for an argument without gradient; None altogether
+        if ``bind`` got no ``args_grad``.
     outputs
-        NDArrays of ``list_outputs()``. They keep their identity: one held over the next ``forward``
-        shows the new value.
+        NDArrays of ``list_outputs()``, the same ones after each ``forward``.
     symbol, program
-        the symbol that was bound, and its compiled programs, shared with every executor of an equal
-        graph.
+        the bound symbol, and its compiled programs, shared with every executor of an equal graph.
 
-    A notebook shows all of them with their statistics, computed on their devices. Pending work is
-    not done for that.
+    A notebook shows all of them with their statistics, computed on their devices, without running
+    pending work.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -181,14 +179,14 @@ class Executor(BoundGraph[NDArray], Viewed):
 
     @property
     def last_run(self) -> str:
-        """Words on the last time that the executor, or a ``training.Step`` on it, ran."""
+        """A description of the last run of the executor, or of a ``training.Step`` on it."""
         if self.steps_taken:
             return f"trained by a Step, {many(self.steps_taken, 'step')}"
         step = self.last_step
         if step is None:
             return "not run yet"
         mode = "training" if step.train else "inference"
-        read = "" if step.has_outputs else ", which nobody has looked at"
+        read = "" if step.has_outputs else ", not read yet"
         return f"last forward for {mode}{read}"
 
     # -- running -------------------------------------------------------------------------------
@@ -197,8 +195,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         """Runs the symbol on the bound arrays; returns ``outputs``.
 
         is_train
-            True for training behaviour (Dropout, batch statistics), with ``backward`` expected to
-            follow.
+            True for training behaviour (Dropout, batch statistics); ``backward`` may follow.
         kwargs
             new contents of arguments: NDArrays or NumPy arrays of the bound shapes, converted to
             the bound dtypes.
@@ -224,19 +221,16 @@ class Executor(BoundGraph[NDArray], Viewed):
         """Computes the gradients of the arguments and writes or adds them to ``grad_arrays``.
 
         out_grads
-            head gradients: an NDArray, a list, or a dict by output name; not needed for outputs
-            of loss operators, or of which no gradient is computed (one is ignored there, whatever
-            its shape).
+            head gradients: an NDArray, a list, or a dict by output name. An output of a loss
+            operator, or without computed gradient, needs none and ignores one.
         is_train
-            False differentiates batch normalisations by their moving statistics, whatever
-            ``forward`` used, and leaves these as they are. (On several devices it has no effect.)
-            All else is in the mode of the ``forward`` it belongs to.
+            False differentiates batch normalisations by their moving statistics, and leaves these
+            unchanged; all else is in the mode of ``forward``. (Without effect on several devices.)
 
         Auxiliary states such as BatchNorm's moving averages change here, once per call. May be
         called again for the same ``forward``. Without a ``forward`` before, one in training mode
-        is run on what is bound. (MXNet then takes the outputs that operators read in their
-        backward from uninitialised memory.) Raises MXNetError if a head gradient is missing or
-        misshapen.
+        runs on the bound arrays. (MXNet then reads uninitialised memory.) Raises MXNetError if a
+        head gradient is missing or misshapen.
         """
         step = self.last_step
         if step is None:
@@ -258,12 +252,12 @@ class Executor(BoundGraph[NDArray], Viewed):
             self._monitor.observe_backward(step, heads)
 
     def count_step(self) -> None:
-        """Counts a step of a ``training.Step``, which ran on these arrays by a program of its own
-        and stored no gradients."""
+        """Counts a step of a ``training.Step``, which ran on these arrays and stored no
+        gradients."""
         self.steps_taken += 1
 
     def feed(self, inputs: Mapping[str, Any]) -> None:
-        """Writes new contents of arguments, all of them or, where one does not fit, none."""
+        """Writes new contents of arguments: all of them or, if one does not fit, none."""
         arrays = self._arg_dict or self.arg_dict
         writes = []
         for name, value in inputs.items():
@@ -280,9 +274,10 @@ class Executor(BoundGraph[NDArray], Viewed):
         self._fed.add(inputs)
 
     def compile(self, is_train: bool = False, backward: bool | None = None) -> Executor:
-        """Compiles ahead what ``forward`` (and ``backward``) will run; returns self.
+        """Compiles ahead, without running it, what ``forward`` (and ``backward``) will run; returns
+        self.
 
-        ``backward`` defaults to ``is_train`` with gradients bound. Nothing is executed.
+        ``backward`` defaults to ``is_train`` with gradients bound.
         """
         for function, avals in PrecompileSpec(is_train, backward).calls(self, *bound_avals(self)):
             function.compile(*avals)
@@ -299,19 +294,18 @@ class Executor(BoundGraph[NDArray], Viewed):
             precompilation = executor.precompile([{"data": (1, 3, s, s)} for s in (224, 256, 288)])
 
         shapes
-            the arguments of ``reshape``, once for each; a shape that is bound already may be one.
+            the arguments of ``reshape``, once for each; a bound shape may be one.
         is_train, backward
-            as in :meth:`compile`. Where a step of training has run already that ended in an
-            update, it is that step which is compiled for the new shapes.
+            as in :meth:`compile`. After a training step with an update, that step is compiled for
+            the new shapes.
 
-        Returns at once. ``wait()`` of the result waits for all of them and raises the first error,
-        ``done`` and ``errors`` report progress. An executor of one of these shapes compiles
-        nothing more; one that is run earlier waits for its own compilation only. Several
-        compilations run at a time. A function keeps 128 compiled shapes; one more clears its cache.
+        Returns at once. ``wait()`` of the result waits for all of them and raises the first error;
+        ``done`` and ``errors`` report progress. An executor of one of these shapes compiles nothing
+        more, or waits for its own compilation only. A function keeps 128 compiled shapes; one more
+        clears its cache.
 
-        Raises as ``reshape`` does for an unknown argument, an invalid shape, or one that does not
-        fit the symbol, and MXNetError for symbols with Python operators, whose executors share no
-        programs.
+        Raises as ``reshape`` does, and MXNetError for symbols with Python operators, whose
+        executors share no programs.
         """
         return precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
 
@@ -326,7 +320,7 @@ class Executor(BoundGraph[NDArray], Viewed):
         partial_shaping
             allows arguments that are not named in ``kwargs`` to change their shape too.
         allow_up_sizing
-            allows arrays to grow; those are new, filled with zeros (in MXNet: uninitialised).
+            allows arrays to grow, as new arrays of zeros (in MXNet: uninitialised).
         """
         bound = BoundArrays(self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs)
         arrays = bound.reshaped(self.graph, kwargs, partial_shaping, allow_up_sizing)
@@ -378,7 +372,7 @@ class Executor(BoundGraph[NDArray], Viewed):
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
-        """Gradient arrays by argument name, None where there is none."""
+        """Gradient arrays by argument name, None for an argument without gradient."""
         arrays = self.grad_arrays or [None] * len(self.arg_arrays)
         return dict_by_name(self.graph.arg_names, arrays, "arguments")
 
@@ -396,11 +390,8 @@ class Executor(BoundGraph[NDArray], Viewed):
 
     def params(self) -> dict[str, jax.Array]:
         """Returns the parameters as a dict of ``jax.Array``, for optax: the arguments with a
-        gradient, but for data and labels, which are recognised by name: ``data``, ``label``,
-        ``softmax_label``.
-
-        The arrays do not change when the executor goes on.
-        """
+        gradient, except data and labels, recognised by name (``data``, ``label``,
+        ``softmax_label``). Later steps do not change the arrays."""
         return {name: self.arg_dict[name].jax for name, _ in self._parameter_gradients()}
 
     def grads(self) -> dict[str, jax.Array]:
@@ -411,7 +402,8 @@ class Executor(BoundGraph[NDArray], Viewed):
         return [(n, g) for n, g in self.grad_dict.items() if g is not None and not is_input_name(n)]
 
     def set_params(self, params: Mapping[str, Any]) -> None:
-        """Replaces parameters by those of a dict, as ``optax.apply_updates`` returns it.
+        """Replaces parameters by name, with the dict that ``optax.apply_updates`` returns, for
+        instance.
 
         Raises ValueError for an unknown name or a wrong shape; nothing is changed then.
         """
@@ -467,8 +459,8 @@ class Executor(BoundGraph[NDArray], Viewed):
         for the gradients of every operator's inputs (``fc_backward_output0``) during ``backward``.
 
         ``monitor_all`` adds the inputs, as ``fc_data``, and variables by their own name. While a
-        callback is set, ``forward`` runs at once, as a program that returns every value. The
-        callback gets an NDArray (in MXNet: a raw handle). None removes it.
+        callback is set, ``forward`` runs at once, as a program that returns every value. None
+        removes the callback. (MXNet passes a raw handle.)
         """
         if callback is not None and not callable(callback):
             problem = f"{type_phrase(callback)}, expected a function of a name and an NDArray"
@@ -481,11 +473,9 @@ class Executor(BoundGraph[NDArray], Viewed):
             )
 
     def internals(self, names: str | Sequence[str]) -> Any:
-        """Returns internal outputs (``"relu1_output"``) for the last forward's inputs.
-
-        One name gives an NDArray, a list of names a list; names are those of
-        ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.
-        """
+        """Returns internal outputs (``"relu1_output"``) for the last forward's inputs: an NDArray
+        for one name, a list for a list. Names are as in ``symbol.get_internals().list_outputs()``.
+        Compiles one extra program per set of names."""
         requested = [names] if isinstance(names, str) else list(names)
         graph = self.graph
         entries = {name: (n, k) for n in graph.nodes for k, name in enumerate(n.output_names)}
@@ -515,19 +505,17 @@ class Executor(BoundGraph[NDArray], Viewed):
             print(executor.check_finite())
 
         Runs the last forward again, node by node, with the same inputs, random numbers and mode,
-        then, if all is finite, backward with the head gradients that were used last. Without a
-        forward it checks the bound arrays, in training mode if gradients are bound. No array of the
-        executor changes; operators written in Python are called again. Nodes of equal attributes
-        and shapes are compiled once, at the first check.
+        then, if all is finite, the last backward. Without a forward it checks the bound arrays, in
+        training mode if gradients are bound. No array of the executor changes; operators written in
+        Python are called again.
 
         out_grads
             other head gradients, as ``backward`` takes them.
         raise_error
-            raises NotFiniteError (a FloatingPointError) if something is not finite.
+            raises NotFiniteError (a FloatingPointError) if a value is not finite.
 
-        The report is true if everything is finite. It tells the first place where a NaN or an
-        infinity came up, with the ranges of the node's inputs, and lists all such places in
-        ``findings``.
+        The report is true if everything is finite. It names the first node with a NaN or an
+        infinity, with the ranges of its inputs, and lists all such nodes in ``findings``.
         """
         snapshot, notes = last_snapshot(self, self.last_step, out_grads)
         device_of = node_devices(self.graph, self.context, self.group2ctx)
@@ -542,10 +530,8 @@ class Executor(BoundGraph[NDArray], Viewed):
 
     def debug_str(self) -> str:
         """Returns the execution plan in MXNet's form (the graph in order, then the megabytes of its
-        arrays), then XLA's analysis of the most complete program that has been compiled.
-
-        Gradients that nothing flows to, such as those below a BlockGrad, are not counted.
-        """
+        arrays), then XLA's analysis of the most complete compiled program. Gradients that nothing
+        flows to, such as those below a BlockGrad, are not counted."""
         reached = reached_arguments(self.graph)
         pairs = zip(self.program.argnums, self._gradients, strict=False)
         gradients = [target for i, target in pairs if reached[i]]
@@ -566,6 +552,6 @@ class Executor(BoundGraph[NDArray], Viewed):
         return "\n".join(lines) + "\n"
 
     def get_optimized_symbol(self) -> Symbol:
-        """Returns the symbol after the graph passes. Equal outputs are shown as MXNet shows them,
-        as one and copies of it, called ``NAME_0_copy``; they are lowered as they are."""
+        """Returns the symbol after the graph passes. Equal outputs are shown as one and copies of
+        it, called ``NAME_0_copy``, as in MXNet."""
         return Symbol(with_merged_heads(self.graph.head_entries))

@@ -32,7 +32,7 @@ from ..symbol.symbol_view import graph_parts
 from ._executor import Executor
 from ._update import CONSUMED
 
-#: Maximum number of rows of a table, and of those that its text form shows.
+#: Maximum number of rows of a table, and of its text form.
 _MAX_ROWS, _MAX_LINES = 500, 30
 #: Tables up to this number of rows are unfolded.
 _MAX_OPEN_ROWS = 12
@@ -48,8 +48,8 @@ NOT_STORED = "a Step stores none"
 
 
 class SectionEntry(NamedTuple):
-    """One array of a section: the cells before its statistics, and its contents or a text in their
-    place."""
+    """One array of a section: the cells before its statistics, and its contents or a text
+    instead."""
 
     name: str
     columns: Sequence[str]
@@ -81,8 +81,7 @@ def value_or_status(array: NDArray) -> jax.Array | str:
 
 
 def pending_status(producer: Producer | None) -> str | None:
-    """Returns the reason why contents that a producer is to compute are not there; None without
-    one."""
+    """Returns the reason why a producer's contents are not computed; None without a producer."""
     return None if producer is None else USED_UP if producer is CONSUMED else NOT_COMPUTED
 
 
@@ -134,15 +133,15 @@ def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
 
 
 def memory_summary(arrays: Sequence[Any]) -> str:
-    """``11 arrays, 25.6 M elements, 97.7 MiB`` of arrays or replicated arrays."""
+    """Describes arrays or replicated arrays, as in ``11 arrays, 25.6 M elements, 97.7 MiB``."""
     sizes = [prod(a.shape) for a in arrays]
     n_bytes = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
     return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(n_bytes, 'B', 1024)}"
 
 
 def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
-    """Returns the shapes of all values of a graph that is bound to arrays (arguments, then states),
-    by node and number of the output."""
+    """Returns the shapes of all values of a graph bound to arrays (arguments, then states), by node
+    and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]
     dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}
     inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)

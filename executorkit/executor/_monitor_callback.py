@@ -20,18 +20,8 @@ Callback = Callable[[str, NDArray], Any]
 class MonitorCallback:
     """Reports the values of a graph's operators to a callback.
 
-    graph
-        the graph as the user wrote it: graph passes drop nodes that a monitor names.
-    argnums
-        the arguments with gradients, as in a program.
-    context
-        the context of the arrays that are reported.
-    gather
-        whether a step's inputs are on several devices, and have to be brought together on one.
-    callback
-        called with a name and an NDArray.
-    monitor_all
-        whether operators' inputs are reported too.
+    ``graph`` is the graph as the user wrote it, since graph passes drop nodes that a monitor names;
+    ``gather`` brings inputs on several devices together on one.
     """
 
     graph: Graph
@@ -66,7 +56,6 @@ class MonitorCallback:
                 self._report(name, values[step.first_output + k])
 
     def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
-        """Reports the gradients of every operator's inputs, last operator first."""
         program = program_for(self.graph, self.argnums)
         names = program.input_gradient_names(self.graph)
         gradients = program.observe_backward[pending.train](*self._inputs_of(pending, heads))

@@ -2,21 +2,20 @@
 
 A step is computed by one program where possible: inference, forward alone if outputs are read
 first, forward with backward, or forward, backward and updates (:class:`PendingUpdate`). Its states
-are the classes below; each has the data that the step needs in it, and one assignment is the
-transition from one to the next::
+are the classes below; one assignment is the transition from one to the next::
 
     Waiting  -- an output is read -->      Computed
     Waiting  -- backward is called -->     Backward
     Computed -- backward is called -->     Backward
     Backward -- its program has ended -->  Storing
-    Backward -- its program fails at once, as with Python operators -->  what was before it
+    Backward -- its program fails at once, as with Python operators -->  the state before
     Storing  -- everything is stored -->   Computed
 
 A step is atomic: after an exception at any point it is in one of these states, and the next read
-does the rest. Each store changes only an array that still waits for the step, so that a step
-that is interrupted while it stores can store again. The results of a program that donates are in
+does the rest. Each store changes only an array that still waits for the step, so that a step that
+is interrupted while it stores can store again. The results of a program that donates are in
 ``PendingUpdate.results`` from the moment when it ends; an update whose program did not end is
-withdrawn, and parameters and states hold what they held before.
+withdrawn, and parameters and states are as before.
 
 One thread at a time changes a step or runs it: ``waitall`` of another thread waits for the lock of
 the runnable.
@@ -34,11 +33,8 @@ from .runnable import Runnable
 
 
 class Waiting:
-    """The outputs wait for forward.
-
-    failed
-        whether its program has failed, and the error was raised; a read tries again.
-    """
+    """The outputs wait for forward; if its program has ``failed``, the error was raised, and a read
+    tries again."""
 
     __slots__ = ("failed",)
 
@@ -58,8 +54,6 @@ class Computed(NamedTuple):
         the values that backward needs, where forward has run by itself.
     backward_states
         the auxiliary states that backward stores or has stored, where they were computed.
-    heads
-        head gradients of the last backward.
     updated
         whether ``args`` holds the parameters after an update that was a part of the program.
     """
@@ -72,19 +66,15 @@ class Computed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Backward:
-    """Gradients wait, and so do outputs that were not read before.
+    """Gradients wait, and so do outputs that were not read before backward was called.
 
     before
         the state in which backward was called.
-    heads
-        head gradients.
     accumulated
         for each gradient the contents that it is added to (``grad_req='add'``) or None; empty if
-        all replace what was there.
+        all replace the former contents.
     states_written
-        whether auxiliary states have changed since forward: by an earlier backward, say.
-    update
-        updates that run in the same program; None where none is attached.
+        whether auxiliary states have changed since forward, by an earlier backward for instance.
     scale
         the number that losses are multiplied by; None for 1.
     failed
@@ -103,10 +93,8 @@ class Backward:
 class Storing(NamedTuple):
     """The program of a backward has ended; its results are being stored.
 
-    outputs, forward_states
-        None and empty where they are stored already.
-    grads
-        for each gradient target its new contents; None where an update has consumed them.
+    ``outputs`` and ``forward_states`` are None and empty if stored already; a gradient is None
+    where an update has consumed it.
     """
 
     backward: Backward
@@ -124,19 +112,14 @@ _BASES = (Waiting, Computed)
 class PendingStep(UpdatableStep):
     """The deferred work of one call of ``Executor.forward``, and of the ``backward`` after it.
 
-    The snapshot is free, since arrays are immutable. The step is itself the producer that its
-    arrays wait for: called when one of them is read, it computes the outputs, or, once backward was
-    called, the gradients and the auxiliary states that backward changes; where nobody had looked
-    before, forward and backward run as one program. An update that is attached before anyone looks
-    becomes a part of that program.
+    The snapshot is free, since arrays are immutable. The step is the producer of its arrays: when
+    one is read, it computes the outputs or, once backward was called, the gradients and auxiliary
+    states that backward changes. If no output was read before, forward and backward run as one
+    program, of which an update attached before the first read becomes a part.
 
-    runnable, train
-        the arrays and the program that it runs on, and the mode.
     args, aux, key
         the snapshot, of the runnable's arrays or taken earlier (``inputs``); after an update in the
         same program the parameters and states after it.
-    state
-        what is computed, and what waits.
     """
 
     __slots__ = ("__weakref__", "args", "aux", "key", "runnable", "state", "train")
@@ -190,14 +173,12 @@ class PendingStep(UpdatableStep):
 
     @property
     def source(self) -> Producer:
-        """The step itself: it computes."""
+        """The producer itself."""
         return self
 
     def __call__(self) -> None:
-        """Computes the outputs, with everything else that is pending.
-
-        Only outputs wait until backward is called; afterwards gradients wait too.
-        """
+        """Computes the outputs, with everything else that is pending. Only outputs wait until
+        backward is called; afterwards gradients wait too."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Waiting):
@@ -206,8 +187,8 @@ class PendingStep(UpdatableStep):
                 self._compute_gradients()
 
     def force(self) -> None:
-        """Computes everything that is pending and not computed yet; nothing once it has failed,
-        since its error was raised then."""
+        """Computes everything that is pending; nothing once it has failed, since its error was
+        raised."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Storing) or not (isinstance(state, Computed) or state.failed):
@@ -254,12 +235,12 @@ class PendingStep(UpdatableStep):
         return self.runnable.program.backward_state_indices if self.train else ()
 
     def needs_head_gradients(self) -> tuple[bool, ...]:
-        """Returns for each output, whether ``backward`` needs a head gradient for it."""
+        """Returns for each output whether ``backward`` needs a head gradient for it."""
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
     def backward(self, heads: Sequence[Any], scale: Any = None) -> None:
-        """Defers the gradients for this step's inputs to the runnable's gradient targets; of losses
-        multiplied by ``scale``, as head gradients are already."""
+        """Defers this step's gradients to the runnable's gradient targets, for losses multiplied by
+        ``scale``, as head gradients are already."""
         runnable = self.runnable
         if not runnable.program.argnums:
             return
@@ -287,7 +268,6 @@ class PendingStep(UpdatableStep):
                 self._compute_at_once(state, previous)
 
     def _states_written(self, indices: Sequence[int]) -> bool:
-        """Returns whether one of these auxiliary states has changed since forward."""
         arrays, values = self.runnable.aux_arrays, self.aux
         return any(arrays[n].value is not values[n] for n in indices)
 
@@ -311,10 +291,8 @@ class PendingStep(UpdatableStep):
             raise
 
     def _compute_gradients(self) -> None:
-        """Computes the gradients, and everything else that is pending, by one program.
-
-        Until the end of this method it can be interrupted and called again.
-        """
+        """Computes gradients and everything else that is pending by one program; may be interrupted
+        and called again until its end."""
         state = self.state
         if isinstance(state, Backward):
             try:
@@ -409,10 +387,6 @@ class PendingStep(UpdatableStep):
         grads: Sequence[PendingValue],
         prepare: Callable[[], UpdateCall | None],
     ) -> bool:
-        """Makes an update a part of this step; see :func:`executorkit.optimizer.attach_update`.
-
-        It runs at a read, or at once when all gradients are consumed.
-        """
         with self.runnable.lock:
             targets = self._update_targets(weights, grads)
             call = None if targets is None else prepare()
@@ -440,13 +414,10 @@ class PendingStep(UpdatableStep):
     def _update_targets(
         self, weights: Sequence[PendingValue], grads: Sequence[PendingValue]
     ) -> tuple[int, ...] | None:
-        """Positions of the gradients in ``program.argnums``, if an update by them can be a part of
-        the program that computes them.
-
-        None if someone has looked at an executor's outputs since forward, if the weights are not
-        those that forward saw, or if a gradient is not pending on this step, or is that of another
-        weight.
-        """
+        """Returns the gradients' positions in ``program.argnums``, if an update by them can be a
+        part of the program that computes them. None if an executor's outputs have been read since
+        forward, the weights are not forward's, or a gradient is not pending on this step or belongs
+        to another weight."""
         runnable, state = self.runnable, self.state
         if not isinstance(state, Backward) or not runnable.can_fuse_updates:
             return None
@@ -468,9 +439,8 @@ class PendingStep(UpdatableStep):
         return tuple(targets) if self.state is state else None
 
     def withdraw(self) -> None:
-        """Gives up what has not run: parameters, optimizer states and auxiliary states hold what
-        they held before the step. Where an update has run in its program, everything is stored.
-        """
+        """Gives up unfinished work: parameters, optimizer states and auxiliary states are as before
+        the step. Where an update has run in its program, everything is stored."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Storing):

@@ -31,11 +31,8 @@ class PrecompileSpec(NamedTuple):
         with_update: bool = False,
     ) -> Iterator[ProgramCall]:
         """Returns the calls that ``forward`` (and ``backward``) of a runnable will make for such
-        arrays.
-
-        with_update
-            the last train step with an update instead, if one has been compiled for other shapes.
-        """
+        arrays; with ``with_update``, the last train step with an update if one was compiled for
+        other shapes."""
         train, program = bool(self.is_train), runnable.program
         key = runnable.key_aval() if runnable.uses_rng[train] else None
         backward = self.backward
@@ -67,8 +64,7 @@ class PrecompileSpec(NamedTuple):
 
 
 class _TrainStep(NamedTuple):
-    """A compiled train step and the avals that it was compiled for; donated ones are None in
-    ``args`` and ``aux``."""
+    """A compiled train step and its avals; donated ones are None in ``args`` and ``aux``."""
 
     function: CompiledFunction
     donated: Any
@@ -134,9 +130,9 @@ def precompile_shapes(
 
 
 def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
-    """Returns the call that is expected after bind: that of ``forward(is_train=True)`` and
-    ``backward`` where gradients are bound, else inference. Empty where head gradients may be
-    needed: it is not known yet which of them there will be."""
+    """Returns the call that is expected after bind: ``forward(is_train=True)`` and ``backward`` if
+    gradients are bound, else inference. Empty if head gradients may be needed, which are not known
+    yet."""
     program = runnable.program
     if program.argnums and any(program.may_need_head_gradient):
         return []

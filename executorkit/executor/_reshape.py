@@ -15,8 +15,6 @@ from ._validation import parse_shape
 
 
 class BoundArrays(NamedTuple):
-    """The arguments, gradients, auxiliary states and outputs of an executor."""
-
     args: Sequence[NDArray]
     grads: Sequence[NDArray | None] | None
     aux: Sequence[NDArray]
@@ -29,8 +27,7 @@ class BoundArrays(NamedTuple):
         partial_shaping: bool,
         allow_up_sizing: bool,
     ) -> BoundArrays:
-        """Returns the arrays of :meth:`Executor.reshape`. All checks come first; no array is
-        changed."""
+        """Returns the arrays of :meth:`Executor.reshape`; checks first, and changes no array."""
         arrays = [*self.args, *self.aux]
         inferred = infer_new_shapes(graph, arrays, shapes, "reshape")
         new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
@@ -65,11 +62,8 @@ def _whole(output: NDArray) -> NDArray:
 def infer_new_shapes(
     graph: Graph, arrays: Sequence[NDArray], shapes: Mapping[str, Sequence[int]], where: str
 ) -> InferenceResult:
-    """Infers a graph from new shapes by name; ShapeError for a shape that does not follow.
-
-    arrays
-        the arguments and auxiliary states that are bound now, for their dtypes.
-    """
+    """Infers a graph from new shapes by name, and the dtypes of its arguments and auxiliary states;
+    ShapeError for a shape that does not follow."""
     names = [*graph.arg_names, *graph.aux_names]
     for name in shapes:
         if name not in names:

@@ -18,8 +18,8 @@ from .runnable import Runnable
 def last_snapshot(
     runnable: Runnable[NDArray], step: PendingStep | None, out_grads: Any
 ) -> tuple[StepSnapshot, list[str]]:
-    """Returns the arrays that the last step has read, or that a step would read now (None), with
-    its head gradients; and notes on what cannot be checked."""
+    """Returns the arrays that the last step has read, or would read now (None), with its head
+    gradients; and notes on values that cannot be checked."""
     heads = None if out_grads is None else head_gradients(out_grads, runnable)
     snapshot = step_snapshot(runnable, step, heads)
     return complete_snapshot(runnable.program, runnable.output_names, snapshot)
@@ -56,4 +56,4 @@ def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
     bad = [n for n, each in zip(values, statistics, strict=True) if each.nans or each.infs]
     if not bad:
         return []
-    return [f"grad_req 'add' keeps what is not finite in {', '.join(bad[:4])}: zero_grad()"]
+    return [f"grad_req 'add' keeps non-finite values in {', '.join(bad[:4])}: zero_grad()"]

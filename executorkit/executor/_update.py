@@ -26,9 +26,7 @@ class Snapshot(Producer, Protocol):
     key: Any
 
     @property
-    def backward_state_indices(self) -> tuple[int, ...]:
-        """Positions of the auxiliary states that backward changes."""
-        ...
+    def backward_state_indices(self) -> tuple[int, ...]: ...
 
 
 class ConsumedGradient:
@@ -40,7 +38,6 @@ class ConsumedGradient:
 
     @property
     def source(self) -> Producer:
-        """Itself: nothing else computes the contents."""
         return self
 
     def __call__(self) -> None:
@@ -59,15 +56,8 @@ CONSUMED = ConsumedGradient()
 
 
 class _AttachedUpdate(NamedTuple):
-    """An update that is to be a part of a step.
-
-    spec, call
-        the update, and the call of the optimizer that it came from.
-    cells
-        the weights, then the leaves of its state: pending values.
-    state
-        the contents of its state.
-    """
+    """An update that is to be a part of a step; ``cells`` are the weights and the leaves of its
+    state, ``state`` the contents of the latter."""
 
     spec: UpdateSpec
     call: UpdateCall
@@ -80,12 +70,9 @@ class PendingUpdate:
 
     Each is an :class:`UpdateSpec` with its state: a pytree of pending values which, like the
     weights, wait for the step. ``run`` computes, ``commit`` stores; until ``run`` has computed,
-    ``withdraw`` takes updates back.
-
-    results
-        the program's results: empty until it has ended, then one tuple. C code puts it there, so
-        that no exception comes between the end of the program, which destroys the old weights and
-        states, and this list.
+    ``withdraw`` takes updates back. ``results`` is empty until the program has ended, then has one
+    tuple: C code puts it there, so that no exception comes between the end of the program, which
+    destroys the old weights and states, and this list.
     """
 
     __slots__ = ("_donated", "_donates_weights", "_keep_gradients", "_updates", "results")
@@ -99,12 +86,11 @@ class PendingUpdate:
 
     @property
     def n_targets(self) -> int:
-        """The number of gradients that are consumed."""
         return len(self.targets)
 
     @property
     def targets(self) -> list[int]:
-        """The positions of these gradients in ``program.argnums``."""
+        """The positions of the consumed gradients in ``program.argnums``."""
         return [k for update in self._updates for k in update.spec.targets]
 
     def add(self, step: Snapshot, targets: tuple[int, ...], call: UpdateCall) -> None:
@@ -124,7 +110,7 @@ class PendingUpdate:
             cell.defer(step)
 
     def withdraw(self, step: Snapshot, call: UpdateCall | None = None) -> None:
-        """Takes back one update, or all: weights and states hold what they held before."""
+        """Takes back one update, or all: weights and states are as before."""
         self._restore_donated(step)
         for update in reversed(self._updates.copy()):
             if call is not None and update.call is not call:
@@ -138,9 +124,8 @@ class PendingUpdate:
             update.call.undo()
 
     def run(self, step: Snapshot, heads: Sequence[Any], accumulated: tuple[Any, ...]) -> Any:
-        """Runs forward, backward and the updates, unless that was done; returns the auxiliary
-        states that backward changes, the outputs, the states that forward changes, and the
-        gradients.
+        """Runs forward, backward and the updates, unless done; returns the auxiliary states that
+        backward changes, the outputs, the states that forward changes, and the gradients.
 
         Weights, optimizer states and auxiliary states are donated. Arrays that are still held
         elsewhere (the user's ``.jax``, another executor's snapshot) are copied first.
@@ -166,10 +151,10 @@ class PendingUpdate:
     def run_backward(
         self, step: Snapshot, residuals: Any, heads: Sequence[Any], accumulated: tuple[Any, ...]
     ) -> Sequence[Any]:
-        """Runs backward and the updates, unless that was done; returns the gradients.
+        """Runs backward and the updates, unless done; returns the gradients.
 
-        Optimizer states are donated. Weights are, unless there is another backward, or
-        one is held elsewhere: then they are not a part of ``residuals``.
+        Optimizer states are donated. Weights are, unless there is another backward, or one is held
+        elsewhere: then they are not a part of ``residuals``.
         """
         if not self.results:
             self._restore_donated(step)
@@ -228,11 +213,8 @@ class PendingUpdate:
         self._donated = None
 
     def commit(self, step: Snapshot) -> None:
-        """Stores the weights and the optimizer states that the program returned in place of the
-        donated ones.
-
-        The step's snapshot holds them from now on: the old ones do not exist any more.
-        """
+        """Stores the weights and optimizer states of the program in place of the donated ones, also
+        in the step's snapshot: the old ones do not exist any more."""
         new_weights, new_states, new_aux = self.results[0][0]
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
             for cell, value in zip(update.cells, (*weights, *state), strict=True):

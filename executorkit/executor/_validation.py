@@ -1,8 +1,5 @@
-"""Checks of the arguments of bind, forward and backward, before anything is run.
-
-Arrays given by users as lists or dicts are put into the graph's order, and converted to the dtypes
-and devices that are bound.
-"""
+"""Checks of the arguments of bind, forward and backward before anything runs, and their conversion
+to the graph's order and the bound dtypes and devices."""
 
 import itertools
 import operator
@@ -25,7 +22,6 @@ GRAD_REQS = ("null", "write", "add")
 
 
 def parse_shape(value: Any, where: str) -> tuple[int, ...]:
-    """Returns a shape given by the user as any sequence of integers."""
     try:
         return tuple(operator.index(d) for d in value)
     except TypeError:
@@ -61,8 +57,8 @@ def ordered_arrays(
 
 
 def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
-    """'null', 'write' or 'add' for every argument, from a text, a list or a dict (in which
-    arguments that are not named get 'null')."""
+    """Returns 'null', 'write' or 'add' for every argument, from a text, a list or a dict (in which
+    missing arguments get 'null')."""
     if isinstance(grad_req, str):
         reqs = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
@@ -91,14 +87,13 @@ def check_contexts(
             raise BindError(
                 f"bind: {what}[{name!r}]",
                 f"it is in {array.context}, expected {context}",
-                because="arrays are in the context that is bound to, or in that of their "
-                "ctx_group, and gradients beside their arguments",
+                because="arrays are in the context that is bound to, or in their "
+                "ctx_group's, and gradients beside their arguments",
                 hint=f"{name}.as_in_context(mx.{context})",
             )
 
 
 def is_assignable(value: NDArray, target: NDArray) -> bool:
-    """Returns whether an array has the shape, dtype and context of another."""
     source, destination = value.context, target.context
     return (
         value.shape == target.shape
@@ -122,7 +117,6 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
 
 
 def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
-    """Returns the value of an argument of ``forward``, converted to be assigned to ``target``."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         problem = f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array"
         raise BindError(f"forward: {name!r}", problem)
@@ -161,10 +155,8 @@ def check_arrays(
     aux_arrays: Sequence[NDArray],
     grad_arrays: Sequence[NDArray | None] | None,
 ) -> InferenceResult:
-    """Infers the whole graph from the arrays that it is bound to.
-
-    Raises ShapeError or DTypeError, naming the array, for one that does not fit.
-    """
+    """Infers the whole graph from the bound arrays; ShapeError or DTypeError names an array that
+    does not fit."""
     arrays = [
         *zip(graph.arg_names, arg_arrays, strict=True),
         *zip(graph.aux_names, aux_arrays, strict=True),
@@ -204,8 +196,8 @@ def check_arrays(
 
 
 def is_input_name(name: str) -> bool:
-    """Returns whether an argument of this name is data or a label: ``data``, ``left_data``,
-    ``label``, ``softmax_label``. MXNet's training interfaces go by such names."""
+    """Returns whether an argument is data or a label by its name (``left_data``,
+    ``softmax_label``), as in MXNet's training interfaces."""
     return name.endswith(("data", "label"))
 
 
@@ -251,7 +243,6 @@ Parameters = tuple[Mapping[str, Any], Mapping[str, NDArray], str]
 def parameter_writes(
     args: Parameters, aux: Parameters, allow_extra: bool
 ) -> list[tuple[NDArray, FittedValue]]:
-    """Returns the assignments of ``copy_params_from``, all of them checked."""
     for params, _, _ in (args, aux):
         if not isinstance(params, Mapping):
             problem = f"{type_phrase(params)}, expected a dict of NDArray"

@@ -1,9 +1,8 @@
 """The runnable: arrays bound to a program, on which pending steps run.
 
-A :class:`~executorkit.executor.PendingStep` is one forward call and the backward and update that
-may follow. It reads its program, its buffers, its random key and its gradient targets from a
-runnable: an Executor, a replicated executor of several devices, the backend of a training step, or
-a recorded trace.
+A :class:`~executorkit.executor.PendingStep` reads its program, buffers, random key and gradient
+targets from a runnable: an Executor, a replicated executor of several devices, the backend of a
+training step, or a recorded trace.
 """
 
 from __future__ import annotations
@@ -33,14 +32,11 @@ class Runnable(ABC, Generic[Value]):
 
     graph, output_names
         the graph as it was bound, before graph passes, and the names of its outputs.
-    program
-        the compiled functions that its steps call.
     arg_arrays, aux_arrays, outputs
         pending values in the order of the graph.
-    gradient_targets
-        pending values that gradients are written to, one for each of ``program.argnums``.
-    accumulate
-        for each of them, whether gradients are added to its contents (``grad_req='add'``).
+    gradient_targets, accumulate
+        pending values that gradients are written to, one for each of ``program.argnums``; whether
+        they are added to its contents (``grad_req='add'``).
     duplicate_targets
         positions of gradient targets that stand earlier in the list already.
     uses_rng
@@ -90,8 +86,8 @@ class Runnable(ABC, Generic[Value]):
 
     @property
     def fed_positions(self) -> frozenset[int]:
-        """Positions of the arguments that are expected to change from call to call; empty where
-        inference prepares nothing."""
+        """Positions of the arguments that change from call to call; empty where inference prepares
+        nothing."""
         return frozenset()
 
     def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
@@ -114,8 +110,8 @@ class Runnable(ABC, Generic[Value]):
         return update
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
-        """Takes note of the results of a step of all processes; ``undo`` takes back what was
-        counted for it."""
+        """Notes the results of a step of all processes; ``undo`` takes back what was counted for
+        it."""
 
     @property
     def can_fuse_updates(self) -> bool:
@@ -129,11 +125,8 @@ class Runnable(ABC, Generic[Value]):
     # -- gradients that are added, and several with one target; programs know nothing of requests --
 
     def accumulated_gradients(self) -> tuple[Any, ...]:
-        """Returns for each gradient the contents that it is to be added to, None where it replaces
-        them.
-
-        An array that is the target of several arguments is read once, for the first of them.
-        """
+        """Returns for each gradient the contents that it is added to, None where it replaces them.
+        An array that is the target of several arguments is read once, for the first of them."""
         targets = enumerate(zip(self.gradient_targets, self.accumulate, strict=True))
         adds = [t.value if a and k not in self.duplicate_targets else None for k, (t, a) in targets]
         return tuple(adds)

@@ -55,9 +55,6 @@ class Batch(Protocol):
 
 
 class _Spec:
-    """Arguments of a method. ``BaseModule`` has MXNet's long signatures, once; its subclasses
-    implement hooks that take one of these."""
-
     __slots__ = ()
 
     def keywords(self, **changes: Any) -> dict[str, Any]:
@@ -80,8 +77,6 @@ class BindSpec(_Spec):
 
 @dataclass(frozen=True, slots=True)
 class ParameterSpec(_Spec):
-    """Arguments of :meth:`BaseModule.init_params` and :meth:`BaseModule.set_params`."""
-
     initializer: Any
     arg_params: Any
     aux_params: Any
@@ -92,8 +87,6 @@ class ParameterSpec(_Spec):
 
 @dataclass(frozen=True, slots=True)
 class OptimizerSpec(_Spec):
-    """Arguments of :meth:`BaseModule.init_optimizer`."""
-
     kvstore: Any
     optimizer: Any
     optimizer_params: Any
@@ -126,8 +119,6 @@ class BoundShapes:
 
 
 def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:
-    """Raises ValueError for a name that is not an argument of the symbol; warns if not
-    ``required``."""
     arguments = symbol.list_arguments()
     for name in names:
         if name in arguments:
@@ -151,7 +142,7 @@ def data_descs(
     label_shapes: Sequence[Any] | None,
     method: str,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Converts shapes to DataDescs. Raises ValueError unless the names are the data's, warns unless
+    """Converts shapes to DataDescs. ValueError unless the names are the data's; a warning unless
     they are the labels'."""
     data = [as_data_desc(d) for d in data_shapes]
     labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
@@ -171,7 +162,6 @@ def check_batch(batch: Any) -> None:
 
 
 def check_iterator(data: Any, name: str) -> None:
-    """Raises BatchTypeError (a TypeError and an AttributeError) for arrays, not an iterator."""
     if _is_of_arrays(data):
         hint = "mx.io.NDArrayIter(data, label, batch_size)"
         raise BatchTypeError(name, f"it is {_kind(data)}, expected an iterator", hint=hint)
@@ -188,7 +178,7 @@ def _kind(value: Any) -> str:
 def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[DataDesc]) -> str:
     return explain(
         f"{method}: {kind}_shapes",
-        f"they are of [{', '.join(d.name for d in descs)}], expected those of [{', '.join(names)}]",
+        f"they are of [{', '.join(d.name for d in descs)}], expected [{', '.join(names)}]",
         because=f"{kind}_names of the module say so",
     )
 
@@ -196,12 +186,8 @@ def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[Data
 def grad_req_by_argument(
     grad_req: Any, names: Sequence[str], differentiated: set[str], for_training: bool
 ) -> dict[str, str]:
-    """Returns ``grad_req`` for each argument.
-
-    grad_req
-        a text holds for the ``differentiated`` arguments, a list for all of them in order, a dict
-        for the arguments that it names (other differentiated ones get 'write').
-    """
+    """Returns ``grad_req`` for each argument: a text holds for the ``differentiated`` arguments, a
+    list for all of them in order, a dict by name (other differentiated ones get 'write')."""
     if not for_training:
         return dict.fromkeys(names, "null")
     if isinstance(grad_req, list | tuple):
@@ -245,8 +231,7 @@ def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
 
 
 def as_data_desc(desc: Any) -> DataDesc:
-    """Converts a tuple of DataDesc's arguments, (name, shape, ...), to a DataDesc;
-    DataArgumentError (a TypeError and a ValueError) for other types."""
+    """Converts a tuple (name, shape, ...) to a DataDesc; DataArgumentError for other types."""
     if isinstance(desc, DataDesc):
         return desc
     match desc:

@@ -1,4 +1,4 @@
-"""The states that methods of modules require, and methods that modules hand on to their parts."""
+"""The states that methods of modules require, and methods that modules delegate to their parts."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ Class = TypeVar("Class", bound=type)
 _REMEDIES = {
     "binded": ("the module is not bound", "bind(data_shapes, label_shapes) first"),
     "params_initialized": ("the parameters are not initialised", "init_params() first"),
-    "optimizer_initialized": ("there is no optimizer", "init_optimizer() first"),
+    "optimizer_initialized": ("the optimizer is missing", "init_optimizer() first"),
 }
 
 
@@ -31,12 +31,8 @@ def delegates(
 ) -> Callable[[Class], Class]:
     """Decorates classes of modules with methods and properties of their parts.
 
-    path
-        the attribute that each method is, with ``{}`` for its name: ``"_curr_module.{}"``.
-    template
-        the class that has their signatures and docstrings.
-    states
-        the states that they require of the module.
+    ``path`` is the attribute of each method, with ``{}`` for its name: ``"_curr_module.{}"``.
+    ``template`` has the signatures and docstrings. ``states`` are required of the module.
     """
 
     def decorate(cls: Class) -> Class:

@@ -1,7 +1,5 @@
-"""A module's optimizer and key-value store: made once, shared by buckets, saved to be resumed.
-
-Includes one update over the parameters of an executor group.
-"""
+"""A module's optimizer and key-value store: created once, shared by buckets, saved to be
+resumed."""
 
 from __future__ import annotations
 
@@ -35,10 +33,8 @@ def update_group(
     all_processes: bool = False,
     keep_gradients: bool = True,
 ) -> None:
-    """Updates every parameter that has a gradient, by ``updater``.
+    """Updates every parameter that has a gradient by ``updater``, with the optimizer's ``indices``.
 
-    indices
-        the optimizer's index of each parameter.
     summed
         True: all devices get one update, by the sum of their gradients. False: each device gets its
         own, with the index ``index * devices + k``.
@@ -46,8 +42,8 @@ def update_group(
         sums over the devices of all processes, which wait for each other.
 
     If outputs and gradients have not been read since forward, then forward, backward, the sum and
-    the update run as one program, on one device or mapped over several. Gradients keep their
-    contents, each device's own, unless ``keep_gradients`` says otherwise.
+    the update run as one program, on one device or mapped over several. Gradients keep each
+    device's contents if ``keep_gradients``.
     """
     group.core.keep_gradients(keep_gradients)
     arrays = group.trainable_arrays
@@ -77,10 +73,8 @@ def update_group(
 
 
 class ModuleOptimizer:
-    """An optimizer with its store, its updater and the indices of the parameters.
-
-    One object serves all modules that share an optimizer.
-    """
+    """An optimizer with its store, its updater and the indices of the parameters, for all modules
+    that share it."""
 
     def __init__(
         self,
@@ -107,7 +101,7 @@ class ModuleOptimizer:
         index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
         self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
         self.updater = opt.get_updater(self.optimizer)
-        # A store's keys are names; so are those of the states that it saves.
+        # A store's keys are names, also in the states that it saves.
         self.indices: dict[str, Any] = {n: i if numbered else n for i, n in enumerate(names)}
         self._keep_gradients = True
         self._share_parameters(group, parameters)
@@ -135,7 +129,6 @@ class ModuleOptimizer:
 
     @property
     def _has_state_per_device(self) -> bool:
-        """True where each device has optimizer states of its own, under numbered indices."""
         sums_only = self.aggregation is Aggregation.STORE and not self.update_on_kvstore
         return sums_only or self.aggregation is Aggregation.NONE
 
@@ -145,13 +138,11 @@ class ModuleOptimizer:
 
     @property
     def n_updates(self) -> int:
-        """A number that changes with every update."""
         if self._store_updates:
             return self.optimizer.num_update
         return self.updater.n_updates
 
     def set_keep_gradients(self, keep: bool) -> None:
-        """Chooses whether updates store the gradients that they use."""
         self._keep_gradients = keep
 
     def update(self, group: DataParallelExecutorGroup) -> None:

@@ -65,8 +65,6 @@ _check_input_names = check_input_names
 def _parse_data_desc(
     data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Shapes as DataDescs. ValueError for names other than the data's, a warning for names other
-    than the labels'."""
     return data_descs(data_names, label_names, data_shapes, label_shapes, "bind")
 
 
@@ -84,8 +82,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             module.update()
             module.update_metric(metric, batch.label)
 
-    A step that is taken too early raises AssertionError (and MXNetError) and says what to do first.
-    Subclasses provide the methods that raise NotImplementedError here. Instead of ``bind``,
+    A step that is taken too early raises AssertionError (and MXNetError), with the step to take
+    first. Subclasses provide the methods that raise NotImplementedError here. Instead of ``bind``,
     ``init_params``, ``set_params`` and ``init_optimizer`` they can provide the hooks ``_bind``,
     ``_init_params``, ``_set_params`` and ``_init_optimizer``, which take the arguments as one
     object.
@@ -93,7 +91,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     binded, params_initialized, optimizer_initialized
         the steps that have been taken.
     for_training, inputs_need_grad
-        the purpose that the module is bound for.
+        the arguments of ``bind``.
     """
 
     #: Bytes that executors share, which MXNet counts and scripts print; not known here.
@@ -123,7 +121,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     @property
     def symbol(self) -> Symbol | None:
-        """The network; that of the current bucket with bucketing, None for modules in Python."""
+        """The network; with bucketing the current bucket's, None for modules in Python."""
         return self._symbol
 
     @property
@@ -168,20 +166,20 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         data_shapes, label_shapes
             lists of DataDesc or (name, shape), such as an iterator's ``provide_data``.
         for_training, inputs_need_grad
-            True to compute gradients at all, and to compute those of the data too.
+            True to compute gradients, and gradients of the data too.
         force_rebind
-            binds again if bound already, keeping the parameters; otherwise that is only logged.
+            binds again, keeping the parameters; otherwise a second call is only logged.
         shared_module
-            an initialised module whose parameters, gradients, states and optimizer are used, such
-            as that of another bucket. Only a :class:`Module` takes one.
+            an initialised :class:`Module` whose parameters, gradients, states and optimizer are
+            used, such as another bucket's. Only a :class:`Module` takes one.
         grad_req
             'write', 'add' or 'null'; or a list or dict by argument. Modules in Python take 'write'
             only.
 
-        Raises ValueError (AssertionError for modules in Python) if the names are not the module's,
-        AssertionError for gradients of inputs of a module that is not for training, for a shared
-        module that is not initialised, and for a chain that is empty or whose names and outputs
-        differ in number. The module is then as it was.
+        Raises ValueError (AssertionError for modules in Python) if the names are not the module's;
+        AssertionError for gradients of inputs without training, an uninitialised shared module, and
+        a chain that is empty or whose names and outputs differ in number. The module is then
+        unchanged.
         """
         if self.binded and not force_rebind:
             self.logger.warning("bind: the module is bound already; nothing is done")
@@ -210,11 +208,11 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Gives the parameters their first values.
+        """Initialises the parameters.
 
         initializer
-            called with an InitDesc (name and attributes) and an NDArray to fill, for each
-            parameter in the order of their names.
+            called with an InitDesc (name and attributes) and an NDArray to fill, for each parameter
+            in the order of their names.
         arg_params, aux_params
             values by name, which are copied instead. Names that the module does not have are
             ignored.
@@ -243,8 +241,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Makes the optimizer that ``update`` uses: one for all buckets, one for each module of a
-        chain.
+        """Creates the optimizer of ``update``: one for all buckets, one for each module of a chain.
 
         kvstore
             'local', 'device', 'dist_sync', ..., a store, or None. With a store, whatever its name,
@@ -252,13 +249,13 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
             parameters; 'dist' stores sum over all processes too. Without a store each device takes
             a step by its own gradients. See :class:`executorkit.kvstore.Aggregation`.
         optimizer
-            a name, or an Optimizer. One that is made by name divides gradients by the number of
-            rows of a batch (of all processes, with a 'dist' store), unless ``optimizer_params`` has
-            a ``rescale_grad``; an instance that does not gets a warning.
+            a name, or an Optimizer. Created by name, it divides gradients by the number of rows of
+            a batch (of all processes, with a 'dist' store), unless ``optimizer_params`` has a
+            ``rescale_grad``; an instance that does not gets a warning.
         optimizer_params
             arguments of the named optimizer: a dict or pairs.
         force_init
-            makes a new one if there is one already; otherwise that is only logged.
+            replaces an optimizer; otherwise a second call is only logged.
 
         Raises AssertionError unless bound and initialised, ValueError for an unknown name,
         TypeError for a value of another type.
@@ -276,7 +273,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return False
 
     def install_monitor(self, mon: Monitor) -> None:
-        """Installs a monitor on all executors, those of buckets to come included."""
+        """Installs a monitor on all executors, including future buckets'."""
         raise self._not_provided("install_monitor")
 
     # Running
@@ -284,7 +281,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     def prepare(
         self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
     ) -> None:
-        """Gets ready for the batch that comes next; ``sparse_row_id_fn`` is not called."""
+        """Prepares for the next batch; ``sparse_row_id_fn`` is not called."""
         if sparse_row_id_fn is not None:
             message = f"sparse_row_id_fn is not called by {type(self).__name__}"
             warnings.warn(message, UserWarning, stacklevel=2)
@@ -299,36 +296,37 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("backward")
 
     def forward_backward(self, data_batch: Batch | Sequence[Batch]) -> None:
-        """A training ``forward`` and a ``backward``. Nothing is read in between, so that they and a
-        following ``update`` can be one program."""
+        """Runs a training ``forward`` and a ``backward``, so that with ``update`` they can be one
+        program."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
     def update(self) -> None:
-        """Changes the parameters as the optimizer says, by the gradients of the last backward."""
+        """Updates the parameters by the gradients of the last backward."""
         raise self._not_provided("update")
 
     def check_finite(
         self, out_grads: HeadGradients = None, *, raise_error: bool = False
     ) -> FiniteReport:
-        """Finds the first node that made a NaN or an infinity in the last batch.
+        """Finds the first node that made a NaN or an infinity in the last batch; see
+        :meth:`Executor.check_finite`. With several devices findings name the device's rows.
 
         out_grads
-            head gradients, as ``backward`` takes them; by default those of the last ``backward``.
+            head gradients, as ``backward`` takes them; by default the last ones.
         raise_error
             raises NotFiniteError (a FloatingPointError) if a value is not finite.
-
-        See :meth:`Executor.check_finite`; with several devices findings name the device's rows.
         """
         raise self._not_provided("check_finite")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last forward: whole batches, or a list per output with all devices'."""
+        """Returns outputs of the last forward: whole batches, or a list per output with all
+        devices'."""
         raise self._not_provided("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an input whose
-        ``grad_req`` is 'null'. AssertionError unless bound with ``inputs_need_grad``."""
+        """Returns gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an
+        input whose ``grad_req`` is 'null'. AssertionError unless bound with
+        ``inputs_need_grad``."""
         raise self._not_provided("get_input_grads")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
@@ -339,7 +337,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
     # Parameters and states
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-        """Parameters and auxiliary states by name, with their present values."""
+        """Returns parameters and auxiliary states by name, with their present values."""
         raise self._not_provided("get_params")
 
     def set_params(
@@ -353,8 +351,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         """Sets parameters and auxiliary states by name.
 
         allow_missing
-            sets only those that are given; then ValueError for unknown names, unless
-            ``allow_extra``. Otherwise all have to be given, and unknown names are ignored.
+            allows missing names; ValueError for unknown ones, unless ``allow_extra``. Otherwise all
+            have to be present, and unknown names are ignored.
         """
         self._set_params(
             ParameterSpec(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
@@ -368,7 +366,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         nd.save(fname, parameter_entries("save_params", *self.get_params()))
 
     def load_params(self, fname: str) -> None:
-        """Sets the parameters to those of a file. ValueError if it has entries of another kind."""
+        """Sets the parameters to a file's. ValueError if it has entries of another kind."""
         params: dict[str, dict[str, Any]] = {"arg": {}, "aux": {}}
         entries = nd.load(fname)
         for key, value in entries.items() if isinstance(entries, dict) else enumerate(entries):
@@ -380,8 +378,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         self.set_params(params["arg"], params["aux"])
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """The states that are carried from batch to batch, none here: for each a list with one
-        NDArray for each device. AssertionError if they are to be merged."""
+        """Returns the states that are carried from batch to batch, none here: for each a list with
+        one NDArray for each device. AssertionError if they are to be merged."""
         require(self, "get_states", "binded", "params_initialized")
         if merge_multi_context:
             problem = "states are not merged"
@@ -390,9 +388,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states: to arrays as :meth:`get_states` gives them (outputs, say, unmerged), or
-        all elements to one number. AssertionError unless exactly one is given, and for states of a
-        module without any."""
+        """Sets the states: to arrays as :meth:`get_states` returns them, or all elements to one
+        number. AssertionError unless exactly one is passed, and for states of a module without
+        any."""
         require(self, "set_states", "binded", "params_initialized")
         if states or value:
             raise ModuleUsageError("set_states", f"{type(self).__name__} has no states")
@@ -428,7 +426,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         train_data, eval_data
             iterators; the second is scored after each epoch.
         eval_metric, validation_metric
-            the metrics of the two (the same by default): a metric, a name, or a list of them.
+            their metrics (the same by default): a metric, a name, or a list of them.
         epoch_end_callback
             called with (epoch, symbol, arg_params, aux_params); here and below a list is taken too.
         batch_end_callback, eval_batch_end_callback, eval_end_callback
@@ -441,17 +439,17 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         force_rebind
             binds again if bound already.
         begin_epoch, num_epoch
-            number of the first epoch, and of the one before which to end.
+            number of the first epoch, and of the epoch after the last.
         monitor
             installed, and printed after each batch.
 
-        Gradients are not stored where nothing can look at them: with no monitor, and no callback
-        except this package's. Reading one after ``fit`` is then an error.
+        Gradients are not stored (reading one after ``fit`` is an error) with no monitor, and no
+        callback except this package's.
 
         Progress is logged at level INFO, which Python shows after
-        ``logging.basicConfig(level=logging.INFO)``. A ``batch_end_callback`` shows it otherwise:
-        ``mx.callback.ProgressBar(batches)``, or ``mx.notebook.callback.LiveLearningCurve``, in
-        notebooks and terminals. AssertionError without ``num_epoch``.
+        ``logging.basicConfig(level=logging.INFO)``. As ``batch_end_callback``,
+        ``mx.callback.ProgressBar(batches)`` and ``mx.notebook.callback.LiveLearningCurve`` show it
+        in notebooks and terminals. AssertionError without ``num_epoch``.
         """
         if num_epoch is None:
             raise ModuleUsageError("fit", "num_epoch is missing", hint="fit(num_epoch=10)")
@@ -528,14 +526,9 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     @contextmanager
     def discard_gradients(self, observers: Iterable[Any] = ()) -> Iterator[None]:
-        """Here updates need not store the gradients that they use, if these are not read.
-        Not in MXNet.
-
-        observers
-            callbacks and monitors. Only if all of them are this package's own, which look at no
-            gradient, gradients are discarded, which saves their memory; reading one afterwards is
-            an error that says so.
-        """
+        """Discards the gradients of updates within a ``with`` block, to save memory, if all
+        ``observers`` (callbacks and monitors) are this package's own. Reading one afterwards raises
+        an error. Not in MXNet."""
         package = __name__.split(".")[0]
         homes = [o.__module__ if isfunction(o) else type(o).__module__ for o in observers]
         self.set_keep_gradients(any(home.split(".")[0] != package for home in homes))
@@ -548,8 +541,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         """Chooses whether updates store the gradients that they use. Not in MXNet."""
 
     def _train_batch(self, batch: Any) -> None:
-        """Forward, backward and update. After an exception parameters, states, counts and random
-        streams are all as before the batch, or all as after it."""
+        """Runs forward, backward and update. After an exception parameters, states, counts and
+        random streams are all as before the batch, or all as after it."""
         n_updates = self.n_updates
         # An old step holds the weights: they could not be updated in place.
         earlier = WeakSet(self.last_steps())
@@ -571,7 +564,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         return 0
 
     def last_steps(self) -> list[PendingStep]:
-        """The last step of each device, with which it could be given up. Not in MXNet."""
+        """Returns the last step of each device, to give it up. Not in MXNet."""
         return []
 
     # Evaluation
@@ -587,7 +580,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         epoch: int = 0,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> list[tuple[str, float]]:
-        """(name, value) pairs of a metric over the batches of an iterator.
+        """Returns (name, value) pairs of a metric over the batches of an iterator.
 
         eval_metric
             a metric, its name, or a list of them.
@@ -601,7 +594,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         epoch
             the epoch's number for the callbacks.
 
-        AssertionError unless bound and initialised.
+        Raises AssertionError unless bound and initialised.
         """
         require(self, "score", "binded", "params_initialized")
         eval_metric = metric.create(eval_metric)
@@ -617,8 +610,8 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         reset: bool = True,
         sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> Iterator[tuple[Outputs, int, Batch]]:
-        """Yields (outputs, number of the batch, batch), the outputs without the rows that only fill
-        the batch (``pad``). They are overwritten by the next batch: copy those to be kept."""
+        """Yields (outputs, number of the batch, batch), the outputs without padding rows (``pad``).
+        The next batch overwrites them."""
         require(self, "iter_predict", "binded", "params_initialized")
         for nbatch, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded_outputs(batch), nbatch, batch
@@ -632,12 +625,11 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         always_output_list: bool = False,
         sparse_row_id_fn: Any = None,
     ) -> Any:
-        """Outputs for an iterator, or for one array.
+        """Returns outputs for an iterator, or for one array.
 
         eval_data
             an iterator; or an NDArray or NumPy array, which is one batch, and gives the first
-            output. It is run for inference (MXNet runs it as its module is bound, so in training
-            mode for one that is bound for training).
+            output. It is run for inference (in MXNet, as the module is bound).
         merge_batches
             concatenates the batches: an NDArray for a network with one output, else (or if
             ``always_output_list``) a list with one for each output. Otherwise a list of the

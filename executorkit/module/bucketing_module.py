@@ -22,7 +22,7 @@ from .module import Module
 
 __all__ = ["BucketingModule"]
 
-#: Methods and properties that are those of the current bucket, which checks what has been done.
+#: Methods and properties of the current bucket, which checks what has been done.
 _OF_CURRENT_BUCKET = (
     "data_names", "output_names", "data_shapes", "label_shapes", "output_shapes", "core",
     "output_layouts", "get_params", "get_states", "set_states", "backward", "check_finite",
@@ -36,21 +36,21 @@ SymGen = Callable[[Any], tuple[Symbol, Any, Any]]
 
 @delegates("_curr_module.{}", Module, *_OF_CURRENT_BUCKET)
 class BucketingModule(BaseModule, DataParallel):
-    """A module for each ``bucket_key`` that batches have, made when the first such batch comes.
+    """A module for each ``bucket_key``, created at the first batch that has it.
 
     sym_gen
         a function from a bucket's key to (symbol, data_names, label_names).
     default_bucket_key
-        the bucket that is bound first and has all parameters. (Other buckets may be larger: they
-        share parameters, not memory.)
-    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs,
-    compression_params, compute_dtype, remat
+        the bucket that is bound first and has all parameters. Other buckets may be larger: they
+        share parameters, not memory.
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params,
+    compute_dtype, remat
         as for :class:`Module`.
 
     Parameters, gradients, auxiliary states and the optimizer are one for all buckets; each bucket
-    is compiled once. Descriptions and results are those of the current bucket, that of the last
-    batch; names, before binding, those of the default one. ``bind`` takes no ``shared_module``;
-    unlike MXNet's, the class saves and loads the optimizer's states.
+    is compiled once. Descriptions and results belong to the current bucket, which ran the last
+    batch; before binding, names to the default bucket. ``bind`` takes no ``shared_module``. Unlike
+    MXNet's, the class saves and loads the optimizer's states.
     """
 
     if TYPE_CHECKING:
@@ -122,10 +122,9 @@ class BucketingModule(BaseModule, DataParallel):
         default_bucket_key: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """A module with the buckets and parameters of a checkpoint, to be bound.
-
-        AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
-        """
+        """Returns a module with the buckets and parameters of a checkpoint, to be bound.
+        AssertionError without ``sym_gen`` (for the names of the inputs) or
+        ``default_bucket_key``."""
         _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
         keys = _read_bucket_keys(f"{prefix}.buckets")
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
@@ -142,10 +141,8 @@ class BucketingModule(BaseModule, DataParallel):
         aux_params: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """A module with the given symbols as buckets, and parameters, to be bound.
-
-        AssertionError if one of the first five arguments is missing.
-        """
+        """Returns a module of symbols as buckets, and parameters, to be bound. AssertionError if
+        one of the first five arguments is missing."""
         _require_arguments(
             "load_dict",
             sym_dict=sym_dict,
@@ -172,12 +169,10 @@ class BucketingModule(BaseModule, DataParallel):
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
         """Writes ``<prefix>-<epoch, four digits>.params``, ``<prefix>-<key>-symbol.json`` for each
-        bucket so far, and their keys, which are numbers or tuples of them, to ``<prefix>.buckets``.
-
-        Each file appears whole or not at all.
-        """
+        bucket so far, and their keys (integers or tuples) to ``<prefix>.buckets``; each whole or
+        not at all."""
         if not self._buckets:
-            problem = "there is no bucket yet"
+            problem = "it has not run a bucket yet"
             raise ModuleUsageError("save_checkpoint", problem, hint="bind(...) first")
         self.save_params(f"{prefix}-{int(epoch):04d}.params")
         for key in self._buckets:
@@ -309,7 +304,7 @@ class BucketingModule(BaseModule, DataParallel):
 
 
 def _read_bucket_keys(path: str) -> list[Any]:
-    """The keys in a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples."""
+    """Reads a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples."""
     arrays = nd.load(path)
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
@@ -318,7 +313,6 @@ def _read_bucket_keys(path: str) -> list[Any]:
 
 
 def _require_arguments(method: str, **values: Any) -> None:
-    """AssertionError for the first argument that is None."""
     for name, value in values.items():
         if value is None:
             raise ModuleUsageError(f"BucketingModule.{method}", f"{name} is missing")

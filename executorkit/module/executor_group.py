@@ -41,11 +41,8 @@ SlicePairs = list[list[tuple[slice, NDArray]]]
 
 @dataclass(frozen=True, slots=True)
 class GroupParameters:
-    """The arrays of a group's parameters on all devices, listed once per binding.
-
-    names, arrays, grads
-        name, arrays and gradients of each parameter, in the symbol's order.
-    """
+    """The names, arrays and gradients of a group's parameters on all devices, in the symbol's
+    order."""
 
     names: list[str]
     arrays: list[Any]
@@ -64,21 +61,15 @@ class TrainableArrays:
 class DataParallelExecutorGroup(ExecutorGroup):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
-    symbol
-        the network.
     contexts
         the devices; of each replica the first, with ``model_parallel``.
     workload
         a number for each device: its share of the batch. None for equal shares.
     data_shapes, label_shapes
-        lists of DataDesc or (name, shape), for the whole batch, in the order of the batch's
-        arrays; label_shapes may be None. A batch is divided along the 'N' of an input's layout.
-    param_names
-        names of the parameters.
-    for_training
-        True to compute gradients at all.
-    inputs_need_grad
-        True to compute those of the data too.
+        lists of DataDesc or (name, shape), for the whole batch, in the order of the batch's arrays;
+        label_shapes may be None. A batch is divided along the 'N' of an input's layout.
+    for_training, inputs_need_grad
+        True to compute gradients, and gradients of the data too.
     shared_group
         a group of another bucket whose parameters, gradients and auxiliary states are used.
     fixed_param_names
@@ -87,16 +78,14 @@ class DataParallelExecutorGroup(ExecutorGroup):
         'write', 'add' or 'null' for all parameters (and data), a list for all arguments, or a dict
         for some of them.
     state_names
-        inputs that are not of the batch but set by ``set_states``.
+        inputs that are not in the batch but set by ``set_states``.
     group2ctxs
-        for each context a dict from ``ctx_group`` to context; or one dict, for all of them or
-        with a list of contexts for each group.
+        for each context a dict from ``ctx_group`` to context; or one dict, for all of them or with
+        a list of contexts for each group.
 
-    core
-        the arrays and programs of all devices.
-
-    Slices of equal length on distinct devices run as one pmapped program on replicated arrays;
-    the NDArrays of single devices are split off when a script reads them.
+    Slices of equal length on distinct devices run as one pmapped program on replicated arrays; the
+    NDArrays of single devices are split off when a script reads them. ``core`` has the arrays and
+    programs of all devices.
     """
 
     #: Bytes that executors share, which MXNet counts and scripts print; not known here.
@@ -151,11 +140,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
     # Binding
 
     def decide_slices(self, data_shapes: Sequence[Any]) -> list[int]:
-        """The batch axis of each input; sets ``batch_size`` and ``slices``.
-
-        Raises ValueError for a batch that cannot be divided, AssertionError for inputs that differ
-        in their number of rows.
-        """
+        """Returns the batch axis of each input; sets ``batch_size`` and ``slices``. ValueError for
+        a batch that cannot be divided, AssertionError for inputs that differ in their number of
+        rows."""
         inputs, rows = batch_inputs(data_shapes, None)
         self.slices = split_input_slice(rows, self.workload)
         return [i.axis for i in inputs]
@@ -167,11 +154,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
         shared_group: DataParallelExecutorGroup | None = None,
         reshape: bool = False,
     ) -> None:
-        """Binds the symbol for these shapes; a failure leaves the group as it was.
-
-        With ``reshape`` parameters and other arrays that keep their shape stay the same arrays. A
-        shape that was bound before, by any group of an equal symbol, is not compiled again.
-        """
+        """Binds the symbol for these shapes; a failure leaves the group unchanged. With ``reshape``
+        arrays that keep their shape stay the same arrays. Shapes that any group of an equal symbol
+        has bound are not compiled again."""
         shared = self.core if reshape else shared_group.core if shared_group else None
         self._bind(data_shapes, label_shapes, shared, self.core.options)
 
@@ -299,7 +284,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
 
     @property
     def shared_data_arrays(self) -> list[dict[str, NDArray]]:
-        """For each device, the arguments that are no parameters by name, their gradients as ``grad
+        """For each device, the arguments that are not parameters by name, their gradients as ``grad
         of <name>``; of groups that share parameters, the largest of each name."""
         shared: list[dict[str, NDArray]] = [{} for _ in self.contexts]
         for group in (self, *self._sharing_groups):
@@ -355,11 +340,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         aux_params: Mapping[str, Any] | None,
         allow_extra: bool = False,
     ) -> None:
-        """Copies parameters by name to all devices.
-
-        Raises ValueError for unknown names, unless ``allow_extra``, and for wrong shapes; nothing
-        is copied then.
-        """
+        """Copies parameters by name to all devices. ValueError for unknown names, unless
+        ``allow_extra``, and for wrong shapes; nothing is copied then."""
         set_parameters(self.core, arg_params, aux_params, allow_extra)
 
     def get_params(
@@ -376,9 +358,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
 
         data_batch
             a DataBatch, or anything with ``data`` and ``label``: lists of NDArrays or NumPy arrays
-            of the bound shapes. Without labels those of the batch before are used again. Inputs
-            at the end of ``data_shapes`` that are states may be missing: they stay as they were
-            set.
+            of the bound shapes. Missing labels, and states at the end of ``data_shapes``, keep
+            their contents.
 
         Raises ValueError for a missing array or a wrong shape; nothing is changed then. (MXNet
         takes the first rows of a batch that is too long.)
@@ -403,11 +384,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradients on all devices.
 
-        out_grads
-            head gradients of the whole batch, an NDArray or a list; not needed for outputs of loss
-            operators.
-
-        Raises AssertionError if the group was not bound for training.
+        ``out_grads`` are head gradients of the whole batch, an NDArray or a list; outputs of loss
+        operators need none. AssertionError if the group was not bound for training.
         """
         if not self.for_training:
             problem = "the group is bound for inference"
@@ -422,11 +400,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[Any]:
-        """Outputs of the last forward from number ``begin`` to before ``end``.
-
-        Merged: one NDArray per output, on the first device, of the whole batch. Otherwise a list
-        per output with the arrays of all devices.
-        """
+        """Returns outputs of the last forward from number ``begin`` to before ``end``: merged, the
+        whole batch on the first device; otherwise a list per output with the arrays of all
+        devices."""
         outputs, axes = self.core.outputs, self.output_layouts
         numbers = range(begin, self.num_outputs if end is None else end)
         if merge_multi_context:
@@ -434,7 +410,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return [list(outputs[i]) for i in numbers]
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
-        """(name, shape) of each output for the whole batch."""
+        """Returns (name, shape) of each output for the whole batch."""
         shapes = []
         rows = zip(self.output_names, self.core.outputs, self.output_layouts, strict=True)
         for name, output, axis in rows:
@@ -445,7 +421,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return shapes
 
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
-        """For each state the arrays of all devices. They are not merged: AssertionError."""
+        """Returns for each state the arrays of all devices; AssertionError if they are to be
+        merged."""
         if merge_multi_context:
             hint = "get_states(merge_multi_context=False)"
             raise ModuleUsageError("get_states", "states are not merged", hint=hint)
@@ -453,7 +430,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
 
     def set_states(self, states: Any = None, value: float | None = None) -> None:
         """Sets the states: to arrays (for each state a list with one per device), or all elements
-        to one number. AssertionError unless exactly one of the two is given."""
+        to one number. AssertionError unless exactly one of the two is passed."""
         if (states is None) == (value is None):
             raise ModuleUsageError("set_states", "expected either states or value, and not both")
         targets = [self._arguments(name) for name in self.state_names]
@@ -475,10 +452,9 @@ class DataParallelExecutorGroup(ExecutorGroup):
             new.copyto(array)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data, merged or per device as in ``get_outputs``; None (for each device)
-        in place of one that is not computed. AssertionError without ``inputs_need_grad``.
-
-        (With several devices MXNet fails to merge where there is a None.)"""
+        """Returns gradients of the data, merged or per device as in ``get_outputs``; None (for each
+        device) for one that is not computed, where MXNet fails to merge. AssertionError without
+        ``inputs_need_grad``."""
         if not self.inputs_need_grad:
             problem = "the group is bound without gradients of its inputs"
             hint = "bind with inputs_need_grad=True"
@@ -491,10 +467,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         ]
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool) -> None:
-        """Updates a metric with the outputs of each device, and its labels.
-
-        ``pre_sliced`` says that ``labels`` has a list of labels for each device.
-        """
+        """Updates a metric with each device's outputs and labels; with ``pre_sliced`` the labels
+        come as a list for each device."""
         update_metric(
             self.core,
             labels,
@@ -510,8 +484,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         """Finds the first node that made a NaN or an infinity, on any device.
 
         As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings name
-        the device. ``out_grads`` are head gradients of the whole batch, as ``backward`` takes them;
-        by default those of the last ``backward``.
+        the device. ``out_grads`` are head gradients of the whole batch; by default the last ones.
         """
         return check_group_finite(self.core, self._head_gradients(out_grads), raise_error)
 

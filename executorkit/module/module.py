@@ -69,13 +69,12 @@ class Module(BaseModule, DataParallel):
     group2ctxs
         devices of ``ctx_group`` attributes, as the executor group takes them.
     compression_params
-        given to the key-value store's ``set_gradient_compression``.
+        passed to the key-value store's ``set_gradient_compression``.
     compute_dtype, remat
-        precision of the computation, and the values that backward computes again instead of storing
-        them, as for ``simple_bind``; MXNet has neither.
+        precision and rematerialization, as for ``simple_bind``; not in MXNet.
 
     Raises ValueError for names that the symbol does not have (a warning for labels), AssertionError
-    for another number of workloads than of devices.
+    unless workloads and devices are equally many.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
@@ -135,15 +134,16 @@ class Module(BaseModule, DataParallel):
     def load(
         cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
     ) -> Self:
-        """A module of ``<prefix>-symbol.json`` with the parameters of an epoch, to be bound.
+        """Returns a module of ``<prefix>-symbol.json`` with the parameters of an epoch, to be
+        bound.
 
         load_optimizer_states
-            has ``init_optimizer`` read ``<prefix>-<epoch, four digits>.states``.
+            makes ``init_optimizer`` read ``<prefix>-<epoch, four digits>.states``.
         kwargs
             further arguments of the class.
 
-        With the states and ``fit(begin_epoch=epoch)`` training goes on where it was saved, bit for
-        bit on the CPU. Raises MXNetError if a file is missing or damaged.
+        With the states and ``fit(begin_epoch=epoch)`` training continues bit for bit on the CPU.
+        Raises MXNetError if a file is missing or damaged.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         module = cls(symbol, **kwargs)
@@ -158,7 +158,7 @@ class Module(BaseModule, DataParallel):
         self.params_initialized = True
 
     def preset_optimizer_states(self, fname: str) -> None:
-        """Has ``init_optimizer`` read a file of :meth:`save_optimizer_states`."""
+        """Makes ``init_optimizer`` read a file of :meth:`save_optimizer_states`."""
         self._preload_opt_states = fname
 
     def save_checkpoint(
@@ -169,11 +169,8 @@ class Module(BaseModule, DataParallel):
         remove_amp_cast: bool = True,
     ) -> None:
         """Writes ``<prefix>-<epoch, four digits>.params``, ``.states`` if asked for, and
-        ``<prefix>-symbol.json``, which all epochs share.
-
-        Each file appears whole or not at all, and the shared one is written last: whenever the
-        process is stopped, the checkpoints of earlier epochs are whole.
-        """
+        ``<prefix>-symbol.json``, which all epochs share. Each file appears whole or not at all, the
+        shared one last: if the process is stopped, the checkpoints of earlier epochs are whole."""
         require(self, "save_checkpoint", "params_initialized")
         if save_optimizer_states:
             require(self, "save_checkpoint", "optimizer_initialized")
@@ -290,12 +287,11 @@ class Module(BaseModule, DataParallel):
         self._shapes = BoundShapes()
 
     def _sync_params_from_devices(self) -> None:
-        """Reads the parameters that the devices have updated, for ``get_params``."""
         self._parameters.read(self._exec_group)
 
     def reshape(self, data_shapes: Descriptions, label_shapes: Descriptions | None = None) -> None:
-        """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
-        are not compiled again."""
+        """Binds for other shapes, keeping parameters and optimizer; shapes bound before are not
+        compiled again."""
         require(self, "reshape", "binded")
         names = self._data_names, self._label_names
         self._reshape(BoundShapes(*data_descs(*names, data_shapes, label_shapes, "reshape")))
@@ -316,7 +312,7 @@ class Module(BaseModule, DataParallel):
         bound_labels = bound.labels or bound.left_out
         label_names = sorted(as_data_desc(d).name for d in label_descs or ())
         if bound_labels is None and label_names != sorted(self._label_names):
-            label_descs = None  # bound without labels: those of batches are ignored
+            label_descs = None  # bound without labels: batches' labels are ignored
         elif bound_labels and labels and not label_descs:
             label_descs = _reshaped(bound_labels, labels)
         if label_descs:
@@ -327,7 +323,8 @@ class Module(BaseModule, DataParallel):
             self._reshape(BoundShapes(data, None, left_out=bound_labels))
 
     def precompile(self, shapes: Sequence[Any], is_train: bool | None = None) -> Precompilation:
-        """Compiles ahead, in the background, for batches of other shapes.
+        """Compiles ahead, in the background, for batches of other shapes; see
+        :meth:`Executor.precompile`.
 
         shapes
             for each of them (data_shapes, label_shapes), as :meth:`bind` takes them.
@@ -336,9 +333,7 @@ class Module(BaseModule, DataParallel):
             step with its update is one program, known once one has run: precompile after the first
             ``update``.
 
-        Returns at once; see :meth:`Executor.precompile` for the result. A batch of one of these
-        shapes compiles nothing more, or waits for its own compilation only. Raises AssertionError
-        unless bound, ValueError for shapes that do not fit the symbol.
+        Raises AssertionError unless bound, ValueError for shapes that do not fit the symbol.
         """
         require(self, "precompile", "binded")
         train = self.for_training if is_train is None else is_train
@@ -347,10 +342,11 @@ class Module(BaseModule, DataParallel):
     # Parameters
 
     def get_params(self) -> tuple[Params, Params]:
-        """Parameters and auxiliary states by name, with their present values, in host memory.
+        """Returns parameters and auxiliary states by name, with their present values, in host
+        memory.
 
-        The same two dicts each time; values that are written to them reach the devices by
-        ``set_params``. Devices that differ (``kvstore=None``) give the mean.
+        The same two dicts each time; values written to them reach the devices by ``set_params``.
+        Devices that differ (``kvstore=None``) give the mean.
         """
         require(self, "get_params", "params_initialized")
         if self._parameters.stale:
@@ -391,8 +387,8 @@ class Module(BaseModule, DataParallel):
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module: Module) -> None:
-        """Uses another module's optimizer, with its states and counts. AssertionError if that has
-        none."""
+        """Uses another module's optimizer, with its states and counts; AssertionError without
+        one."""
         require(shared_module, "borrow_optimizer", "optimizer_initialized")
         self._module_optimizer = shared_module._module_optimizer
         self.optimizer_initialized = True
@@ -400,20 +396,19 @@ class Module(BaseModule, DataParallel):
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the optimizer's states to a file, which appears whole or not at all.
 
-        MXNet reads such a file. Unlike MXNet's, it also has the number of updates of each parameter
-        and the state of ``mx.random``, so that a run that loads it goes on bit for bit.
+        MXNet reads such a file. In addition it has the number of updates of each parameter and the
+        state of ``mx.random``, so that a run that loads it continues bit for bit.
         """
         require(self, "save_optimizer_states", "optimizer_initialized")
         assert self._module_optimizer is not None
         self._module_optimizer.save(fname)
 
     def load_optimizer_states(self, fname: str) -> None:
-        """Reads the optimizer's states, and the counts and random state that a file of
-        :meth:`save_optimizer_states` has.
+        """Reads the optimizer's states, counts and random state of :meth:`save_optimizer_states`.
 
-        A file of MXNet's has no counts: they begin at 0, as there. The file may be that of a module
-        with another number of devices, with or without a store (in MXNet it is then ignored, or an
-        error): a device that has states of its own takes those of its number, or of the last one.
+        A file of MXNet's has no counts: they begin at 0. The file's module may have another number
+        of devices, with or without a store (MXNet ignores it or fails): a device with states of its
+        own takes the states of its number, or of the last one.
         """
         require(self, "load_optimizer_states", "optimizer_initialized")
         assert self._module_optimizer is not None
@@ -422,12 +417,12 @@ class Module(BaseModule, DataParallel):
     # Running
 
     def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
-        """Computes the outputs, when they are looked at.
+        """Defers the computation of the outputs.
 
         data_batch
             a batch, or a list of batches of one shape, one for each device. Other shapes than bound
-            rebind the module, as its ``provide_data`` and ``provide_label`` say if it has them.
-            A module that was bound without labels ignores those of batches.
+            rebind the module, as ``provide_data`` and ``provide_label`` say if the batch has them.
+            A module that was bound without labels ignores a batch's labels.
         is_train
             by default, True if the module is bound for training.
 
@@ -477,7 +472,7 @@ class Module(BaseModule, DataParallel):
 
 
 def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
-    """One batch of several, one for each device: AssertionError unless their shapes agree."""
+    """Concatenates batches, one for each device: AssertionError unless their shapes agree."""
     if not batches:
         raise ModuleUsageError("forward", "the list of batches is empty")
     for batch in batches:
@@ -497,7 +492,6 @@ def _concatenated(lists: Sequence[Sequence[NDArray]]) -> list[NDArray]:
 
 
 def _reshaped(descs: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc]:
-    """Descriptions with the shapes of arrays."""
     pairs = zip(descs, arrays, strict=False)
     return [DataDesc(d.name, tuple(array.shape), d.dtype, d.layout) for d, array in pairs]
 

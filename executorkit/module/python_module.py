@@ -21,11 +21,8 @@ class PythonModule(BaseModule):
     """A module without parameters: a subclass provides ``_compute_output_shapes()``, ``forward``,
     ``backward``, ``get_outputs`` and ``get_input_grads``.
 
-    data_names, label_names, output_names
-        the names; label_names may be None.
-
-    It takes no other ``grad_req`` than 'write', and metrics look at it if it is bound with labels;
-    shapes are None before binding.
+    It takes no other ``grad_req`` than 'write'. Metrics look at it if it is bound with labels.
+    ``label_names`` may be None, and shapes are before binding.
     """
 
     def __init__(
@@ -52,7 +49,7 @@ class PythonModule(BaseModule):
         ):
             shape_names = None if shapes is None else [s[0] for s in shapes]
             if shape_names is not None and shape_names != names:
-                problem = f"they are of {shape_names}, expected those of {names}"
+                problem = f"they are of {shape_names}, expected {names}"
                 raise ModuleUsageError(f"bind: {kind}_shapes", problem)
         self.for_training = spec.for_training
         self.inputs_need_grad = spec.inputs_need_grad
@@ -61,7 +58,6 @@ class PythonModule(BaseModule):
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> Any:
-        """Returns (name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
         raise self._not_provided("_compute_output_shapes")
 
     # No parameters, nothing to update

@@ -30,9 +30,9 @@ class SequentialModule(BaseModule):
         chain = SequentialModule()
         chain.add(features).add(loss, take_labels=True, auto_wiring=True)
 
-    Inputs, and gradients of inputs, are those of the first module, outputs those of the last;
-    parameters are those of all, each with an optimizer of its own, and metrics look at the modules
-    that take labels.
+    It has the first module's inputs and their gradients, the last module's outputs, and the
+    parameters of all modules, each with an optimizer of its own. Metrics look at the modules that
+    take labels.
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -45,14 +45,15 @@ class SequentialModule(BaseModule):
         self._label_shapes: Any = None
 
     def add(self, module: Any, **kwargs: Any) -> Self:
-        """Adds a module at the end; the chain has to be bound and initialised (again).
+        """Adds a module at the end; the chain has to be bound and initialised (again). Returns the
+        chain.
 
         take_labels
             True if it gets the labels, and metrics look at its outputs.
         auto_wiring
             True if its inputs are the outputs of the module before in order, not by name.
 
-        Returns the chain. AssertionError for another keyword.
+        Raises AssertionError for another keyword.
         """
         keywords = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         unknown = [key for key in kwargs if key not in keywords]
@@ -191,9 +192,9 @@ class SequentialModule(BaseModule):
         return [step for module in self._modules for step in module.last_steps()]
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
-        """The report of the first module that made a NaN or an infinity, else that of the last one
-        with a symbol. Head gradients are those of the last ``backward``: ``out_grads`` is refused.
-        """
+        """Returns the report of the first module that made a NaN or an infinity, else of the last
+        one with a symbol, for the head gradients of the last ``backward``; ``out_grads`` is
+        refused."""
         require(self, "check_finite", "binded", "params_initialized")
         if out_grads is not None:
             problem = "a chain takes no out_grads"
@@ -214,8 +215,8 @@ class SequentialModule(BaseModule):
 
 
 def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number: int) -> DataBatch:
-    """The outputs of one module as a batch for the next, with the other fields of the first
-    batch."""
+    """Returns the outputs of one module as a batch for the next, with the first batch's other
+    fields."""
     return DataBatch(
         outputs,
         getattr(first, "label", None),
@@ -228,7 +229,6 @@ def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number
 
 
 def _renamed(shapes: Sequence[Any], names: Sequence[str], number: int) -> list[DataDesc]:
-    """Shapes in order under the names of a module's inputs."""
     if len(shapes) != len(names):
         problem = f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})"
         raise ModuleUsageError(f"module {number} of the chain", problem)

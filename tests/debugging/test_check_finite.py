@@ -183,7 +183,7 @@ def test_overflow_in_half_precision(how):
 def test_accumulated_gradients_that_are_not_finite_are_named():
     executor = _bound(_root(), x=(2,), grad_req="add")
     executor.grad_arrays[0][:] = np.nan
-    assert "grad_req 'add' keeps what is not finite in x" in str(executor.check_finite())
+    assert "grad_req 'add' keeps non-finite values in x" in str(executor.check_finite())
 
 
 def test_networks_of_every_kind_are_finite():

@@ -27,7 +27,7 @@ def test_an_executor_tells_its_inputs_and_its_last_run():
     )
     assert repr(executor) == words.format("not run yet")
     executor.forward(is_train=True)
-    pending = "last forward for training, which nobody has looked at"
+    pending = "last forward for training, not read yet"
     assert repr(executor) == words.format(pending)
     assert not executor.last_step.has_outputs
     assert repr(executor.program).startswith("<Program of 2 operators: 0 compilations in 0.00 s>")

@@ -150,7 +150,7 @@ node 'fc' (FullyConnected): 'weight' is int32, expected float32
         (ValueError, mx.base.MXNetError),
         """\
 bind: args['label']: it is in cpu(1), expected cpu(0)
-  because arrays are in the context that is bound to, or in that of their ctx_group, and \
+  because arrays are in the context that is bound to, or in their ctx_group's, and \
 gradients beside their arguments
   try: label.as_in_context(mx.cpu(0))""",
     ),
@@ -207,7 +207,7 @@ bind: args_grad['fc_weight']: a numpy.ndarray, expected an NDArray
         (ValueError,),
         """\
 bind: args_grad['fc_bias']: it is in cpu(1), expected cpu(0)
-  because arrays are in the context that is bound to, or in that of their ctx_group, and \
+  because arrays are in the context that is bound to, or in their ctx_group's, and \
 gradients beside their arguments
   try: fc_bias.as_in_context(mx.cpu(0))""",
     ),
@@ -253,7 +253,7 @@ bind: group2ctx['far']: 3 is not a Context
         (ValueError,),
         """\
 bind: args['x']: it is in cpu(0), expected cpu(1)
-  because arrays are in the context that is bound to, or in that of their ctx_group, and \
+  because arrays are in the context that is bound to, or in their ctx_group's, and \
 gradients beside their arguments
   try: x.as_in_context(mx.cpu(1))""",
     ),

@@ -255,7 +255,7 @@ def test_statistics_of_all_contexts_are_those_of_the_whole_batch():
 def test_statistics_of_all_contexts_need_one_program(disturb):
     loop = _synchronized()
     loop.step(0)
-    with pytest.raises(mx.MXNetError, match="statistics are those of all"):
+    with pytest.raises(mx.MXNetError, match="statistics span all contexts"):
         loop.step(1, disturb)
     with pytest.raises(mx.MXNetError, match="SyncBatchNorm"):
         mx.nd.waitall()  # the other context

@@ -52,7 +52,7 @@ def _ready() -> Any:
 
 NOT_BOUND = "the module is not bound\n  try: bind(data_shapes, label_shapes) first"
 NO_PARAMS = "the parameters are not initialised\n  try: init_params() first"
-NO_OPTIMIZER = "there is no optimizer\n  try: init_optimizer() first"
+NO_OPTIMIZER = "the optimizer is missing\n  try: init_optimizer() first"
 ARGUMENTS = "try: one of: data, fc_weight, fc_bias, softmax_label"
 
 CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
@@ -143,7 +143,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "bind": (
         lambda: _unbound().bind([("zz", (2, 5))]),
         ValueError,
-        "bind: data_shapes: they are of [zz], expected those of [data]\n"
+        "bind: data_shapes: they are of [zz], expected [data]\n"
         "  because data_names of the module say so",
     ),
     "inference": (
