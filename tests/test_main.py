@@ -101,7 +101,7 @@ def test_inspect_of_a_symbol_marks_unknown_numbers(capsys, network):
     status, out, _ = run(capsys, "inspect", network[0])
     assert status == 0
     assert "inputs: data (N, ?, ?, ?), softmax_label (N,) (label)\n" in out
-    assert "sizes that are not known: data; give those of the inputs, such as --shape " in out
+    assert "sizes that are not known: data; give the inputs' sizes, such as --shape " in out
     assert "--shape data=1,3,224,224\n" in out
     assert table(out)["fc"] == ["FullyConnected", "(?,", "5)", "5", "+", "?", "?", "?"]
     _, out, _ = run(capsys, "inspect", network[0], "--shape", "data=0,2,6,6")

@@ -1,8 +1,5 @@
-"""The handle: the elements of a storage that an NDArray shows, and their shape.
-
-The part of NDArray that executors build on, free of operators: reading, whole assignment, deferred
-contents, views.
-"""
+"""The handle: the part of NDArray that executors build on (reading, whole assignment, deferred
+contents, views), without operators."""
 
 from __future__ import annotations
 
@@ -28,13 +25,9 @@ def _name_of(dtype: np.dtype) -> str:
 class Handle:
     """A view of a storage's elements from an offset on, in row-major order: a pending value.
 
-    storage
-        the shared buffer.
-    covers_storage
-        whether this handle shows the whole storage in the storage's own shape, so that reading it
-        is reading an attribute.
-
-    ``graph_entry`` is what the handle is in recorded graphs (:mod:`.recording`): None for nothing.
+    ``covers_storage`` if it shows the whole storage in the storage's own shape, so that reading it
+    is reading an attribute. ``graph_entry`` is its entry in recorded graphs (:mod:`.recording`) or
+    None.
     """
 
     __slots__ = (
@@ -77,9 +70,7 @@ class Handle:
         cls, array: jax.Array, context: Context | None = None, *, shared: bool = True
     ) -> Self:
         """Returns an NDArray of ``array``, which is on the context's device, without a copy.
-
-        ``shared=False`` states that the buffer is not held elsewhere, so that it may be donated.
-        """
+        ``shared=False`` states that the buffer is not held elsewhere, so that it may be donated."""
         self = cls.__new__(cls)
         self._shape = shape = array.shape
         self.storage = Storage(shape, array.dtype, array, shared)
@@ -138,10 +129,8 @@ class Handle:
 
     @property
     def jax(self) -> jax.Array:
-        """The contents as the immutable ``jax.Array`` that they are right now.
-
-        Later writes to this NDArray do not change it, and it is never donated to a program.
-        """
+        """The contents as an immutable ``jax.Array``: later writes to this NDArray do not change
+        it, and it is never donated to a program."""
         value = self.value
         self.storage.shared = True
         return value
@@ -157,10 +146,10 @@ class Handle:
         return value
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents, without checks and copies; cancels what was deferred.
+        """Replaces the contents, without checks and copies; cancels deferred contents.
 
-        ``value`` has this array's shape, dtype and device. ``shared`` says that its
-        buffer is held elsewhere.
+        ``value`` has this array's shape, dtype and device. ``shared`` says that its buffer is held
+        elsewhere.
         """
         if self.covers_storage:
             self.storage.assign(value, shared)
@@ -172,9 +161,9 @@ class Handle:
     def defer(self, producer: Producer) -> None:
         """Lets the contents come from ``producer``, which is called when they are needed.
 
-        Any read or partial write through any view calls it; whole assignment cancels it. A
-        producer that serves several arrays uses :meth:`set_result`, so that an array assigned in
-        the meantime keeps its new contents.
+        Any read or partial write through any view calls it; whole assignment cancels it. A producer
+        that serves several arrays uses :meth:`set_result`, so that an array assigned in the
+        meantime keeps its new contents.
         """
         if self.covers_storage:
             self.storage.defer(producer)

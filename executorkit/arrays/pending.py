@@ -1,7 +1,7 @@
 """Deferred work and ``waitall``: a weak register of the owners of pending arrays.
 
-An executor registers itself when it defers something, until ``waitall`` has forced it: executors
-that rest cost nothing. Work whose results cannot be read any more is dropped, not done.
+An executor registers itself when it defers something, until ``waitall`` has forced it. Work whose
+results cannot be read any more is dropped.
 """
 
 import threading
@@ -20,7 +20,7 @@ class PendingOwner(Protocol):
     """An object whose arrays may be pending, such as an executor."""
 
     def force(self) -> None:
-        """Does the deferred work, if there is any."""
+        """Does the deferred work."""
 
 
 _owners: weakref.WeakSet[PendingOwner] = weakref.WeakSet()
@@ -34,7 +34,7 @@ def register_pending_owner(owner: PendingOwner) -> None:
 
 
 def unregister_pending_owner(owner: PendingOwner) -> None:
-    """Ends what :func:`register_pending_owner` began."""
+    """Reverses :func:`register_pending_owner`."""
     with _lock:
         _owners.discard(owner)
 
@@ -47,10 +47,8 @@ def resolve_pending(arrays: Iterable[PendingValue]) -> None:
 
 
 def resolve_all() -> None:
-    """Does all deferred work of all owners, and raises the first error at the end.
-
-    An error is raised once: work that has failed is not tried again.
-    """
+    """Does all deferred work of all owners, and raises the first error at the end, once: failed
+    work is not tried again."""
     with _lock:
         owners = list(_owners)
     errors = []

@@ -1,13 +1,9 @@
 """The pending-value protocol: arrays whose contents may still have to be computed.
 
-An executor does not run when it is called: it defers its outputs, gradients and states to a
-*producer*, the step that will compute them when one of them is read. This file says what
-the two sides ask of each other, and nothing else.
-
-A :class:`PendingValue` holds contents or waits for a producer: a storage, and what has one,
-NDArrays and the replicated arrays of a group. A :class:`Producer` computes contents: a pending
-step, the contents that a storage is filled with on first read, a member's part of a replicated
-array. Both are structural types: a class has the methods, and the type checker compares them.
+An executor defers its outputs, gradients and states to a *producer*, the step that will compute
+them when one of them is read. A :class:`PendingValue` holds contents or waits for a producer: a
+storage, an NDArray, a replicated array of a group. A :class:`Producer` computes contents: a pending
+step, the contents of a storage at its first read, a member's part of a replicated array.
 """
 
 from __future__ import annotations
@@ -35,19 +31,17 @@ class Producer(Protocol):
         ...
 
     def force(self) -> object:
-        """Computes as a call does, and is silent about results that were consumed already."""
+        """Computes as a call does; ignores results that were consumed already."""
         ...
 
 
 class PendingValue(Protocol):
-    """An array that is there, or will be computed by its producer when it is read."""
+    """An array that is computed, or will be by its producer when it is read."""
 
     @property
     def value(self) -> jax.Array:
-        """The contents, computed first if they are pending.
-
-        The next update may donate the buffer: hand ``NDArray.jax`` out, not this.
-        """
+        """The contents, computed first if pending. The next update may donate the buffer: hand
+        ``NDArray.jax`` out, not this."""
         ...
 
     @property
@@ -69,9 +63,9 @@ class PendingValue(Protocol):
         ...
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents without checks or copies, and cancels what was deferred.
+        """Replaces the contents without checks or copies, and cancels deferred contents.
 
-        ``value`` has the array's shape, dtype and device; ``shared`` says that its buffer is
-        held elsewhere, so that it must not be donated.
+        ``value`` has the array's shape, dtype and device; ``shared`` says that its buffer is held
+        elsewhere, so that it must not be donated.
         """
         ...

@@ -1,9 +1,9 @@
 """The state behind random operators: one stream of PRNG keys per context, all seeded by ``seed``.
 
-A key is made on the host, from the stream's 64-bit start and a counter: two integers, no device
-work. Threefry, JAX's generator, makes unrelated numbers from consecutive keys. The numbers are
-not MXNet's, but as there, the same seed gives the same numbers on every run, also in a process that
-was never seeded, and each context has its own.
+A key is made on the host, from the stream's 64-bit start and a counter. Threefry, JAX's generator,
+makes unrelated numbers from consecutive keys. The numbers are not MXNet's, but as in MXNet the same
+seed gives the same numbers on every run, also in a process that was never seeded, and each context
+has its own.
 """
 
 from __future__ import annotations
@@ -27,24 +27,19 @@ State = tuple[int, tuple[tuple[str, int, int], ...]]
 
 
 class _Stream:
-    """The keys of one context, by number."""
-
     __slots__ = ("position",)
 
     def __init__(self, position: int) -> None:
         self.position = position
 
     def draw(self) -> int:
-        """Returns the number of the next key. Threads do not change between the two assignments,
-        which call nothing."""
+        """Returns the number of the next key. Threads do not change between the two assignments."""
         number = self.position
         self.position = number + 1
         return number
 
 
 class _Streams:
-    """The generators' states: their seed, and the streams that were started."""
-
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.reset(0, {})
@@ -64,8 +59,8 @@ _streams = _Streams()
 
 
 class StreamPositions:
-    """The position of every context's stream, to return to after a step that did not come about:
-    as a context manager, after any exception."""
+    """The position of every context's stream, to return to after a failed step; as a context
+    manager, after any exception."""
 
     __slots__ = ("_positions",)
 
@@ -81,7 +76,7 @@ class StreamPositions:
             self.rewind()
 
     def rewind(self) -> None:
-        """Lets the streams go on from these positions, but for streams seeded since."""
+        """Returns the streams to these positions, except streams seeded since."""
         with _streams.lock:
             for context, stream in list(_streams.running.items()):
                 known, position = self._positions.get(context, (None, 0))
@@ -96,18 +91,18 @@ NO_POSITIONS = nullcontext()
 
 
 def rewound_on_error(draws: bool) -> AbstractContextManager[Any]:
-    """Returns a context that returns all streams to their positions after an exception; ``draws``
-    is False where none of them is drawn from."""
+    """Returns a context that rewinds all streams after an exception; ``draws`` is False where none
+    of them is drawn from."""
     return StreamPositions() if draws else NO_POSITIONS
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:
     """Seeds the random operators of every context, or of one.
 
-    After ``seed(7)`` contexts with different device numbers give different numbers; after
-    ``seed(7, ctx)`` every context gives the numbers of device 0 after ``seed(7)``. First runs of a
-    network may differ from later ones in the last bits; ``EXECUTORKIT_DETERMINISTIC=1`` makes all
-    runs equal.
+    After ``seed(7)`` contexts with different device numbers give different numbers; after ``seed(7,
+    ctx)`` every context gives the numbers of device 0 after ``seed(7)``. First runs of a network
+    may differ from later ones in the last bits; ``EXECUTORKIT_DETERMINISTIC=1`` makes all runs
+    equal.
     """
     try:
         state = operator.index(seed_state)
@@ -124,11 +119,8 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
 
 def get_state() -> State:
-    """Returns the state of all random operators: the seed, and each context's position in its
-    stream.
-
-    Plain numbers, to be pickled, compared, or given to :func:`set_state`. Not in MXNet.
-    """
+    """Returns the seed and each context's position in its stream, plain numbers for
+    :func:`set_state`. Not in MXNet."""
     with _streams.lock:
         following = {context: stream.position for context, stream in _streams.running.items()}
     positions = sorted((c.device_type, c.device_id, n & _MASK) for c, n in following.items())

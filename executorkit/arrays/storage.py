@@ -1,15 +1,14 @@
 """The buffer behind NDArrays: one immutable ``jax.Array``, newer parts of it, deferred contents.
 
 MXNet's arrays are views of mutable memory. Here a :class:`Storage` owns the current value. A write
-of the whole replaces it (a rebinding, no copy); a write to a contiguous part is stored as an
-overlay, and overlays are merged into the value only when a read crosses them. Feeding the
-smaller view of a larger array, as a reshaped executor does at every step, therefore never copies
-the larger one. Contents may also be deferred: their producer computes them on first read.
+of the whole replaces it; a write to a contiguous part is stored as an overlay, which is merged only
+when a read crosses it. So feeding the smaller view of a larger array, as a reshaped executor does
+at every step, never copies the larger one. Contents may also be deferred to a producer.
 
 Positions are flat element offsets. Incoming values have the right dtype and device.
 
-An exception, a KeyboardInterrupt say, may come between any two assignments of these methods. Their
-order sees to it that the storage then holds either its former or its new contents.
+An exception, a KeyboardInterrupt for instance, may come between any two assignments of these
+methods; by their order the storage then holds either its former or its new contents.
 """
 
 from __future__ import annotations
@@ -46,7 +45,6 @@ def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
 
 @small_jit(static_argnums=2)
 def slice_flat(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
-    """Returns the elements of a flat range, in the given shape."""
     flat = lax.reshape(value, (value.size,))
     return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
 
@@ -77,11 +75,8 @@ class Overlay:
 
 
 class MadeContents:
-    """A storage's contents that are made, not computed, when they are read on the device.
-
-    host
-        the contents in the host's memory; None where there are none.
-    """
+    """A storage's contents that are made, not computed, when read on the device; ``host`` has them
+    in the host's memory or is None."""
 
     __slots__ = ("host",)
 
@@ -114,10 +109,9 @@ class Storage:
     current
         the contents, of shape ``shape``; None while they are deferred or partly overwritten.
     producer
-        computes the contents: calling it must assign them (or write over them). Lazy contents are
-        made and assigned.
+        computes the contents: calling it must assign them (or write over them).
     shared
-        whether anyone but this storage may hold the buffer, so that it must not be donated.
+        whether the buffer may be held elsewhere, so that it must not be donated.
     version
         changes with every write; views cache what they have read until it does.
     """
@@ -281,8 +275,7 @@ class Storage:
         return None
 
     def pending_in(self, start: int, shape: Shape) -> Producer | None:
-        """Returns a producer that reading these elements would run; None if nothing is to be
-        computed."""
+        """Returns a producer that reading these elements would run; None if they are computed."""
         if self.producer is not None:
             return self.producer.source
         stop = start + math.prod(shape)
@@ -292,8 +285,8 @@ class Storage:
         return None
 
     def _run_producers(self, start: int, stop: int, uncovered: bool = False) -> None:
-        """Computes whatever is deferred between ``start`` and ``stop``; ``uncovered`` leaves out
-        the parts that do not reach beyond."""
+        """Computes deferred elements between ``start`` and ``stop``; ``uncovered`` leaves out the
+        parts that do not reach beyond."""
         if self.producer is not None:
             self._run(self.producer)
         for o in tuple(self._overlays):

@@ -94,8 +94,8 @@ def to_device(host: np.ndarray, device: Device) -> jax.Array:
 
 
 class HostContents(MadeContents):
-    """Contents that are in the host's memory until a program reads them; ``host`` is not
-    written to any more."""
+    """Contents that are in the host's memory until a program reads them; ``host`` is not written
+    to."""
 
     __slots__ = ("_context",)
 

@@ -1,7 +1,7 @@
 """Views for people: tables, charts, drawings of graphs, as static HTML with a text form.
 
-The view of an object is a function registered for its class with :func:`view_of`. Views load
-nothing and run no scripts; their colours follow the page's theme, or the system's preference.
+A function registered with :func:`view_of` makes the view of a class. Views load nothing and run no
+scripts; their colours follow the page's theme, or the system's preference.
 """
 
 from ._brief import brief as brief, brief_arrays as brief_arrays, changed_values as changed_values

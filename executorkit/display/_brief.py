@@ -11,7 +11,7 @@ _MAX_VALUE, _MAX_ARRAYS = 60, 4
 
 
 def brief(obj: object, name: str | None, phrases: Iterable[str] = ()) -> str:
-    """``<Class name: phrase, phrase>``.
+    """Returns ``<Class name: phrase, phrase>``.
 
     >>> brief([], "of three", ["one", "two"]), brief({}, None, []), brief({}, None, ["empty"])
     ('<list of three: one, two>', '<dict>', '<dict: empty>')
@@ -22,26 +22,15 @@ def brief(obj: object, name: str | None, phrases: Iterable[str] = ()) -> str:
 
 
 def brief_arrays(arrays: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
-    """Returns names and shapes of arrays, of the first few if they are many.
-
-    >>> brief_arrays([("data", (32, 3)), ("label", [32])])
-    ['data (32, 3)', 'label (32,)']
-    """
+    """Returns names and shapes of arrays, of the first few if they are many."""
     words = [f"{clipped(name, 40)} {tuple(shape)}" for name, shape in arrays[:_MAX_ARRAYS]]
     hidden = len(arrays) - _MAX_ARRAYS
     return [*words, f"{hidden} more"] if hidden > 0 else words
 
 
 def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
-    """``name=value`` of the attributes that the object's constructors have arguments for, where
-    they differ from the default; the outermost class first.
-
-    >>> class Line:
-    ...     def __init__(self, length, width=1, colour="black"):
-    ...         self.length, self.width, self.colour = length, width, colour
-    >>> changed_values(Line(3, 2))
-    ['length=3', 'width=2']
-    """
+    """Returns ``name=value`` of the attributes that the object's constructors have arguments for,
+    where they differ from the default; the outermost class first."""
     attributes = vars(obj)
     words: dict[str, str] = {}
     for cls in type(obj).__mro__:

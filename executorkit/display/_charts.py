@@ -47,11 +47,7 @@ _BAR_WIDTH, _BAR_HEIGHT, _BAR_CHARACTERS = 320, 10, 40
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A progress bar; ``done`` is the filled fraction, from 0 to 1.
-
-    >>> Bar(0.25).text()
-    '██████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░'
-    """
+    """A progress bar; ``done`` is the filled fraction, from 0 to 1."""
 
     done: float
 
@@ -97,16 +93,11 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Several curves over a common axis, with ticks at round numbers.
-
-    axis
-        name of the axis.
-    whole
-        True if its values are counts (of epochs, say), so that ticks are at whole numbers.
+    """Several curves over a common axis called ``axis``, with ticks at round numbers; at whole ones
+    if ``whole`` (epochs, say).
 
     >>> print(Curves([Curve("loss", [(0, 3.0), (1, 1.5), (2, 1.0)])], "epoch").text())
-    loss  █▃▁  1
-    epoch 0 to 2
+    loss  █▃▁  1 epoch 0 to 2
     """
 
     curves: Sequence[Curve]
@@ -174,7 +165,7 @@ def _entry(fraction: float, words: str, colour: str) -> str:
 
 
 def ticks(low: float, high: float, most: int, whole: bool = False) -> list[float]:
-    """Up to ``most`` multiples of 1, 2 or 5 times a power of ten from ``low`` to ``high``.
+    """Returns up to ``most`` multiples of 1, 2 or 5 times a power of ten from ``low`` to ``high``.
 
     >>> ticks(0.0, 1.0, 6), ticks(0.13, 0.17, 3), ticks(0, 3, 8, whole=True)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.14, 0.16], [0, 1, 2, 3])
@@ -238,13 +229,11 @@ class HeatMap:
     """A row of values for each name, None for a missing one; the darker the larger.
 
     The scale is logarithmic and the same for all rows; zero is the lightest. NaNs and infinities
-    stand out. If there are too many columns they are thinned out evenly; the first and the last
-    stay, and NaNs and infinities are never left out.
+    stand out. Too many columns are thinned out evenly, without losing the first, the last, NaNs and
+    infinities.
 
     >>> print(HeatMap(["a", "b_c"], ["1", "2", "3"], [[1, 10, 100], [0, None, math.nan]]).text())
-    a    ▁▅█
-    b_c  ▁ !
-    1 to 3, from 1 (▁) to 100 (█)
+    a    ▁▅█ b_c  ▁ ! 1 to 3, from 1 (▁) to 100 (█)
     """
 
     names: Sequence[str]

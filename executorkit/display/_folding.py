@@ -67,10 +67,7 @@ class Block:
 
 def folded(nodes: GraphNodes, *, keep_order: bool = False) -> tuple[list[int], tuple[Block, ...]]:
     """Returns the numbers of the nodes in a topological order, and the blocks that divide this
-    order.
-
-    keep_order
-        leaves the nodes in the order in which they are given.
+    order; ``keep_order`` leaves the nodes in the given order.
 
     >>> reads = [[], *([i] for i in range(90))]
     >>> kinds = ["in", *(["conv", "relu", "pool"] * 30)]
@@ -204,8 +201,6 @@ class _Item:
 
 
 class _Folder:
-    """Folds a sequence of nodes, each of which reads earlier ones, or sources besides them."""
-
     def __init__(self, nodes: GraphNodes, reads_source: Sequence[bool]) -> None:
         self.nodes = nodes
         self._reads_source = reads_source

@@ -19,8 +19,6 @@ _BEND_WIDTH = 14.0
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
-    """Centres of the boxes, the points that each edge passes, and the size of the drawing."""
-
     centres: list[Point]
     paths: list[list[Point]]
     width: float
@@ -149,10 +147,8 @@ class Box:
 class Drawing:
     """Boxes and edges; an edge leads from a lower number to a higher one.
 
-    entries
-        for uppermost boxes that read what stands above the drawing, its name.
-    n_outside
-        number of first boxes that stand for nodes of other drawings.
+    ``entries`` name the node above the drawing that uppermost boxes read. The first ``n_outside``
+    boxes stand for nodes of other drawings.
     """
 
     boxes: Sequence[Box]
@@ -239,7 +235,7 @@ class Drawing:
 @dataclass(frozen=True, slots=True)
 class BlockFold:
     """A block of nodes that unfolds in its place; the text form leaves out ``unread`` parts.
-    ``follows`` if it reads what stands above it."""
+    ``follows`` if it reads the part above it."""
 
     title: str
     words: str

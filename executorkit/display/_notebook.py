@@ -1,5 +1,4 @@
-"""Views of objects in notebooks: functions registered with ``view_of``, in the package of the
-class."""
+"""Views of objects in notebooks: functions registered with ``view_of``, in the class's package."""
 
 import sys
 from collections.abc import Collection
@@ -58,7 +57,7 @@ class Viewed:
 
 
 def notebook_display() -> Any:
-    """IPython's ``display`` in a notebook, else None. Imports nothing."""
+    """Returns IPython's ``display`` in a notebook, else None. Imports nothing."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):

@@ -18,18 +18,12 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe
 
 
 def escape(text: object) -> str:
-    """Escapes text for a place between tags or in a quoted attribute.
-
-    >>> escape('<script> & "x"')
-    '&lt;script&gt; &amp; &quot;x&quot;'
-    """
+    """Escapes text for a place between tags or in a quoted attribute."""
     return html.escape(_FORBIDDEN.sub("\ufffd", str(text)), quote=True)
 
 
 def tag(name: str, *content: str, **attributes: object) -> str:
-    """Returns an HTML element.
-
-    Content is HTML already. Attributes are escaped, or left out if None; a
+    """Returns an HTML element of HTML content; attributes are escaped, or left out if None. A
     trailing underscore of a name is dropped, others become hyphens.
 
     >>> tag("p", escape("a < b"), class_="note")
@@ -53,20 +47,12 @@ def drawn_or_read(svg: str) -> str:
 
 
 def count(number: float | None) -> str:
-    """Returns a number with its thousands separated; '?' if it is unknown.
-
-    >>> count(1234567), count(None)
-    ('1,234,567', '?')
-    """
+    """Returns a number with its thousands separated; '?' if it is unknown."""
     return "?" if number is None else f"{number:,.0f}"
 
 
 def many(number: int, noun: str) -> str:
-    """Returns a number of items, with the noun in the singular or plural.
-
-    >>> many(1, "compilation"), many(1200, "row")
-    ('1 compilation', '1,200 rows')
-    """
+    """Returns a number of items, with the noun in the singular or plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -100,11 +86,8 @@ def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
 
 
 def shape(sizes: Sequence[int] | None) -> str:
-    """Returns a shape as text; '?' for an unknown one, and for dimensions of 0, which are unknown.
-
-    >>> shape((32, 10)), shape((0, 5)), shape(None), shape((3,))
-    ('(32, 10)', '(?, 5)', '?', '(3,)')
-    """
+    """Returns a shape as text; '?' for an unknown one, and for dimensions of 0, which are
+    unknown."""
     if sizes is None:
         return "?"
     words = [str(size) if size else "?" for size in sizes]
@@ -112,11 +95,7 @@ def shape(sizes: Sequence[int] | None) -> str:
 
 
 def value(number: float | None) -> str:
-    """Returns a measured value with four digits.
-
-    >>> value(0.123456), value(1e-9), value(None)
-    ('0.1235', '1e-09', '')
-    """
+    """Returns a measured value with four digits."""
     return "" if number is None else f"{number:.4g}"
 
 
@@ -238,16 +217,8 @@ def text_table(
     footer: Sequence[str] | None = None,
 ) -> str:
     """Returns columns as wide as their widest cell, two spaces apart, the header underlined.
-
     ``right`` are the indices of the right-aligned columns; ``footer`` is a last row below another
-    rule.
-
-    >>> print(text_table(["layer", "size"], [["fc1", "1,280"], ["relu1", "0"]], right={1}))
-    layer   size
-    -----  -----
-    fc1    1,280
-    relu1      0
-    """
+    rule."""
     lines = [header, *rows, *([footer] if footer is not None else [])]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     rule = ["-" * width for width in widths]
@@ -323,10 +294,8 @@ def _html(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells. ``right`` are the right-aligned columns, ``footer`` a last row.
-
-    The text form has at most ``most_lines`` rows, and says how many more there are.
-    """
+    """Rows of cells. ``right`` are the right-aligned columns, ``footer`` a last row. The text form
+    has at most ``most_lines`` rows, and says how many more there are."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]

@@ -16,8 +16,8 @@ _DRAWING_INTERVAL = 0.1
 
 
 class ProgressLine:
-    """The bar of one epoch after the other: static HTML in a notebook, ``tqdm`` in a terminal if it
-    is installed, otherwise MXNet's line in the log, at level INFO."""
+    """The bar of one epoch after the other: static HTML in a notebook, ``tqdm`` in a terminal if
+    installed, otherwise MXNet's line in the log, at level INFO."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -32,7 +32,7 @@ class ProgressLine:
         self._bar = self._make_bar(title)
 
     def count(self, number: int) -> None:
-        """Counts a batch; ``number`` is what the log says that it is."""
+        """Counts a batch; the log calls it ``number``."""
         if self._bar is None:
             self._log(number)
             return

@@ -35,8 +35,8 @@ _ARRAYS = 40
 class Diagnosis(Viewed):
     """The facts about a checkpoint. Printed, it is a report.
 
-    symbol, symbol_path, symbol_version
-        the network, its file, and the version of MXNet in it: 10901 for 1.9.1, 800 before 0.9.
+    symbol_version
+        the version of MXNet in the symbol's file: 10901 for 1.9.1, 800 before 0.9.
     params
         the headers of the parameter file.
     inputs, outputs
@@ -64,7 +64,8 @@ class Diagnosis(Viewed):
 
     @cached_property
     def summary(self) -> Summary | None:
-        """The layers, for one example; None without a symbol, or if the parameters do not fit."""
+        """Returns the layers, for one example; None without a symbol, or if the parameters do not
+        fit."""
         if self.symbol is None or not self.check.fits:
             return None
         weights = self.parameter_shapes
@@ -76,12 +77,13 @@ class Diagnosis(Viewed):
 
     @cached_property
     def parameter_shapes(self) -> dict[str, Shape]:
-        """The stored shapes by variable name."""
+        """Returns the stored shapes by variable name."""
         return {plain_name(a.name): a.shape for a in self.params or () if a.name is not None}
 
     @cached_property
     def example(self) -> tuple[dict[str, Shape], ImageSize]:
-        """Shapes of the inputs for one example, and the size of images that was filled in."""
+        """Returns shapes of the inputs for one example, and the size of images that was filled
+        in."""
         if self.symbol is None:
             return {}, ImageSize(None)
         if self.params is None:
@@ -90,7 +92,7 @@ class Diagnosis(Viewed):
 
     def text(self, width: int | None = None, *, full: bool = False) -> str:
         """Returns the report; lines have at most ``width`` characters. ``full`` lists every layer
-        and every name."""
+        and name."""
         lines = [line for line in _lines(self, full) if line]
         if width is not None:
             lines = [part for line in lines for part in _wrapped(line, width)]
@@ -208,22 +210,14 @@ def _lines(diagnosis: Diagnosis, full: bool) -> Iterator[str]:
 
 
 def version_name(number: int) -> str:
-    """Returns a version of MXNet from the number in a symbol file.
-
-    >>> version_name(10901), version_name(800)
-    ('MXNet 1.9.1', 'MXNet before 0.9')
-    """
+    """Returns a version of MXNet from the number in a symbol file."""
     if number <= OLDEST:
         return "MXNet before 0.9"
     return f"MXNet {number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
 def size_text(shape: Shape | None) -> str:
-    """Returns a shape in words: ``N`` for the batch, ``?`` for a free or unknown size.
-
-    >>> size_text((0, 3, 0, 0)), size_text((8, 10)), size_text(None)
-    ('(N, 3, ?, ?)', '(8, 10)', '?')
-    """
+    """Returns a shape in words: ``N`` for the batch, ``?`` for a free or unknown size."""
     if not shape:
         return "?" if shape is None else "()"
     words = [str(shape[0] or "N"), *(str(size or "?") for size in shape[1:])]
@@ -297,7 +291,7 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
     unknown = [name for name in diagnosis.inputs if name in set(summary.unknown) - set(labels)]
     if unknown:
         yield (
-            f"sizes that are not known: {_names(unknown, limit)}; give those of the inputs, such "
+            f"sizes that are not known: {_names(unknown, limit)}; give the inputs' sizes, such "
             f"as --shape {_suggested(diagnosis)}"
         )
     elif computed:

@@ -16,8 +16,6 @@ KINDS = ("arg:", "aux:")
 
 @dataclass(frozen=True, slots=True)
 class NotFinite:
-    """The numbers of elements of an array that are NaN, and that are infinite."""
-
     nans: int
     infinities: int
 
@@ -30,10 +28,9 @@ class ParameterCheck:
         names of parameters and states that the file lacks, or has beyond the symbol's.
     misshaped
         (stored shape, expected shape) by name; an expected size of 0 is any.
-    misplaced
-        names stored as ``arg:`` that are auxiliary states, and the reverse.
-    repeated
-        names that occur more than once; loading keeps the last.
+    misplaced, repeated
+        names stored as ``arg:`` that are auxiliary states, and the reverse; names that occur more
+        than once (loading keeps the last).
     """
 
     missing: tuple[str, ...] = ()

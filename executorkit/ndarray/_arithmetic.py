@@ -21,7 +21,7 @@ from ._cast_calls import cast_arrays
 
 
 class ArrayBinary(NamedTuple):
-    """The operators behind a function of two: of arrays, of array and number, the other way round,
+    """The operators of a binary function: of two arrays, of array and number, of number and array,
     and the Python function of two numbers."""
 
     arrays: str
@@ -64,10 +64,8 @@ BINARY: dict[str, ArrayBinary] = {
 
 
 def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
-    """Returns the function of :data:`BINARY` called ``name``; of two numbers it gives a number.
-
-    TypeError for anything but NDArrays and numbers (NumPy arrays too: convert them first).
-    """
+    """Returns the function of :data:`BINARY` called ``name`` of NDArrays and numbers; of two
+    numbers a number. TypeError for others, NumPy arrays included."""
     row = BINARY[name]
     left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
     if call_rules.rule is not None:
@@ -153,7 +151,7 @@ modulo = _function("modulo", "lhs mod rhs, with the sign of rhs, 0 where rhs is 
 
 
 def power(base: Any, exp: Any) -> Any:
-    """``base`` to the power of ``exp``, element by element.
+    """Returns ``base`` to the power of ``exp``, element by element.
 
     Both are NDArrays of one dtype that broadcast to one shape, or numbers, which are converted to
     the array's dtype first; two numbers give a number.

@@ -25,10 +25,6 @@ def call_operator(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """Sorts the arguments of a call and runs the operator.
-
-    Results are of class ``cls``, by default the first argument's.
-    """
     if call_rules.rule is not None:
         args, kwargs = changed_call(call_rules.rule, op, args, kwargs)
     key = _call_key(op, args, kwargs)
@@ -54,8 +50,8 @@ _PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})
 
 
 def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns a key of all that a call says but for the contents of its arrays; None for other
-    calls than of arrays, one at least, with numbers, texts and shapes as attributes."""
+    """Returns a key of everything in a call except the contents of its arrays; None unless it is a
+    call of arrays, one at least, with numbers, texts and shapes as attributes."""
     if not args:
         return None
     for x in args:
@@ -82,7 +78,6 @@ def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _sorted(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any], Any, Any]:
-    """Returns the arrays of a call in the operator's order, the attributes, ``out`` and ``ctx``."""
     call = bind_call(op, "ndarray", func_name, args, kwargs)
     attrs = call.attrs
     out = call.options.get("out")
@@ -119,8 +114,8 @@ def _not_an_array(op: OpDef, name: str, value: Any) -> InputTypeError:
 
 
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """Arrays by name in the operator's order; MXNetError for a missing or unknown name, and for
-    an argument that is not an array."""
+    """Returns arrays by name in the operator's order; MXNetError for a missing or unknown name, and
+    for an argument that is not an array."""
     for name, value in named.items():
         if not isinstance(value, Handle):
             raise _not_an_array(op, repr(name), value)
@@ -141,11 +136,12 @@ def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[
 def array_module(
     namespace: dict[str, Any], module: str, cls: type[Handle]
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
-    """Makes ``__getattr__`` and ``__dir__`` of a module of operators on arrays of class ``cls``."""
+    """Returns ``__getattr__`` and ``__dir__`` of a module of operators on arrays of class
+    ``cls``."""
     return operator_module(namespace, module, "ndarray", partial(call_operator, cls))
 
 
 def operator_methods() -> dict[str, Callable[..., Any]]:
-    """Makes NDArray's methods of operators: ``x.sum(axis=1)`` is ``mx.nd.sum(x, axis=1)``."""
+    """Returns NDArray's methods of operators: ``x.sum(axis=1)`` is ``mx.nd.sum(x, axis=1)``."""
     call = partial(call_operator, None)
     return {name: operator_method(name, "ndarray", "NDArray", call) for name in _METHODS}

@@ -38,7 +38,7 @@ def changed_call(
 
 
 def cast_arrays(dtype: str, values: Sequence[Any]) -> list[Any]:
-    """Arguments, the arrays among them cast to a type, or to the widest of theirs."""
+    """Casts the arrays among the arguments to a type, or to their widest type."""
     types = {x.dtype_name for x in values if isinstance(x, Handle)} & CAST_TYPES
     if dtype == WIDEST:
         dtype = max(types, key=_BY_WIDTH.index, default=WIDEST)

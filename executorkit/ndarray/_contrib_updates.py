@@ -33,10 +33,10 @@ def adamw_update(
     lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
     wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
 ) -> Any:  # fmt: skip
-    """``_adamw_update`` with ``rescale_grad`` a number or an array (1,); see its docstring.
+    """Calls ``_adamw_update``; ``rescale_grad`` is a number or an array (1,).
 
     weight, grad, mean and var are of one shape and dtype; mean and var change in place. Returns the
-    new weight, into ``out`` if it is given. ``name`` has no effect.
+    new weight, or writes to ``out``. ``name`` has no effect.
     """
     return _adamw(
         "_adamw_update", [weight, grad, mean, var], rescale_grad, out, lr=lr, eta=eta, beta1=beta1,
@@ -50,7 +50,7 @@ def mp_adamw_update(
     epsilon: float = 1e-8, wd: float = 0, clip_gradient: float = -1, out: Any = None,
     name: str | None = None,
 ) -> Any:  # fmt: skip
-    """:func:`adamw_update` of a float16 weight with its float32 copy ``weight32``."""
+    """Calls :func:`adamw_update` of a float16 weight with its float32 copy ``weight32``."""
     return _adamw(
         "_mp_adamw_update", [weight, grad, mean, var, weight32], rescale_grad, out, lr=lr, eta=eta,
         beta1=beta1, beta2=beta2, epsilon=epsilon, wd=wd, clip_gradient=clip_gradient,
@@ -66,7 +66,8 @@ def multi_adamw_update(
     lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float], out: Any = None,
     name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """:func:`adamw_update` of several weights at once, with a number of each list for each."""
+    """Calls :func:`adamw_update` of several weights at once, with a number of each list for
+    each."""
     arrays = _interleaved(weights, grads, mean, var)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
     return _adamw("_multi_adamw_update", arrays, rescale_grad, out, **attrs)
@@ -77,7 +78,7 @@ def multi_mp_adamw_update(
     rescale_grad: Any, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
     out: Any = None, name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """:func:`multi_adamw_update` of float16 weights with their float32 copies."""
+    """Calls :func:`multi_adamw_update` of float16 weights with their float32 copies."""
     arrays = _interleaved(weights, grads, mean, var, weights32)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
     return _adamw("_multi_mp_adamw_update", arrays, rescale_grad, out, **attrs)
@@ -88,7 +89,7 @@ def multi_lamb_update(
     lrs: Sequence[float], wds: Sequence[float], out: Any = None, num_tensors: int = 0,
     **attrs: Any,
 ) -> Any:  # fmt: skip
-    """LAMB (You et al., 2020) of several weights at once: ``_multi_lamb_update``.
+    """Calls ``_multi_lamb_update``: LAMB (You et al., 2020) of several weights at once.
 
     ``step_count``, ``lrs`` and ``wds`` have a number for each weight; mean and var change in place.
     """
@@ -102,7 +103,7 @@ def multi_mp_lamb_update(
     step_count: Sequence[int], lrs: Sequence[float], wds: Sequence[float], out: Any = None,
     num_tensors: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """:func:`multi_lamb_update` of float16 weights with their float32 copies."""
+    """Calls :func:`multi_lamb_update` of float16 weights with their float32 copies."""
     attrs |= {"num_tensors": num_tensors or len(weights), "step_count": step_count}
     attrs |= {"learning_rates": lrs, "wds": wds}
     arrays = _interleaved(weights, grads, mean, var, weights32)

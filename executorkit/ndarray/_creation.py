@@ -1,12 +1,10 @@
 """New arrays: from Python and NumPy values, filled, or counted up.
 
 In all of them ``ctx`` is the device, by default the current context's, ``dtype`` anything that
-NumPy accepts as one (float32 by default), ``shape`` a number, or a sequence or NumPy array of
-numbers.
-
-Filled arrays are made on the host and handed over, so that making one compiles nothing; ``empty``
-is filled with zeros. A length of 0, and the shape (), are unknown ones to ``zeros``, ``ones``,
-``full`` (the latter) and the random ones, and an MXNetError, but under ``mx.np_shape()``.
+NumPy accepts as one (float32 by default), ``shape`` a number or a sequence of numbers. Filled
+arrays are made on the host, so that making one compiles nothing. A length of 0, and the shape (),
+are unknown to ``zeros``, ``ones``, ``full`` and the random functions: ``full`` and the latter raise
+MXNetError, except under ``mx.np_shape()``.
 """
 
 import operator
@@ -58,15 +56,9 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     """Returns an NDArray with a copy of the elements of a number, list, NumPy array, ... or
     NDArray.
 
-    source_array
-        the source of the elements.
-    ctx
-        the device; by default the current context's.
-    dtype
-        by default that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's
-        is: so in MXNet.
-
-    TypeError for anything but a regular array of numbers.
+    ``dtype`` is by default an NDArray's (or ``jax.Array``'s) own, and otherwise float32, whatever
+    NumPy's is. ``ctx`` defaults to the current context. TypeError for anything but a regular array
+    of numbers.
 
     >>> array([[1, 2], [3, 4]]).dtype, array([1, 2], dtype="int32").asnumpy().tolist()
     (<class 'numpy.float32'>, [1, 2])
@@ -82,14 +74,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
-    """Returns an NDArray of a NumPy array's shape and dtype.
+    """Returns an NDArray of class ``array_cls`` with a NumPy array's shape and dtype.
 
-    zero_copy
-        requires an array that is contiguous in C's order; ValueError (ArgumentValueError) for
-        others. It makes the NumPy array read-only, as in MXNet: writing to it is a ValueError.
-        The memory is not shared all the same: later changes of the result do not reach it.
-    array_cls
-        the class of the result.
+    ``zero_copy`` requires an array that is contiguous in C's order (ArgumentValueError for others)
+    and makes it read-only, as in MXNet. The memory is not shared all the same: later changes of the
+    result do not reach it.
     """
     if not isinstance(ndarray, np.ndarray):
         raise InputTypeError("from_numpy", f"a {type(ndarray).__name__}, expected a NumPy array")
@@ -135,7 +124,7 @@ def to_dlpack_for_read(data: NDArray) -> Any:
 
 
 def to_dlpack_for_write(data: NDArray) -> Any:
-    """Not served: the buffers are immutable. Raises MXNetError."""
+    """Raises MXNetError: the buffers are immutable."""
     return data.to_dlpack_for_write()
 
 
@@ -143,12 +132,7 @@ def full(
     shape: Any, val: Any, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
 ) -> NDArray:
     """Returns an NDArray filled with ``val``: a number, or an array that broadcasts to ``shape``.
-
-    ctx, dtype
-        device and type, as of all functions here.
-    out
-        is filled instead, and returned.
-    """
+    ``out`` is filled instead of a new array."""
     if out is not None:
         out[:] = val
         return out
@@ -171,8 +155,7 @@ def zeros(
     stype: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """Returns an NDArray of zeros of ``shape``, of ``dtype`` float32 by default, in the memory of
-    ``ctx``.
+    """Returns an NDArray of zeros of ``shape``, of ``dtype`` float32 by default, on ``ctx``.
 
     ``out=`` is filled instead of a new array. ``stype`` is 'default': arrays are dense.
 
@@ -189,11 +172,7 @@ def _check_dense(name: str, stype: str | None) -> None:
 
 
 def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """Returns an NDArray of ones of ``shape``, of ``dtype`` float32 by default, in the memory of
-    ``ctx``.
-
-    ``out=`` is filled instead of a new array.
-    """
+    """Returns an NDArray of ones; arguments as for :func:`zeros`."""
     return _constant("ones", shape, 1, ctx, dtype, kwargs)
 
 
@@ -212,15 +191,14 @@ def _constant(
 
 
 def without_node_attributes(options: dict[str, Any]) -> dict[str, Any]:
-    """Options without those that only a symbol's node has: ``name`` and ``__layout__``, say."""
+    """Drops options of a symbol's node, such as ``name`` and ``__layout__``."""
     return {k: v for k, v in options.items() if k != "name" and not k.startswith("__")}
 
 
 def empty(
     shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """:func:`zeros` of the same arguments (shape, ctx, dtype, stype), of any shape: no memory is
-    uninitialised here."""
+    """Returns :func:`zeros` of the same arguments, of any shape: no memory is uninitialised."""
     _check_dense("empty", stype)
     return _filled(_dims(shape), 0, ctx, dtype)
 
@@ -234,11 +212,9 @@ def arange(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """Makes start, start + step, ... before stop, each ``repeat`` times; without a stop, up to
-    ``start``.
-
-    In the memory of ``ctx``, of ``dtype``. ``infer_range`` has no effect: MXNet uses it in symbols
-    only. MXNetError for a range without numbers.
+    """Returns start, start + step, ... before stop, each ``repeat`` times; without a stop, up to
+    ``start``. ``infer_range`` has no effect (MXNet uses it in symbols only). MXNetError for a range
+    without numbers.
 
     >>> arange(1, 6, 2).asnumpy().tolist(), arange(2, repeat=2).asnumpy().tolist()
     ([1.0, 3.0, 5.0], [0.0, 0.0, 1.0, 1.0])
@@ -266,7 +242,7 @@ def linspace(
     ctx: Context | None = None,
     dtype: Any = np.float32,
 ) -> NDArray:
-    """Makes ``num`` equally spaced numbers from start to stop, excluded without ``endpoint``."""
+    """Returns ``num`` equally spaced numbers from start to stop, excluded without ``endpoint``."""
     attrs = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
     return _from_operator("_linspace", ctx, dtype, **attrs)
 
@@ -298,10 +274,8 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """Joins arrays along an axis; they agree in dtype and in all other axes.
-
-    A lone array is returned itself unless ``always_copy``.
-    """
+    """Joins arrays along an axis; they agree in dtype and in all other axes. A single array is
+    returned itself unless ``always_copy``."""
     if not isinstance(arrays, list | tuple) or not arrays:
         raise InputTypeError("concatenate", f"{arrays!r}, expected a list of NDArrays")
     if len(arrays) == 1 and not always_copy:

@@ -2,9 +2,9 @@
 
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
 writes through; all others give a copy. An index of integers only gives shape (1,). Lists, NumPy
-arrays and NDArrays are integer indices even when they hold booleans (0 and 1): MXNet has no
-boolean masks here, ``nd.contrib.boolean_mask`` selects. Writing beyond an axis by such an index is
-an error; MXNet writes to memory that is not the array's.
+arrays and NDArrays are integer indices even when they hold booleans (0 and 1):
+``nd.contrib.boolean_mask`` selects. Writing beyond an axis by such an index is an error (MXNet
+writes to other memory).
 """
 
 import math
@@ -50,8 +50,8 @@ class AdvancedIndex(NamedTuple):
 def parse_index(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
     """Returns the part of an array of ``shape`` that an index selects.
 
-    IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
-    for an entry that cannot be an index.
+    IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError for
+    an entry that cannot be an index.
     """
     if not shape and isinstance(key, slice) and key == slice(None):
         key = ()
@@ -159,8 +159,8 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 
 
 def read_part(array: Array, key: Any) -> Array:
-    """``array[key]``: the array itself for ``[:]``, a view if the part is contiguous, else a
-    copy."""
+    """Returns ``array[key]``: the array itself for ``[:]``, a view if the part is contiguous, else
+    a copy."""
     if (key.__class__ is slice and key == _WHOLE) or (key.__class__ is tuple and not key):
         return array
     part = parse_index(key, array.shape)
@@ -208,7 +208,6 @@ def _is_whole(key: Any) -> bool:
 
 
 def _covers(key: Any, shape: Shape) -> bool:
-    """Returns True for an index of all elements of a shape in their order."""
     if _is_whole(key):
         return True
     part = parse_index(key, shape)
@@ -216,7 +215,6 @@ def _covers(key: Any, shape: Shape) -> bool:
 
 
 def write_part(array: Handle, key: Any, value: Any) -> None:
-    """Computes ``array[key] = value``."""
     if modes.recording:
         if not _is_whole(key) or isinstance(value, Handle | bool | int | float):
             check_unrecorded(array)
@@ -271,7 +269,6 @@ def _scatter(
 
 
 def _ranges(part: BasicIndex) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:
-    """Lowest index per axis (a value, so that a loop over it compiles once), lengths, steps."""
     parts = zip(part.starts, part.lengths, part.steps, strict=True)
     starts = tuple(np.int64(start + min((length - 1) * step, 0)) for start, length, step in parts)
     return starts, part.lengths, part.steps

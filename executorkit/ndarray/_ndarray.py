@@ -1,9 +1,4 @@
-"""The NDArray class: MXNet's mutable array.
-
-The buffer that views share and the handle on it are in ``storage`` and ``handle``; the meaning of
-an index is in ``_indexing``, of an operator's symbol in ``_arithmetic``. Most operators are methods
-too, made in ``_array_operators``.
-"""
+"""The NDArray class: MXNet's mutable array."""
 
 from __future__ import annotations
 
@@ -77,7 +72,7 @@ def _in_place(name: str) -> _Operator[_Array]:
 class NDArray(Viewed, Handle):
     """A mutable array of one element type in the memory of one device.
 
-    Made by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
+    Created by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
     write through one is seen through the others. ``.jax`` is the contents as an immutable
     ``jax.Array``, ``asnumpy()`` a NumPy copy.
 
@@ -104,8 +99,7 @@ class NDArray(Viewed, Handle):
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: Sequence[slice], shape: Shape) -> bool:
-        """Returns whether the elements that slices, one for each axis of ``shape``, select follow
-        each other in memory: no axis but the first that has several is cut, and none has gaps."""
+        """Returns whether slices, one for each axis, select elements without gaps in memory."""
         ranges = [range(*k.indices(n)) for k, n in zip(slc_key, shape, strict=True)]
         if math.prod(map(len, ranges)) <= 1:
             return True
@@ -117,11 +111,11 @@ class NDArray(Viewed, Handle):
         return True
 
     def as_nd_ndarray(self) -> Self:
-        """Returns the array itself, which is a legacy NDArray already."""
+        """Returns the array itself."""
         return self
 
     def tostype(self, stype: str) -> Self:
-        """Returns a copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse
+        """Returns a copy for ``stype`` 'default'; MXNetError (NotImplementedError) for sparse
         storage."""
         if stype != "default":
             problem = f"storage type {stype!r} is not served"
@@ -154,11 +148,8 @@ class NDArray(Viewed, Handle):
         return self.from_jax(self.jax, self._context)
 
     def copyto(self, other: NDArray | Context) -> Any:
-        """Copies the contents into another array of the same shape, or to a context.
-
-        Elements are converted to the other array's dtype. Returns the array written to; False,
-        with a warning, if it is this one.
-        """
+        """Copies the contents into another array of the same shape, converted to its dtype, or to a
+        context. Returns the array written to; False, with a warning, if it is this one."""
         recorded = modes.recording and is_recorded(self)
         if isinstance(other, Context):
             if recorded:
@@ -248,12 +239,9 @@ class NDArray(Viewed, Handle):
         return self._viewed((*self._shape[:place], 1, *self._shape[place:]))
 
     def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
-        """Returns the array without axes of length 1, all or those named: a view if ``inplace``,
-        else ``mx.nd.squeeze``. An array of one element keeps one axis.
-
-        AssertionError (ArgumentValueError) for an axis that is of another length, out of range or
-        named twice.
-        """
+        """Returns the array without axes of length 1, all or the named ones: a view if ``inplace``,
+        else ``mx.nd.squeeze``. An array of one element keeps one axis. AssertionError
+        (ArgumentValueError) for an axis that is of another length, out of range or named twice."""
         if not inplace:
             return call("squeeze", self, axis=axis, **kwargs)
         axes = self._axes(axis, self.ndim) if axis is not None else range(self.ndim)
@@ -315,7 +303,6 @@ class NDArray(Viewed, Handle):
 
     @property
     def _fresh_grad(self) -> bool:
-        """True if ``backward`` has reached the array since this was last set to False."""
         entry: Any = self.graph_entry
         return entry.__class__ is Variable and entry.is_fresh
 
@@ -326,15 +313,15 @@ class NDArray(Viewed, Handle):
             entry.is_fresh = bool(state)
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Has gradients of this array computed: ``backward`` of what is recorded from now on writes
-        them to ``grad``, a new array of zeros.
+        """Makes the array a variable: ``backward`` writes its gradient to ``grad``, a new array of
+        zeros.
 
         grad_req
-            'write', 'add' (to what ``grad`` holds) or 'null' (none is computed).
+            'write', 'add' (to the contents of ``grad``) or 'null' (none is computed).
         stype
             'default': gradients are dense.
 
-        The array is a variable from then on: gradients do not go on to what it was computed from.
+        Gradients do not go on to the calls that computed the array.
         """
         if stype not in (None, "default"):
             if stype not in ("row_sparse", "csr"):
@@ -384,7 +371,8 @@ class NDArray(Viewed, Handle):
         return operator.index(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The contents for NumPy: a copy, unless ``copy=False`` asks for a read-only view."""
+        """Returns the contents for NumPy: a copy, unless ``copy=False`` asks for a read-only
+        view."""
         if copy is False:
             return np.asarray(self.jax, dtype=dtype, copy=False)
         return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
@@ -404,7 +392,7 @@ class NDArray(Viewed, Handle):
         return self.__dlpack__()
 
     def to_dlpack_for_write(self) -> Any:
-        """Not served: the buffers are immutable. Raises MXNetError."""
+        """Raises MXNetError: the buffers are immutable."""
         problem = "the buffer of an NDArray cannot be written to by others"
         hint = "write to the NDArray itself: x[:] = ..."
         raise MXNetError("to_dlpack_for_write", problem, hint=hint)
@@ -424,8 +412,8 @@ class NDArray(Viewed, Handle):
         return _unpickle, (type(self), self.asnumpy(), self._context)
 
     def __setstate__(self, state: Any) -> None:
-        """Takes the contents from a pickle of MXNet's: a dict with the array's bytes, as in a
-        ``.params`` file, under 'handle'."""
+        """Restores a pickle of MXNet's: a dict with the bytes of a ``.params`` file's array under
+        'handle'."""
         handle = state["handle"]
         if handle is not None:
             self.show(_read_record(bytes(handle)))
@@ -478,7 +466,7 @@ _record_readers: list[Callable[[bytes], NDArray]] = []
 
 
 def reads_records(function: Callable[[bytes], NDArray]) -> Callable[[bytes], NDArray]:
-    """Registers the reader of one array's bytes as they stand in a ``.params`` file."""
+    """Registers the reader of one array's bytes in a ``.params`` file."""
     _record_readers[:] = [function]
     return function
 
@@ -489,7 +477,6 @@ def _read_record(record: bytes) -> NDArray:
 
 
 def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray:
-    """Returns the array on its former device, or without it on the CPU, as in MXNet."""
     try:
         device = context.device
     except MXNetError:
@@ -501,10 +488,10 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
 def split_v2(
     ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
 ) -> Any:
-    """Parts of an array along an axis: a number of equal ones, or cut before the given indices.
+    """Splits an array along an axis into a number of equal parts, or before the given indices.
 
-    ValueError if the axis does not divide into that many parts. With ``squeeze_axis`` the axis,
-    of length 1 in each part, is dropped.
+    ValueError if the axis does not divide into that many parts. With ``squeeze_axis`` the axis, of
+    length 1 in each part, is dropped.
     """
     length = ary.shape[axis]
     if isinstance(indices_or_sections, int | np.integer):

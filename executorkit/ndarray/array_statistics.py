@@ -1,11 +1,9 @@
 """Statistics of many arrays: a row each, by one program on their device and one transfer.
 
 On a CPU an array is read once: a scan holds one running sum, minimum and so on for each of
-``_LANES`` columns. (Measured on two cores: 47 ms for 25 million elements, where a reduction per
-statistic takes 130 to 200 ms.) Other devices fuse the reductions themselves, and are slow at
-scans. Smaller arrays are joined, so that a network of hundreds of them compiles in seconds.
-Measured for the 261 parameters and states of a ResNet-50 on two cores: 2.6 s for the first time,
-most of which is compiling, then 0.15 s.
+``_LANES`` columns (on two cores 47 ms for 25 million elements; 130 to 200 ms with a reduction per
+statistic). Other devices fuse the reductions themselves, and are slow at scans. Smaller arrays are
+joined: the 261 arrays of a ResNet-50 take 2.6 s the first time, mostly compiling, then 0.15 s.
 """
 
 from collections.abc import Sequence
@@ -145,14 +143,14 @@ def _histograms(samples: jax.Array, low: jax.Array, high: jax.Array) -> jax.Arra
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Statistics of one array; mean, spread and range are of its finite elements.
+    """Statistics of one array; mean, standard deviation and range are of its finite elements.
 
     finite
         the number of finite elements.
     mean, std, low, high
-        mean, standard deviation, minimum and maximum; None if no element is finite.
+        None if no element is finite.
     nans, infs
-        numbers of elements that are NaN, and that are infinite.
+        numbers of NaNs and of infinite elements.
     counts
         histogram of an evenly spaced sample of the finite elements, from ``low`` to ``high``.
     """
@@ -168,17 +166,16 @@ class Statistics:
 
 
 def statistics(values: Sequence[jax.Array]) -> list[Statistics]:
-    """Statistics of arrays: one program for each device that they are on, one transfer in all."""
+    """Returns statistics of arrays, by one program for each device and one transfer."""
     return statistics_of_lists([values])[0]
 
 
 @in_x64
 def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
-    """Statistics of several lists of arrays, brought to the host by one transfer.
+    """Returns statistics of several lists of arrays, by one transfer for each kind of device.
 
     Each list is a program of its own on each of its devices: lists that stay the same are compiled
-    once, whatever other lists come with them. Of devices of several kinds, such as CPUs and
-    GPUs, each kind has its transfer.
+    once, whatever other lists come with them.
     """
     groups: dict[tuple[int, Any], list[int]] = {}
     for n, values in enumerate(lists):
@@ -197,13 +194,9 @@ def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Stati
 
 
 def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
-    """Results of :func:`statistics_rows` as matrices on the host.
-
-    Those of one platform come by one transfer, from one device. The rows of a part that is sharded
-    over devices stand one below the other.
-
-    64-bit types have to be enabled.
-    """
+    """Returns results of :func:`statistics_rows` as matrices on the host, by one transfer for each
+    platform. The rows of a sharded part stand one below the other. 64-bit types have to be
+    enabled."""
     kinds: dict[str, list[int]] = {}
     for i, part in enumerate(parts):
         kinds.setdefault(next(iter(part.devices())).platform, []).append(i)
@@ -221,12 +214,11 @@ def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
 
 
 def _empty(nans: int, infs: int) -> Statistics:
-    """Returns the statistics of an array without finite elements."""
     return Statistics(0, None, None, None, None, nans=nans, infs=infs, counts=(0,) * BINS)
 
 
 def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
-    """Statistics of several arrays as if they were one; their histograms are merged."""
+    """Returns the statistics of several arrays as if they were one; their histograms are merged."""
     nans, infs = sum(p.nans for p in parts), sum(p.infs for p in parts)
     nonempty = [p for p in parts if p.mean is not None]
     finite = sum(p.finite for p in nonempty)
@@ -249,7 +241,7 @@ def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
 
 
 def host_statistics(array: np.ndarray) -> Statistics:
-    """Statistics of an array on the host."""
+    """Returns the statistics of a NumPy array."""
     flat = array.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
     nans = int(np.isnan(flat).sum())

@@ -33,7 +33,7 @@ def statistics_cells(array: Statistics) -> list[display.Cell]:
 
 @display.view_of.register
 def array_view(array: NDArray) -> display.View:
-    """Shape, dtype, context, size, statistics, and the first elements."""
+    """Shows shape, dtype, context, size, statistics, and the first elements."""
     dtype = array.storage.dtype
     size = display.scaled(array.size * dtype.itemsize, "B", 1024)
     title = f"NDArray {array.shape} {dtype.name} @{array.context}, {size}"

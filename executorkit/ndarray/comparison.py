@@ -1,5 +1,4 @@
-"""Arrays of other libraries: converted, made at random, and compared with those that executorkit
-has."""
+"""Arrays of other libraries: converted, randomly filled, and compared with executorkit's."""
 
 from __future__ import annotations
 
@@ -21,9 +20,9 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One array compared: its shape and dtype, the largest difference of two elements, which is
-    infinite where shapes or types differ or a NaN stands against a number, and the magnitude of our
-    largest finite element."""
+    """One array compared: its shape and dtype, the largest difference of two elements (infinite
+    where shapes or types differ or a NaN stands against a number), and the magnitude of our largest
+    finite element."""
 
     name: str
     shape: tuple[int, ...]
@@ -40,11 +39,7 @@ class Difference:
 
 
 class Comparison(Viewed, Sequence[Difference]):
-    """The differences of several arrays, such as a network's outputs; printed, a table.
-
-    subject
-        the words for what is compared, such as ``output``.
-    """
+    """The differences of several arrays; printed, a table. ``subject`` names them (``output``)."""
 
     def __init__(self, subject: str, differences: Sequence[Difference]) -> None:
         self.subject = subject
@@ -52,14 +47,13 @@ class Comparison(Viewed, Sequence[Difference]):
 
     @classmethod
     def of(cls, subject: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Comparison:
-        """Compares arrays by name, one after the other; one that they lack differs."""
+        """Compares arrays by name; a missing one differs."""
         return cls(subject, [_difference(name, ours[name], theirs.get(name)) for name in ours])
 
     def __len__(self) -> int:
         return len(self._differences)
 
     def __getitem__(self, index: Any) -> Any:
-        """The difference of an array by number, or several by a slice."""
         return self._differences[index]
 
     @property
@@ -73,8 +67,8 @@ class Comparison(Viewed, Sequence[Difference]):
         return max((d.relative for d in self), default=0.0)
 
     def is_within(self, limit: float) -> bool:
-        """Returns whether relative differences are at most ``limit``, in arrays whose elements are
-        all below 1 absolute ones."""
+        """Returns whether differences are at most ``limit``: relative ones, or absolute ones in
+        arrays whose elements are all below 1."""
         return all(d.absolute <= limit * max(d.magnitude, 1.0) for d in self)
 
     def __repr__(self) -> str:
@@ -122,11 +116,8 @@ def random_inputs(
     *,
     indices: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
-    """Makes random arrays by name: normally distributed, by default float32.
-
-    Integers, and the inputs named in ``indices``, are uniform from 0 to 2, because they may be
-    those of entries in a table.
-    """
+    """Returns random arrays by name: normally distributed, by default float32. Integers, and the
+    inputs named in ``indices``, are uniform from 0 to 2, because they may index a table."""
     generator = np.random.default_rng(seed)
     arrays = {}
     for name, shape in shapes.items():
@@ -154,5 +145,5 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def as_ndarray(values: np.ndarray) -> NDArray:
-    """Returns an array of NumPy as an NDArray on the CPU, of the same type."""
+    """Returns a NumPy array as an NDArray on the CPU, of the same type."""
     return array(values, cpu(), dtype=values.dtype.name)

@@ -132,10 +132,10 @@ def isfinite(data: NDArray) -> NDArray:
 def rand_zipfian(
     true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Classes drawn from an approximately Zipfian distribution.
+    """Draws classes from an approximately Zipfian distribution.
 
-    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). Returns ``num_sampled`` classes (int64),
-    and the expected counts of the true and of the drawn classes among them (float64).
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). Returns ``num_sampled`` classes (int64), and
+    the expected counts of the true and of the drawn classes among them (float64).
     """
     context = current_context() if ctx is None else ctx
     total = math.log(range_max + 1)

@@ -8,10 +8,10 @@ An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-e
     uint32 magic, int32 storage type (0: dense), uint32 ndim, int64 sizes,
     int32 device type, int32 device number, int32 element type, elements
 
-MXNet 0.12 (V1) had no storage type; before, there was no magic number either, and the sizes were
-uint32. All are read; scalars and arrays without elements of V3 under ``mx.np_shape()`` only. Files
-are written as MXNet 1.9.1 writes them, byte for byte: under ``mx.np_shape()`` as V3, otherwise as
-V2, but for arrays of shape (), which it writes in a way that it cannot read itself: they are V3.
+MXNet 0.12 (V1) had no storage type, earlier versions no magic number and sizes of uint32. All are
+read; scalars and arrays without elements of V3 under ``mx.np_shape()`` only. Files are written as
+MXNet 1.9.1 writes them, byte for byte: under ``mx.np_shape()`` as V3, otherwise as V2, except
+arrays of shape (), which MXNet writes unreadably: they are V3.
 """
 
 import io
@@ -78,22 +78,20 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     for noun, kind, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
             if not isinstance(x, kind):
-                raise InputTypeError("nd.save", f"{noun} {x!r} is no {kind.__name__}")
+                raise InputTypeError("nd.save", f"{noun} {x!r} is not of type {kind.__name__}")
     header = uint64_bytes(_LIST, 0, len(arrays))
     parts = itertools.chain((header,), array_records(arrays), _name_parts(names))
     write_atomically(_path(fname), parts)
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
-    """Returns the arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have
-    names.
+    """Returns the arrays of a file, on the CPU: a list, or a dictionary if they have names.
 
-    Arrays that were saved from a GPU go to the same one if it is there. Of entries of the same
-    name the last one counts, as in MXNet. Time and memory are bounded by the length of the file,
-    whatever it claims. FileAccessError for a file that cannot be read; FileFormatError for one that
-    is truncated, malformed, of another kind (which the message says, if it is a common one), or
-    that holds sparse arrays. MXNet ignores bytes after the end; here they are an error, because
-    they are a sign of damage.
+    Arrays that were saved from a GPU go to the same one if it is present. Of entries of the same
+    name the last one counts, as in MXNet. Time and memory are bounded by the length of the file.
+    FileAccessError for a file that cannot be read; FileFormatError for one that is truncated,
+    malformed, of another kind (which the message says, if it is a common one), holds sparse arrays,
+    or has bytes after the end, a sign of damage that MXNet ignores.
     """
     path = _path(fname)
     with open_to_read(path) as file:
@@ -105,15 +103,8 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 
 @dataclass(frozen=True, slots=True)
 class ArrayHeader:
-    """An array within a file: where its elements are, and what they are.
-
-    name
-        None in a list.
-    offset
-        position of the first element in the file.
-    device
-        type and number of the device that it was saved from.
-    """
+    """An array within a file: the position (``offset``) and type of its elements, its ``name``
+    (None in a list) and the type and number of the device that it was saved from."""
 
     name: str | None
     shape: tuple[int, ...]
@@ -128,14 +119,10 @@ class ArrayHeader:
 
 
 class ParamsHeaders(Sequence[ArrayHeader]):
-    """The arrays of a ``.params`` file by their headers; elements are read when asked for.
+    """The arrays of a ``.params`` file by their headers; elements are read on request.
 
-    path
-        the file.
-    writer
-        the versions of MXNet that write this format, such as ``MXNet 1.0 or newer``.
-
-    Opening it reads a few hundred bytes per array, whatever their sizes. Raises the errors of
+    Opening it reads a few hundred bytes per array, whatever their sizes. ``writer`` names the
+    versions of MXNet that write this format, such as ``MXNet 1.0 or newer``. Raises the errors of
     :func:`load`.
     """
 
@@ -150,7 +137,6 @@ class ParamsHeaders(Sequence[ArrayHeader]):
         return len(self._arrays)
 
     def __getitem__(self, index: Any) -> Any:
-        """The header of an array by its number in the file, or several by a slice."""
         return self._arrays[index]
 
     @property
@@ -188,7 +174,7 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
 def load_contents(
     content: bytes | bytearray | memoryview, source: str
 ) -> list[NDArray] | dict[str, NDArray]:
-    """:func:`load_frombuffer`, with errors that name ``source``."""
+    """Loads as :func:`load_frombuffer`; errors name ``source``."""
     data = bytes(content)  # the same object if it is bytes, which do not change
     return _ParamsReader(io.BytesIO(data), len(data), source, data).read_all()
 
@@ -200,7 +186,6 @@ def load_record(content: bytes | bytearray, source: str) -> NDArray:
 
 @reads_records
 def _read_one(record: bytes) -> NDArray:
-    """Returns the array whose bytes stand alone, as in MXNet's pickles."""
     content = uint64_bytes(_LIST, 0, 1) + record + uint64_bytes(0)
     (array,) = load_contents(content, "pickled NDArray")
     return array  # type: ignore[return-value]
@@ -241,9 +226,7 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
 class _ParamsReader:
     """Parses a file; every number is checked against the length of the file before it is used.
 
-    content
-        the contents, if they are in memory: arrays are then copied by XLA, which does so while the
-        next ones are parsed.
+    ``content`` has the contents if they are in memory: XLA copies arrays while the next are parsed.
     """
 
     def __init__(
@@ -265,7 +248,6 @@ class _ParamsReader:
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
     def read_headers(self) -> list[ArrayHeader]:
-        """Returns the arrays, without reading elements."""
         arrays, names = self._read(self._skipped)
         if not names:
             return arrays

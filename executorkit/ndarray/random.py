@@ -24,8 +24,8 @@ __getattr__, __dir__ = array_module(globals(), "random", NDArray)
 
 _OPTIONS = {"shape": None, "dtype": None, "ctx": None, "out": None}
 _OPTION_DOCS = """\
-The parameters are numbers, or NDArrays of one shape. ``shape`` is that of the result, (1,) by
-default; with NDArrays, that of the samples for each of their elements. ``dtype`` is the type of the
+The parameters are numbers, or NDArrays of one shape. ``shape`` is the shape of the result, (1,) by
+default; with NDArrays, of the samples for each of their elements. ``dtype`` is the type of the
 result, ``ctx`` its device; ``out`` is filled instead of a new array. ``kwargs`` are attributes of
 the operator."""
 
@@ -79,8 +79,8 @@ randint = _sampler("randint")
 
 
 def randn(*shape: int, **kwargs: Any) -> Any:
-    """Samples of shape ``shape`` from a normal distribution: ``loc=0``, ``scale=1``, ``dtype``,
-    ``ctx`` and ``out`` by keyword."""
+    """Draws normal samples of shape ``shape``; ``loc=0``, ``scale=1``, ``dtype``, ``ctx`` and
+    ``out`` by keyword."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
     return normal(loc, scale, shape or None, **kwargs)
 
@@ -93,11 +93,8 @@ def multinomial(
     dtype: Any = "int32",
     **kwargs: Any,
 ) -> Any:
-    """Indices drawn with the probabilities in the last axis of ``data``.
-
-    The result is of shape ``data.shape[:-1] + shape``; with ``get_prob`` the logarithms of the
-    drawn probabilities come second.
-    """
+    """Draws indices with the probabilities in the last axis of ``data``, of shape ``data.shape[:-1]
+    + shape``; with ``get_prob`` the logarithms of the drawn probabilities come second."""
     attrs = {"get_prob": get_prob, "dtype": dtype, **kwargs}
     if shape is not None:
         attrs["shape"] = shape

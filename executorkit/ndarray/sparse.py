@@ -1,8 +1,7 @@
 """``mx.nd.sparse``: MXNet's functions on sparse arrays, here the same on dense arrays.
 
-Results are those of the dense functions, which are equal. There are no sparse arrays: making one,
-and what has a meaning for sparse storage only (``retain``, ``adagrad_update``), raises
-NotSupportedError.
+Functions that only sparse storage gives a meaning (constructors, ``retain``, ``adagrad_update``)
+raise NotSupportedError.
 """
 
 from typing import Any
@@ -45,17 +44,17 @@ def _refuse(name: str) -> Any:
 
 
 def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:
-    """Not served: raises MXNetError (NotImplementedError)."""
+    """Raises NotSupportedError (NotImplementedError)."""
     _refuse("csr_matrix")
 
 
 def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> Any:
-    """Not served: raises MXNetError (NotImplementedError)."""
+    """Raises NotSupportedError (NotImplementedError)."""
     _refuse("row_sparse_array")
 
 
 def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
-    """Not served: raises MXNetError (NotImplementedError), and TypeError too for dense arrays."""
+    """Raises NotSupportedError (NotImplementedError), and TypeError too for dense arrays."""
     if isinstance(source_array, NDArray):
         raise InputTypeError("nd.sparse.array", "the array is dense", hint="mx.nd.array")
     _refuse("array")
@@ -64,15 +63,15 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
 def zeros(
     stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
 ) -> Any:
-    """Zeros of ``shape`` for the storage type 'default'; MXNetError (NotImplementedError) for
-    others."""
+    """Returns zeros of ``shape`` for the storage type 'default'; MXNetError (NotImplementedError)
+    for others."""
     if stype != "default":
         _refuse("zeros")
     return _dense_zeros(shape, ctx, dtype, **kwargs)
 
 
 def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
-    """:func:`zeros` of the same arguments."""
+    """Returns :func:`zeros` of the same arguments."""
     if stype != "default":
         _refuse("empty")
     return _dense_empty(shape, ctx, dtype)

@@ -16,5 +16,6 @@ def zeros(
     stype: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Zeros of ``shape``, of ``dtype`` float32 by default, on ``ctx``; ``stype`` is 'default'."""
+    """Returns zeros of ``shape``, of ``dtype`` float32 by default, on ``ctx``; ``stype`` is
+    'default'."""
     return _zeros(stype or "default", shape, ctx, dtype, **kwargs)

@@ -1,7 +1,7 @@
 """Composition: from a call of ``mx.sym.X`` to a node.
 
-The arguments of a call are sorted into inputs, attributes and options; attributes become texts,
-missing inputs become variables, name and annotations come from the current scopes.
+Arguments become inputs, attributes (as texts) and options; missing inputs become variables; name
+and annotations come from the current scopes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _AUX_INIT = {
 
 
 def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
-    """Returns the operator's own attributes among ``attrs``; the others are annotations."""
+    """Selects the operator's own attributes among ``attrs``; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
     if op.ignores_unknown:
@@ -36,10 +36,8 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
 
 
 def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
-    """Parses the operator attributes among ``attrs``; errors name the node.
-
-    Operators with ``ignore_unknown`` take any others as annotations, as in MXNet.
-    """
+    """Parses the operator attributes among ``attrs``; errors name the node. Operators with
+    ``ignore_unknown`` take any others as annotations, as in MXNet."""
     try:
         return op.parse(operator_attrs(op, attrs))
     except AttributeValueError as error:
@@ -79,7 +77,7 @@ def compose(
     for key in named:
         if key not in names:
             hint = f"one of: {', '.join(names) or 'it has none'}"
-            raise MXNetError(where, f"there is no input {key!r}", hint=hint)
+            raise MXNetError(where, f"unknown input {key!r}", hint=hint)
     entries = {**dict(zip(names, positional, strict=False)), **named}
     states = op.aux_of(params)
     inputs = complete_inputs(op, states, name, attrs, entries, names)
@@ -99,10 +97,7 @@ def complete_inputs(
     names: Sequence[str],
 ) -> tuple[Entry, ...]:
     """Returns the inputs ``names`` of a node: the given ``entries``, and new variables for the
-    others.
-
-    Raises :class:`MXNetError` for an auxiliary state (one of ``states``) that is not a variable.
-    """
+    others. MXNetError for an auxiliary state (one of ``states``) that is not a variable."""
     inputs: list[Entry] = []
     for key in names:
         if key in entries:
@@ -140,10 +135,8 @@ def copy_graph(
     replace: Mapping[Node, Entry] | None = None,
     rename: Mapping[Node, str] | None = None,
 ) -> tuple[Entry, ...]:
-    """Copies a graph into new nodes, some of them replaced or renamed.
-
-    ``order`` is the topological order of ``heads``. Replacements are not copied.
-    """
+    """Copies a graph (``order`` is the topological order of ``heads``) into new nodes, some of them
+    renamed or replaced; replacements are not copied."""
     replace, rename = replace or {}, rename or {}
     copies: dict[Node, Node] = {}
 
@@ -161,7 +154,6 @@ def copy_graph(
 
 
 def require_operator(name: str) -> OpDef:
-    """Returns the operator ``name``; raises :class:`UnknownOperatorError` if it is not served."""
     op = lookup(name)
     if op is None:
         raise UnknownOperatorError(f"operator {name!r} is not served")
@@ -169,7 +161,6 @@ def require_operator(name: str) -> OpDef:
 
 
 def entry_of(value: Any, name: str) -> Entry:
-    """Returns the only output of a symbol, as the input ``name`` of a node."""
     if not isinstance(value, PythonOperators):
         shape = getattr(value, "shape", None)
         description = repr(value) if shape is None else f"an array of shape {shape}"

@@ -30,7 +30,6 @@ def unique_name(name: str) -> str:
 
 
 def reset_subgraph_numbers() -> None:
-    """Restarts the numbers of subgraphs at 0."""
     _numbers.clear()
 
 
@@ -46,16 +45,13 @@ def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
 
 
 def local_name(symbol: Symbol) -> str:
-    """Returns the name in a body of the variable for an output of the outer graph."""
     node, index = symbol.heads[0]
     return f"{node.name}-{index}"
 
 
 def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()) -> list[Entry]:
-    """Returns the heads of a body: distinct outputs of operators in it.
-
-    Inputs, outputs of outer operators, and repeated states are copied.
-    """
+    """Returns the heads of a body: distinct outputs of its operators. Inputs, outputs of outer
+    operators, and repeated states are copied."""
     every = topological_order([entry for s in (*outputs, *states) for entry in s.heads])
     used_names = {node.name for node in every if node.op is None}
 
@@ -78,10 +74,8 @@ def nesting_of(values: Any) -> Any:
 
 
 class ControlFlowBody:
-    """The body of a loop or branch.
+    """The body of a loop or branch: ``heads`` are its outputs, in nodes of its own.
 
-    heads
-        its outputs, in nodes of its own.
     names, outer
         its variables, and the outer entry that each stands for: an entry of ``bound`` by name, or
         an output of an outer operator, or an outer variable.
@@ -132,9 +126,7 @@ def union_inputs(
     graphs: Sequence[ControlFlowBody], shared: Callable[[str, Entry], bool]
 ) -> tuple[list[Entry], list[list[int]]]:
     """Returns the inputs of a node with several bodies, and each body's positions among them.
-
-    Variables of one name in two bodies are one input if ``shared(name, entry)`` is true.
-    """
+    Variables of one name in two bodies are one input if ``shared(name, entry)`` is true."""
     entries: list[Entry] = []
     first: dict[str, int] = {}
     positions: list[list[int]] = []
@@ -173,7 +165,7 @@ def foreach(
 
     Returns the outputs of all steps, stacked along a new first axis, and the last states. The loop
     is one compiled ``lax.scan``, with a gradient. Raises :class:`InputTypeError` if body does not
-    read all of data and the states, or returns other states than it was given.
+    read all of data and the states, or returns other states.
     """
     slices = symbols_in(data, "foreach", "data")
     states = symbols_in(init_states, "foreach", "init_states")

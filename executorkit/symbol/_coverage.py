@@ -1,4 +1,4 @@
-"""Coverage of a graph: per operator, everything that is not served, before anything runs."""
+"""Coverage of a graph: for each operator, everything that is not served, before anything runs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Coverage:
         """Returns the exception that names everything that is not served."""
         absent = [row.operator for row in self.missing if row.status == "absent"]
         lines = listed(self.missing, _ROWS, "\n  ")
-        text = f"this graph needs what is not served:\n  {lines}"
+        text = f"this graph needs operators or attributes that are not served:\n  {lines}"
         if not absent:
             return AttributeValueError(text)
         kind, _, name = absent[0].rpartition(" ")
@@ -71,7 +71,6 @@ class Coverage:
 
 
 def report(checked: Iterable[CheckedNode]) -> Coverage:
-    """Builds the report on nodes and their problems, most frequent operators first."""
     groups: dict[tuple[str, Status, str], list[str]] = {}
     for raw, problems in checked:
         if raw.is_variable:
@@ -89,9 +88,7 @@ def coverage(text: str | bytes) -> Coverage:
 
     >>> node = '{"op": "Nope", "name": "n", "inputs": []}'
     >>> print(coverage('{"nodes": [' + node + '], "arg_nodes": [], "heads": [[0, 0]]}'))
-    operator  nodes  status  where
-    --------  -----  ------  -----
-    Nope          1  absent  n
+    operator  nodes  status  where --------  -----  ------  ----- Nope          1  absent  n
     """
     document = read_document(text)
     nodes = (node for node in document.all_nodes() if not node.is_variable)

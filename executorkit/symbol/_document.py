@@ -1,8 +1,8 @@
-"""Symbol files: JSON of every MXNet generation, checked and brought into one form.
+"""Symbol files: JSON of every MXNet generation, checked and brought into one form, without
+operators.
 
 Files before 0.9 keep a node's attributes under ``param`` and ``attr``, its inputs as pairs, and
-name no version; later ones use ``attr``, then ``attrs``, and triples. This file knows nothing of
-operators.
+name no version; later ones use ``attr``, then ``attrs``, and triples.
 """
 
 from __future__ import annotations
@@ -39,10 +39,8 @@ class RawNode:
 
 @dataclass(slots=True)
 class Document:
-    """A file: its nodes, its outputs, and the MXNet version that wrote it.
-
-    ``order`` numbers the nodes so that each stands after its inputs.
-    """
+    """A file: its nodes, its outputs, and the MXNet version that wrote it. ``order`` numbers the
+    nodes so that each stands after its inputs."""
 
     nodes: list[RawNode]
     heads: list[tuple[int, int]]
@@ -58,7 +56,7 @@ class Document:
 
 
 def read_document(text: str | bytes) -> Document:
-    """Parses and checks a symbol's JSON; :class:`FileFormatError` says what is wrong and where."""
+    """Parses and checks a symbol's JSON; :class:`FileFormatError` names the error and its place."""
     try:
         raw = json.loads(text, strict=False)  # MXNet writes control characters as they are
     except json.JSONDecodeError as error:
@@ -107,7 +105,7 @@ def _document(raw: Any, version: int | None, depth: int) -> Document:
         if not isinstance(number, int) or not 0 <= number < len(nodes):
             _refuse(f"'arg_nodes' names node {number!r}, but there are {len(nodes)}")
         if not nodes[number].is_variable:
-            _refuse(f"'arg_nodes' names node {nodes[number].name!r}, which is no variable")
+            _refuse(f"'arg_nodes' names node {nodes[number].name!r}, which is not a variable")
     return Document(nodes, heads, version, _order(nodes))
 
 
@@ -159,7 +157,7 @@ def _node(raw: Any, number: int, version: int, depth: int) -> RawNode:
 
 def _check_text(where: str, text: str) -> None:
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        _refuse(f"{where}: its name or an attribute is no text of Unicode")
+        _refuse(f"{where}: its name or an attribute is not Unicode text")
 
 
 def _entry(raw: Any, where: str, limit: int | None) -> tuple[int, int]:

@@ -41,8 +41,6 @@ def _read(text: str | bytes) -> tuple[Entry, ...]:
 
 @dataclass(slots=True)
 class _Graph:
-    """The resolved operator nodes of a document and of its subgraphs, by node number."""
-
     nodes: dict[int, ResolvedNode]
     bodies: dict[int, list[_Graph]]
 

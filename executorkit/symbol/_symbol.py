@@ -1,7 +1,7 @@
 """Symbol: a list of outputs of a graph, to be composed, inspected, bound and run.
 
-Packages above attach methods: ``lowering`` those that infer and lower (``infer_shape``, ``summary``
-...), ``executor`` those that bind (``bind``, ``simple_bind``, ``eval``). A stub declares them all.
+Packages above attach methods: ``lowering`` for inference and lowering (``infer_shape``, ...),
+``executor`` for binding (``bind``, ``simple_bind``, ``eval``). A stub declares them all.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ _ARRAY_METHODS = (
 class Symbol(PythonOperators, Viewed):
     """Outputs of a graph of operators, to be bound to arrays and run.
 
-    Symbols are made by ``mx.sym.Variable`` and the functions of ``mx.sym``; symbols with several
-    outputs by operators that have them, by ``Group`` and by ``get_internals``. Calling a symbol
-    composes it: ``net(data=other)`` is a copy of ``net`` that reads ``other`` in place of its
-    variable ``data``.
+    Created by ``mx.sym.Variable``, the functions of ``mx.sym``, ``Group`` and ``get_internals``.
+    Calling a symbol composes it: ``net(data=other)`` is a copy of ``net`` that reads ``other`` in
+    place of its variable ``data``.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -168,13 +167,7 @@ class Symbol(PythonOperators, Viewed):
 
     def get_internals(self) -> Symbol:
         """Returns all outputs of all nodes, inputs first:
-        ``net.get_internals()["flatten0_output"]``.
-
-        >>> import executorkit as mx
-        >>> x = mx.sym.exp(mx.sym.Variable("x"), name="e")
-        >>> (x + 1).get_internals().list_outputs()[:2]
-        ['x', 'e_output']
-        """
+        ``net.get_internals()["flatten0_output"]``."""
         order = topological_order(self._heads)
         return Symbol([(node, i) for node in order for i in range(node.n_visible)])
 
@@ -195,10 +188,7 @@ class Symbol(PythonOperators, Viewed):
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Returns all attributes of the node, for a group of the first; see ``attr_dict`` for the
-        graph.
-
-        ``recursive=True`` raises a DeprecationWarning, as in MXNet.
-        """
+        graph. ``recursive=True`` raises a DeprecationWarning, as in MXNet."""
         if recursive:
             raise DeprecationWarning("list_attr(recursive=True) is gone: use attr_dict()")
         return shown(self._heads[0][0].attrs) if self._heads else {}
@@ -224,13 +214,9 @@ class Symbol(PythonOperators, Viewed):
     # Composition and copies
 
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
-        """Returns a copy of this graph that reads other symbols in place of its variables.
-
-        args, kwargs
-            The symbols, by position in the order of ``list_arguments`` or by variable name.
-        name
-            The new name of the first output's node.
-        """
+        """Returns a copy of this graph that reads other symbols in place of its variables, by
+        position in the order of ``list_arguments`` or by name; ``name`` renames the first output's
+        node."""
         name = kwargs.pop("name", None)
         if args and kwargs:
             raise TypeError(f"{self!r}: compose by position or by name, not both")
@@ -253,9 +239,7 @@ class Symbol(PythonOperators, Viewed):
 
     def _gen_atomic_symbol(self) -> Symbol:
         """Returns the operator of this symbol alone, without name and inputs: a call supplies them.
-
-        Raises MXNetError for a group and for a variable (in MXNet the latter ends the process).
-        """
+        MXNetError for a group and for a variable (in MXNet the latter ends the process)."""
         node = self._single()
         if node is None or node.op is None:
             kind = "a group" if node is None else "a variable"
@@ -279,7 +263,7 @@ class Symbol(PythonOperators, Viewed):
             targets = [node for node in variables if node.name == key]
             if not targets:
                 hint = f"one of: {', '.join(node.name for node in variables)}"
-                raise MXNetError(f"{self!r}", f"there is no variable {key!r}", hint=hint)
+                raise MXNetError(f"{self!r}", f"unknown variable {key!r}", hint=hint)
             replace.update(dict.fromkeys(targets, entry_of(value, key)))
         return replace
 
@@ -295,17 +279,13 @@ class Symbol(PythonOperators, Viewed):
     # Texts and files
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """Returns the graph as MXNet 1.9.1's JSON, which MXNet loads.
-
-        ``remove_amp_cast`` leaves out the casts of automatic mixed precision.
-        """
+        """Returns the graph as MXNet 1.9.1's JSON, which MXNet loads. ``remove_amp_cast`` leaves
+        out the casts of automatic mixed precision."""
         return write_json(self._heads, remove_amp_cast=remove_amp_cast)
 
     def save(self, fname: str | os.PathLike[str] | IO[Any], remove_amp_cast: bool = True) -> None:
         """Writes :meth:`tojson` to ``fname``: a path, all or nothing, or an open file.
-
-        Raises :class:`FileAccessError` if it cannot be written, TypeError for something else.
-        """
+        FileAccessError if it cannot be written, TypeError for another object."""
         save_text(fname, self.tojson(remove_amp_cast))
 
     def debug_str(self) -> str:
@@ -318,7 +298,7 @@ class Symbol(PythonOperators, Viewed):
         """Returns a copy of the symbol: XLA fuses operators for every backend (MXNet renames fused
         nodes). Raises MXNetError for a backend that MXNet does not know."""
         if backend not in _BACKENDS:
-            problem = f"there is no backend {backend!r}"
+            problem = f"unknown backend {backend!r}"
             raise MXNetError("get_backend_symbol", problem, hint=" or ".join(map(repr, _BACKENDS)))
         return copy(self)
 

@@ -78,14 +78,8 @@ Variable = var
 
 
 def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa: N802
-    """Groups the outputs of all ``symbols`` into one symbol; raises TypeError for anything else.
-
-    ``create_fn`` makes it from pairs of a node and a number.
-
-    >>> a, b = var("a"), var("b")
-    >>> Group([a, b]).list_outputs()
-    ['a', 'b']
-    """
+    """Groups the outputs of all ``symbols`` into one symbol; TypeError for other objects.
+    ``create_fn`` makes it from pairs of a node and a number."""
     parts = list(symbols)
     if not parts or not all(isinstance(symbol, Symbol) for symbol in parts):
         raise TypeError(f"Group of {parts!r}, expected symbols, at least one")
@@ -94,9 +88,7 @@ def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa
 
 def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
     """Loads the symbol in a file of any MXNet version; ``fname`` is its path, or an open file.
-
-    Raises :class:`FileAccessError` if it cannot be read, and the errors of :func:`load_json`.
-    """
+    Raises :class:`FileAccessError` if it cannot be read, and the errors of :func:`load_json`."""
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
     text = read_source(fname)
@@ -179,17 +171,13 @@ def split_v2(
     ary: Symbol, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
     """Splits ``ary`` along ``axis`` into a number of equal parts, or before each of the indices.
-
-    ``squeeze_axis`` removes the axis, of which each part must have length 1.
-    """
+    ``squeeze_axis`` removes the axis, of which each part must have length 1."""
     return _call("_split_v2", ary, **split_attrs(indices_or_sections, axis, squeeze_axis))
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
-    """Counts the values of ``a`` in bins, and returns counts and edges.
-
-    ``bins`` is a symbol of edges, or a number of equal bins over ``range``.
-    """
+    """Returns counts of the values of ``a`` in bins, and the bins' edges. ``bins`` is a symbol of
+    edges, or a number of equal bins over ``range``."""
     if isinstance(bins, Symbol):
         return _call("_histogram", a, bins, **kwargs)
     if not isinstance(bins, int):

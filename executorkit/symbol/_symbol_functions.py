@@ -10,8 +10,6 @@ from ._symbol import Symbol, call_operator
 def symbol_module(
     namespace: dict[str, Any], module: str
 ) -> tuple[Callable[[str], Callable[..., Symbol]], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a module that shows the operators of ``module``.
-
-    ``namespace`` is the Python module's own, where functions are stored once they are made.
-    """
+    """Returns ``__getattr__`` and ``__dir__`` of a module that shows the operators of ``module``
+    and stores their functions in its ``namespace``."""
     return operator_module(namespace, module, "symbol", call_operator)

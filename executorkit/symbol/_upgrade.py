@@ -1,7 +1,7 @@
 """A file's node brought up to MXNet 1.9.1: its operator looked up, its attributes read.
 
-Early releases knew some attributes under other names or with other meanings, and annotated inputs
-through the node that reads them. Everything that is not served is collected as problems.
+Early releases had other names or meanings for some attributes, and annotated inputs through the
+node that reads them. Everything that is not served is collected as problems.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ Status = Literal["served", "attribute not served", "absent"]
 _SPEED_ONLY = ("workspace", "cudnn_", "mkldnn_", "onednn_")
 #: Attributes that say how many inputs or outputs a node has.
 _COUNTS = ("num_args", "num_outputs", "num_weights", "num_arrays", "num_tensors", "sections")
-#: Maximum number of outputs of a node, and of inputs beyond those that the file lists.
+#: Maximum number of outputs of a node, and of inputs beyond the listed ones.
 MAX_COUNT = 1 << 16
 #: Before 0.9.5, this axis meant all axes; later files say so by leaving it out.
 _ALL_AXES = ("axis", "-1")
@@ -54,9 +54,7 @@ class CoverageProblem:
 @dataclass(frozen=True, slots=True)
 class ResolvedNode:
     """A file's node with its operator and attributes, or with the problems that prevent it.
-
-    ``input_attrs`` are attributes of the variables it reads (``weight_lr_mult``), by input name.
-    """
+    ``input_attrs`` are attributes of the variables it reads (``weight_lr_mult``), by input name."""
 
     op: OpDef | None
     attrs: dict[str, str]
@@ -66,7 +64,6 @@ class ResolvedNode:
 
 
 def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
-    """Looks up the operator of a file's node and parses its attributes."""
     op = lookup(raw.op)
     if op is None:
         problem = CoverageProblem(raw.op, raw.name, reason=unsupported_reason(raw.op) or "")

@@ -1,7 +1,4 @@
-"""``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``.
-
-``adamw_update`` and ``mp_adamw_update`` are names that MXNet has, but no graph can contain them.
-"""
+"""``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``."""
 
 import math
 from typing import Any, NoReturn
@@ -24,10 +21,8 @@ def adamw_update(
     wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
     **kwargs: Any,
 ) -> NoReturn:  # fmt: skip
-    """Raises :class:`MXNetError`, as in MXNet: the update changes arrays in place.
-
-    ``mx.nd.contrib.adamw_update`` updates arrays.
-    """
+    """Raises :class:`MXNetError`, as in MXNet: ``mx.nd.contrib.adamw_update`` updates arrays in
+    place."""
     _refuse("_adamw_update", name)
 
 

@@ -1,9 +1,5 @@
-"""The distributions of ``mx.nd.random`` and ``mx.sym.random``: one table for both.
-
-A sampler is a function of the distribution's parameters, which are all numbers or all arrays
-(symbols), and of the frontend's options. The table says which parameters MXNet's function takes
-and which the operators take; :func:`sampler` makes the function.
-"""
+"""The distributions of ``mx.nd.random`` and ``mx.sym.random``: a table of the parameters that
+MXNet's functions and the operators take, and :func:`sampler`, which makes the functions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,15 +12,8 @@ Parameters = Mapping[str, Any]
 
 
 class Distribution(NamedTuple):
-    """A distribution: the names of its sampler and parameters.
-
-    name
-        The operators' name after ``_random_`` (parameters are numbers) and ``_sample_`` (arrays).
-    parameters
-        MXNet's parameters and their defaults.
-    doc
-        A sentence that names the parameters.
-    """
+    """A distribution: ``name`` is the operators' name after ``_random_`` (parameters are numbers)
+    and ``_sample_`` (arrays); ``parameters`` are MXNet's and their defaults."""
 
     name: str
     parameters: Parameters
@@ -65,10 +54,7 @@ def sampler(
     name: str, module: str, options: Parameters, option_docs: str, draw: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Makes the function of a distribution: its parameters, then ``options``, then further
-    keywords.
-
-    ``draw(distribution, values, options, keywords)`` is called with dicts by name.
-    """
+    keywords. ``draw(distribution, values, options, keywords)`` is called with dicts by name."""
     distribution = DISTRIBUTIONS[name]
     defaults = {**distribution.parameters, **options}
     names = tuple(defaults)

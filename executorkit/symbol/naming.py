@@ -1,7 +1,5 @@
-"""Names and annotations that a ``with`` statement gives to the symbols created in it.
-
-Every thread has its own current :class:`NameManager` and :class:`AttrScope`.
-"""
+"""Names and annotations that a ``with`` statement gives to the symbols created in it, in its
+thread."""
 
 import threading
 from typing import Any, ClassVar, Self
@@ -10,8 +8,6 @@ from ..errors import AttributeValueError, InputTypeError
 
 
 class _Stack(threading.local):
-    """The scopes that one thread has entered; the last one is current."""
-
     def __init__(self) -> None:
         self.entered: list[Any] = []
 
@@ -32,14 +28,15 @@ class _Scoped(type):
     def current(cls, scope: Any) -> None:
         base = cls.__mro__[-2]
         if not isinstance(scope, base):
-            raise InputTypeError(f"{cls.__name__}.current", f"{scope!r} is no {base.__name__}")
+            raise InputTypeError(
+                f"{cls.__name__}.current", f"expected {base.__name__}, got {scope!r}"
+            )
         cls._stack.entered[-1:] = [scope]
 
 
 class NameManager(metaclass=_Scoped):
-    """Names symbols that were not given a name: ``fullyconnected0``, ``fullyconnected1``, ...
-
-    As a context manager it starts counting again.
+    """Names symbols without a name: ``fullyconnected0``, ``fullyconnected1``, ... As a context
+    manager it starts counting again.
 
     >>> NameManager().get(None, "fc"), NameManager().get("mine", "fc")
     ('fc0', 'mine')
@@ -68,7 +65,7 @@ class NameManager(metaclass=_Scoped):
 
 
 class Prefix(NameManager):
-    """Puts a prefix before every name, given or made.
+    """Puts a prefix before every name.
 
     >>> Prefix("layer1_").get(None, "fc"), Prefix("layer1_").get("mine", "fc")
     ('layer1_fc0', 'layer1_mine')
@@ -85,11 +82,8 @@ class Prefix(NameManager):
 class AttrScope(metaclass=_Scoped):
     """Annotates every symbol created in it: ``with AttrScope(ctx_group="stage1"): ...``.
 
-    Values are texts. An inner scope adds to the outer one and wins if both name an attribute;
-    the ``attr`` argument of a call wins over both.
-
-    >>> AttrScope(ctx_group="stage1").get({"lr_mult": "2"})
-    {'ctx_group': 'stage1', 'lr_mult': '2'}
+    Values are texts. An inner scope adds to the outer one and wins if both name an attribute; the
+    ``attr`` argument of a call wins over both.
     """
 
     _stack: ClassVar[_Stack] = _Stack()

@@ -4,11 +4,7 @@ from typing import Any
 
 
 def flatten(x: Any) -> list[Any]:
-    """Returns the leaves of nested lists and tuples, from first to last.
-
-    >>> flatten([1, (2, [3]), []])
-    [1, 2, 3]
-    """
+    """Returns the leaves of nested lists and tuples, from first to last."""
     return [leaf for part in x for leaf in flatten(part)] if isinstance(x, list | tuple) else [x]
 
 

@@ -38,14 +38,12 @@ EDIT_HOOKS: list[Callable[[], object]] = []
 
 
 class Node:
-    """A variable, or one call of an operator. Immutable but for annotations.
+    """A variable, or one call of an operator. Immutable except annotations.
 
-    op
-        the operator, None for a variable.
+    op, params
+        the operator and its parsed attributes; None for a variable.
     attrs
         operator attributes and annotations as texts, as ``attr_dict`` and JSON show them.
-    params
-        the operator's attributes, parsed; None for a variable.
     inputs
         (node, output number) of each input, in the order of ``input_names``.
     subgraphs
@@ -84,8 +82,8 @@ class Node:
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name; for
-        a node without a name its operator's: ``("output",)``."""
+        """Full names of all outputs, hidden ones last: ``("fc1_output",)``; a variable's name;
+        ``("output",)`` for a node without a name."""
         if self.op is None or self.params is None:
             return (self.name,)
         prefix = f"{self.name}_" if self.name else ""
@@ -142,11 +140,9 @@ def input_names(op: OpDef, params: Params, count: int) -> tuple[str, ...]:
 
 
 def topological_order(heads: Sequence[Entry]) -> list[Node]:
-    """Returns every node that the heads depend on, inputs before their consumers, in MXNet's order.
-
-    The order is the post-order of a depth-first walk that follows inputs from first to last. It is
-    iterative because an unrolled network is thousands of nodes deep.
-    """
+    """Returns every node that the heads depend on, inputs before their consumers, in MXNet's order:
+    the post-order of a depth-first walk that follows inputs from first to last. Iterative, because
+    an unrolled network is thousands of nodes deep."""
     order: list[Node] = []
     seen: set[Node] = set()
     for head, _ in heads:

@@ -1,10 +1,9 @@
 """``mx.sym.random``: random numbers, in nodes that draw new ones at every run.
 
 The parameters of a distribution are all numbers (one distribution for the whole ``shape``), or all
-symbols (``shape`` draws for each of their elements). ``dtype`` is that of the numbers, float32 or
-that of the parameters by default, int32 for ``randint``. Further keywords are the node's: ``name``,
-``attr``. The numbers are not MXNet's, their distributions are; ``mx.random.seed`` makes them
-repeatable.
+symbols (``shape`` draws for each of their elements). ``dtype`` is the numbers' type, by default the
+parameters' or float32, int32 for ``randint``. Further keywords are the node's: ``name``, ``attr``.
+The numbers are not MXNet's, their distributions are; ``mx.random.seed`` makes them repeatable.
 """
 
 from collections.abc import Callable
@@ -20,9 +19,9 @@ __all__ = [*DISTRIBUTIONS, "multinomial", "randn", "shuffle"]  # pyright: ignore
 
 _OPTIONS = {"shape": None, "dtype": None}
 _OPTION_DOCS = """\
-The parameters are numbers, or symbols of one shape. ``shape`` is that of the result; with symbols,
-that of the samples for each of their elements. ``dtype`` is the type of the result. ``kwargs`` are
-the node's ``name`` and ``attr``."""
+The parameters are numbers, or symbols of one shape. ``shape`` is the shape of the result; with
+symbols, of the samples for each of their elements. ``dtype`` is the type of the result. ``kwargs``
+are the node's ``name`` and ``attr``."""
 
 
 def _draw(

@@ -1,7 +1,7 @@
 """``mx.sym.sparse``: MXNet's operators on sparse arrays, here the same on dense arrays.
 
-Results are those of the dense operators, which are equal; what has a meaning for sparse storage
-only (``retain``, ``adagrad_update``) raises NotSupportedError.
+Operators that only sparse storage gives a meaning (``retain``, ``adagrad_update``) raise
+NotSupportedError.
 """
 
 from ..ops.schema.operator_modules import sparse_module

@@ -1,7 +1,6 @@
-"""Graphs as texts: MXNet 1.9.1's JSON, its files, and the words of ``debug_str``.
+"""Graphs as texts: MXNet 1.9.1's JSON, its files, and ``debug_str``.
 
-The JSON loads in MXNet, and is the text that MXNet itself writes: keys, order of the nodes, line
-breaks. Parsing it, for every generation of files, is in ``_document``, ``_upgrade`` and ``_load``.
+The JSON loads in MXNet, and is byte for byte what MXNet itself writes.
 """
 
 import os
@@ -43,11 +42,9 @@ def _dict(items: Mapping[str, str], indent: int, *, broken: bool | None = None) 
 
 
 def versions(order: Iterable[Node]) -> Iterator[tuple[Node, list[int]]]:
-    """Yields each node with the version of each of its inputs.
-
-    The version of a variable is the number of times that it has been an auxiliary state so far:
-    MXNet's record of the operators that change it.
-    """
+    """Yields each node with the version of each of its inputs. A variable's version is the number
+    of times that it has been an auxiliary state so far: MXNet's record of the operators that change
+    it."""
     counts: dict[Node, int] = {}
     for node in order:
         auxiliary = set(node.aux_inputs)

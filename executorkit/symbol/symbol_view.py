@@ -141,13 +141,8 @@ class GraphDrawing:
         return common + (", ..." if len(ops) > _MAX_KINDS else "")
 
     def segment(self, start: int, stop: int, sources: Mapping[int, str], above: str) -> Drawing:
-        """Draws consecutive nodes, below the sources outside of them.
-
-        sources
-            names for nodes outside.
-        above
-            the name of the part above the drawing, from which an arrow leads here.
-        """
+        """Draws consecutive nodes, below the ``sources`` outside of them; an arrow leads here from
+        the part ``above`` the drawing."""
         self.budget.boxes -= stop - start
         outside: dict[str, list[int]] = {}
         for i in range(start, stop):
@@ -287,10 +282,8 @@ def operator_detail(node: Node) -> str:
 
 @view_of.register
 def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
-    """Shows counts, outputs, the drawing folded by block, and a table of the variables.
-
-    ``shapes`` maps (node, output number) to a shape, besides declared shapes of variables.
-    """
+    """Shows counts, outputs, the drawing folded by block, and a table of the variables. ``shapes``
+    maps (node, output number) to a shape, besides declared shapes of variables."""
     order = topological_order(symbol.heads)
     all_shapes: dict[Entry, Sequence[int] | None] = {
         (node, 0): declared_shape(node) for node in order if node.op is None

@@ -16,13 +16,11 @@ def checked_symbol(function: str, symbol: Any) -> Symbol:
 
 
 def output_shapes(function: str, symbol: Symbol, known: Any) -> dict[str, tuple[int, ...]]:
-    """Infers the shape of every output in the graph, by name, from some variables' shapes."""
     hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
     return _inferred(function, symbol, "shape", known, hint)
 
 
 def output_types(function: str, symbol: Symbol, known: Any) -> dict[str, Any]:
-    """Infers the type of every output in the graph, by name, from some variables' types."""
     return _inferred(function, symbol, "type", known)
 
 

@@ -24,8 +24,6 @@ _NOTE = "drawn without graphviz: pip install graphviz, and Graphviz's dot, for i
 
 @dataclass(frozen=True, slots=True)
 class DotEdge:
-    """An edge from the node that reads to the one that is read, as in MXNet's pictures."""
-
     tail: str
     head: str
     label: str
@@ -38,10 +36,9 @@ class DotEdge:
 class NetworkPicture(Viewed):
     """The result of ``plot_network`` where Graphviz or its package is not installed.
 
-    It has the properties and methods of ``graphviz.Digraph`` for looking at pictures: ``source`` is
-    the same DOT text. The drawing itself is static SVG made here, inputs on top; Graphviz
-    attributes of nodes do not change it. A notebook shows large networks by blocks, which unfold;
-    files have every node.
+    It has the properties and methods of ``graphviz.Digraph`` for looking at pictures; ``source`` is
+    the same DOT text. The drawing is static SVG, inputs on top; Graphviz attributes of nodes do not
+    change it. A notebook shows large networks by blocks, which unfold; files have every node.
     """
 
     def __init__(
@@ -84,10 +81,9 @@ class NetworkPicture(Viewed):
         cleanup: bool = False,
         format: str | None = None,
     ) -> str:
-        """Writes the drawing to ``filename`` with ``.svg`` added, and returns that path.
+        """Writes the drawing to ``filename`` (default ``NAME.gv``) with ``.svg`` added, and returns
+        that path.
 
-        filename, directory
-            The default is ``NAME.gv`` here.
         view
             Shows the drawing in the browser as well.
         cleanup

@@ -64,11 +64,9 @@ def plot_network(
         The network; otherwise a TypeError.
     title, save_format
         The name of the picture, and the format in which its ``render()`` writes it.
-    shape
-        Shapes of the inputs by name, as tuples: arrows then show shapes without their first
-        dimension. All others must follow, otherwise it is a ValueError.
-    dtype
-        Types of the inputs by name: arrows then show types as well.
+    shape, dtype
+        Shapes (as tuples) and types of the inputs by name, which arrows then show, shapes without
+        their first dimension. Raises ValueError if a shape does not follow.
     node_attrs
         Graphviz attributes of all nodes, such as ``{"fixedsize": "false"}``.
     hide_weights
@@ -77,8 +75,8 @@ def plot_network(
 
     Returns a ``graphviz.Digraph`` with MXNet's nodes, edges and attributes if the Python package
     ``graphviz`` and Graphviz's program ``dot`` are installed, and otherwise a
-    :class:`NetworkPicture` with the same ``source``, drawn as SVG without either. Nodes of the same
-    name become one; a RuntimeWarning in MXNet's words names them.
+    :class:`NetworkPicture`. Nodes of the same name become one; a RuntimeWarning in MXNet's words
+    names them.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")

@@ -23,30 +23,26 @@ def print_summary(
     symbol
         The network; otherwise a TypeError.
     shape
-        Shapes of the inputs by name, as tuples. All others must follow from them, otherwise it is
-        a ValueError; without it, no shapes are shown and parameters are not known.
+        Shapes of the inputs by name, as tuples; ValueError if another shape does not follow.
+        Without it, no shapes are shown and parameters are not known.
     line_length
         The number of characters in a line.
     positions
         The ends of the four columns, as fractions of the line, or in characters.
 
     Text and counts are MXNet's: shapes without their first dimension; parameters of Convolution,
-    FullyConnected, BatchNorm and Embedding only, without moving averages; of Convolution and
-    FullyConnected the size of the input taken from its second dimension. Where that dimension is
-    missing, MXNet fails with an IndexError; here it counts as 0. ``symbol.summary()`` counts every
-    parameter of every operator.
+    FullyConnected, BatchNorm and Embedding only, without moving averages; the input size of
+    Convolution and FullyConnected from its second dimension (0 if missing, where MXNet fails with
+    an IndexError). ``symbol.summary()`` counts every parameter of every operator.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
     >>> mx.viz.print_summary(net, shape={"data": (32, 784)}, line_length=60)
-    ____________________________________________________________
-    Layer (type)              Output ShapeParam Previous Layer
-    ============================================================
+    ____________________________________________________________ Layer (type)              Output
+    ShapeParam Previous Layer ============================================================
     data(null)                784         0
-    ____________________________________________________________
-    fc(FullyConnected)        10          7850  data
-    ============================================================
-    Total params: 7850
+    ____________________________________________________________ fc(FullyConnected)        10
+    7850  data ============================================================ Total params: 7850
     ____________________________________________________________
     """
     symbol = checked_symbol("print_summary", symbol)

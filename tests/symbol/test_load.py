@@ -68,7 +68,7 @@ MALFORMED = {
     "head has no such output": (_file(X, heads=[[0, 0], [0, 2]]),
                                 "head 1 asks for output 2 of 'x', which has 1"),
     "argument is an operator": (_file(X, _relu("r", (0, 0)), arg_nodes=[1]),
-                                "'arg_nodes' names node 'r', which is no variable"),
+                                "'arg_nodes' names node 'r', which is not a variable"),
     "argument is not there": (_file(X, arg_nodes=[3]), "'arg_nodes' names node 3, but there are 1"),
     "cycle of one": (_file(X, _relu("r", (1, 0))), "the graph has a cycle: r depend on each other"),
     "cycle of two": (_file(_relu("a", (1, 0)), _relu("b", (0, 0))),
@@ -123,7 +123,7 @@ def test_everything_that_is_not_served_is_named_at_once():
     with pytest.raises(UnknownOperatorError) as caught:
         mx.sym.load_json(_file(*_bad()))
     assert str(caught.value) == (
-        "this graph needs what is not served:\n"
+        "this graph needs operators or attributes that are not served:\n"
         "  Nope: absent: a, b\n"
         "  FullyConnected: attribute not served "
         "(num_hidden='three': expected a positive integer): c\n"
@@ -140,7 +140,7 @@ def test_attributes_alone_are_another_error():
     with pytest.raises(AttributeValueError) as caught:
         mx.sym.load_json(_file(X, _bad()[4]))
     assert str(caught.value) == (
-        "this graph needs what is not served:\n"
+        "this graph needs operators or attributes that are not served:\n"
         "  FullyConnected: attribute not served "
         "(num_hidden: missing, expected a positive integer): d"
     )
@@ -278,7 +278,7 @@ def test_long_attributes_that_are_served():
     ("text", "message"),
     [
         (r'{"nodes": [{"op": "null", "name": "\ud800", "inputs": []}], "arg_nodes": [0], '
-         '"heads": [[0, 0, 0]]}', "no text of Unicode"),
+         '"heads": [[0, 0, 0]]}', "not Unicode text"),
         (f'{{"nodes": [], "arg_nodes": [], "heads": [[{"9" * 5000}, 0, 0]]}}', "not JSON"),
         ("<!DOCTYPE html><html></html>", "it is an HTML page, expected a symbol in JSON"),
         (b"\xff\xfe\xfd", "this is not JSON"),

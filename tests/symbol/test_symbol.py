@@ -37,7 +37,7 @@ def _fc(**kwargs):
          "node 'fc': operator FullyConnected: required attribute 'num_hidden' is not given, "
          "expected a positive integer"),
         (lambda: _fc(num_hidden=3, foo=_x()), MXNetError,
-         "node 'fc' (FullyConnected): there is no input 'foo'\n  try: one of: data, weight, bias"),
+         "node 'fc' (FullyConnected): unknown input 'foo'\n  try: one of: data, weight, bias"),
         (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,  # type: ignore[reportArgumentType]
          "symbol input: 'data' is 2, expected a Symbol\n  try: wrap it in mx.sym.Variable"),
         (lambda: mx.sym.FullyConnected(np.ones((2, 3)), num_hidden=3), InputTypeError,  # type: ignore[reportArgumentType]
@@ -65,7 +65,7 @@ def _fc(**kwargs):
         (lambda: mx.sym.Group([_fc(num_hidden=3), _fc(num_hidden=3)])["fc_output"], ValueError,
          "<Symbol group [fc, fc]>: 2 outputs are called 'fc_output'\n  try: a number: 0, 1"),
         (lambda: _fc(num_hidden=3)(data=_x()), MXNetError,
-         "<Symbol fc>: there is no variable 'data'\n  try: one of: x, fc_weight, fc_bias"),
+         "<Symbol fc>: unknown variable 'data'\n  try: one of: x, fc_weight, fc_bias"),
         (lambda: mx.sym.var("x", foo=1), AttributeValueError,
          "variable 'x': unknown argument 'foo'\n  try: __foo__=1"),
         (lambda: mx.sym.var("x", stype="coo"), AttributeValueError,
