@@ -12,6 +12,7 @@ and calls of libraries that lowering prepares (LAPACK's).
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import threading
@@ -180,16 +181,32 @@ class CachedJit:
             self._prefetched[key] = executable
         return executable is not None
 
-    def stored_jaxpr(self, args: tuple[Any, ...]) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr for such arguments and the structure of its results, from disk."""
-        entry = self._entry(_call_key(args), args) if self.caches else None
-        return entry and entry.load_jaxpr()
+    def is_stored(self, args: tuple[Any, ...]) -> bool:
+        """True if the executable for such arguments is on disk, or was loaded from there."""
+        if not self.caches:
+            return False
+        key = _call_key(args)
+        if key in self._executables or key in self._prefetched:
+            return key in self._prefetched
+        entry = self._entry(key, args)
+        return entry is not None and entry.exists()
 
-    def store_jaxpr(self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any) -> None:
-        """Has the file of a flat jaxpr written in the background."""
+    def stored_jaxpr(
+        self, args: tuple[Any, ...], max_seconds: float = math.inf
+    ) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr for such arguments and the structure of its results, from disk; None where
+        an interpreted call takes longer than ``max_seconds``."""
+        entry = self._entry(_call_key(args), args) if self.caches else None
+        return entry and entry.load_jaxpr(max_seconds)
+
+    def store_jaxpr(
+        self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any, seconds: float
+    ) -> None:
+        """Has the file of a flat jaxpr written in the background; ``seconds`` is the estimate for
+        an interpreted call."""
         entry = self._entry(_call_key(args), args) if self.caches else None
         if entry is not None:
-            submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
+            submit_after(lambda: entry.store_jaxpr(jaxpr, structure, seconds))
 
     def _entry(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
@@ -294,22 +311,29 @@ class CachedExecutable:
             self._files.drop(self._name)
             return None
 
-    def load_jaxpr(self) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr from its file, and the structure of its results; None if there is none."""
+    def exists(self) -> bool:
+        return self._files.has(self._name)
+
+    def load_jaxpr(self, max_seconds: float) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr from its file, and the structure of its results; None if there is none, or
+        a call takes longer."""
         entry = self._files.read(self._jaxpr_name)
         if entry is None:
             return None
         facts, contents = entry
         try:
+            if facts["seconds"] > max_seconds:
+                return None
             return FlatJaxpr.from_bytes(contents), self._structure(facts["results"])
         except Exception:  # as above
             self._files.drop(self._jaxpr_name)
             return None
 
-    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any) -> None:
+    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any, seconds: float) -> None:
         """Writes the file of a flat jaxpr, if its parameters have a form for files."""
         try:
-            facts, contents = {"results": self._packed(structure)}, jaxpr.to_bytes()
+            facts = {"results": self._packed(structure), "seconds": seconds}
+            contents = jaxpr.to_bytes()
         except (NotFingerprintableError, pickle.PicklingError, TypeError, AttributeError):
             return
         self._files.write(self._jaxpr_name, facts, contents)
