@@ -41,14 +41,11 @@ def get_logger(
     filemode: str | None = None,
     level: int = WARNING,
 ) -> logging.Logger:
-    """Returns a logger that writes to standard error, or plain messages to a file.
+    """Returns a logger that writes to standard error, or plain messages to the file ``filename``,
+    opened with ``filemode`` ('a' by default).
 
-    name
-        The logger's name; None is the root logger, which is left as it is.
-    filename, filemode
-        A file instead of standard error, and its mode ('a' by default).
-    level
-        The least level that is written; only the first call for a name sets it.
+    ``name=None`` is the root logger, which is left as it is. ``level`` is the least level that is
+    written; only the first call for a name sets it.
     """
     logger = logging.getLogger(name)
     if name is None or name in _prepared:

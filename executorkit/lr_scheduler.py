@@ -31,14 +31,11 @@ Schedule = Callable[[Any], Array]
 
 
 class LRScheduler(CheckedKeywords):
-    """Base class of schedulers: the rate and its warm-up.
+    """Base class of schedulers: the rate ``base_lr``, which schedulers change over time, and its
+    warm-up.
 
-    base_lr
-        The rate, which schedulers change over time; the warm-up ends at its first value.
-    warmup_steps, warmup_begin_lr
-        The number of updates of the warm-up, and the rate at its start.
-    warmup_mode
-        'linear' lets the rate rise, 'constant' keeps it at ``warmup_begin_lr``.
+    The warm-up of ``warmup_steps`` updates begins at ``warmup_begin_lr`` and ends at the first
+    ``base_lr``; ``warmup_mode`` 'linear' lets the rate rise, 'constant' keeps it.
     """
 
     def __init__(

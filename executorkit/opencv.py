@@ -232,11 +232,9 @@ def _holds_its_chunks(data: bytes) -> bool:
 
 
 def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) -> np.ndarray:
-    """Returns an image of any number of channels, resized to (height, width, channels).
-
-    interp
-        0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels, 5
-        bilinear in fixed point.
+    """Returns an image of any number of channels, resized to (height, width, channels); ``interp``
+    is 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight pixels, 5
+    bilinear in fixed point.
 
     uint8, float32 and float64; int8 as the uint8 numbers of the same bits, and int32 with 0 and 5
     only, both as in MXNet. Elements of uint8 are equal to MXNet's; elements of float32 for 0, 1, 3

@@ -58,15 +58,9 @@ class CustomOp:
         out_data: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Computes ``out_data`` from ``in_data``; to be overridden.
-
-        is_train
-            Whether the executor runs in training mode.
-        req
-            For each output the argument of :meth:`assign`, here always 'write'.
-        in_data, out_data, aux
-            The inputs, outputs to be written, and auxiliary states, which may be written.
-        """
+        """Computes ``out_data`` from ``in_data``; to be overridden. ``is_train`` is True in
+        training mode, ``req`` holds for each output the argument of :meth:`assign`, here always
+        'write'; ``aux``, the auxiliary states, may be written, too."""
         raise NotImplementedError(f"{type(self).__name__}.forward")
 
     def backward(
@@ -78,16 +72,9 @@ class CustomOp:
         in_grad: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Computes ``in_grad``; entries that it does not write are zero, as all are by default.
-
-        req
-            For each input the argument of :meth:`assign`, here always 'write': the executor adds
-            gradients to earlier ones.
-        out_grad
-            The head gradients of the outputs.
-        in_data, out_data, in_grad, aux
-            The inputs and results of ``forward``, gradients to be written, and auxiliary states.
-        """
+        """Computes ``in_grad`` from the head gradients ``out_grad`` and the arrays of ``forward``;
+        unwritten entries are zero, as all are by default. ``req`` holds for each input the argument
+        of :meth:`assign`, here always 'write': the executor adds gradients to earlier ones."""
 
     def assign(self, dst: NDArray, req: str, src: object) -> None:
         """Writes ``src`` into ``dst`` as ``req`` says: not at all ('null'), over it ('write',

@@ -148,10 +148,8 @@ class MXIndexedRecordIO(MXRecordIO):
 
     idx_path, uri
         paths of the index file (lines of a key, a tabulator and an offset) and of the records.
-    flag
-        'r' to read, 'w' to write new files.
-    key_type
-        the type of the keys, called with their text.
+    flag, key_type
+        'r' to read, 'w' to write new files; the type of the keys, called with their text.
 
     ``keys`` lists the keys in order, ``idx`` maps them to offsets. Raises OSError if a file cannot
     be opened, ValueError if the index file is malformed.
@@ -324,10 +322,9 @@ def pack_img(header: object, img: object, quality: int = 95, img_fmt: str = ".jp
 
     img
         (height, width) or (height, width, channels), colours in the order blue, green, red.
-    quality
-        for '.jpg' 1 to 100, for '.png' the compression level, 1 to 9.
-    img_fmt
-        '.jpg', '.png', or another extension that OpenCV encodes.
+    quality, img_fmt
+        1 to 100 for '.jpg', the compression level 1 to 9 for '.png'; or another extension of
+        OpenCV.
     """
     cv2 = require_opencv()
     name, options = img_fmt.upper(), None

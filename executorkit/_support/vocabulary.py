@@ -14,15 +14,12 @@ class Vocabulary:
 
     counter
         The tokens and their frequencies; None for none.
-    most_freq_count
-        The largest number of tokens from the counter, without reserved ones; None, or a negative
-        number, for all.
-    min_freq
-        The least frequency of a token from the counter.
-    unknown_token
-        The token in place of all tokens without index.
-    reserved_tokens
-        Tokens that have an index without being counted.
+    most_freq_count, min_freq
+        The largest number of tokens from the counter (None, or a negative number, for all), and
+        their least frequency.
+    unknown_token, reserved_tokens
+        The token in place of all tokens without index; tokens that have an index without being
+        counted.
 
     Tokens of equal frequency are in alphabetical order. Raises AssertionError (ArgumentValueError)
     for arguments that contradict each other.

@@ -90,18 +90,11 @@ class Speedometer(CheckedKeywords):
 def module_checkpoint(
     mod: Any, prefix: Any, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """Returns an epoch callback that writes a module's checkpoint after every ``period`` epochs.
+    """Returns an epoch callback that writes a module's checkpoint after every ``period`` epochs
+    (less than 1 means 1), with ``<prefix>-<epoch>.states`` if ``save_optimizer_states``.
 
-    mod
-        a module: anything with ``save_checkpoint(prefix, epoch, save_optimizer_states)``.
-    prefix
-        prefix of the files' names, as in :func:`executorkit.model.save_checkpoint`.
-    period
-        epochs from one checkpoint to the next; less than 1 means 1.
-    save_optimizer_states
-        True writes ``<prefix>-<epoch>.states`` too.
-
-    The epoch in the file names is the number of completed epochs.
+    ``mod`` is anything with ``save_checkpoint(prefix, epoch, save_optimizer_states)``; files are
+    named as by :func:`executorkit.model.save_checkpoint`, with the number of completed epochs.
     """
     period = max(1, int(period))
 

@@ -8,13 +8,10 @@ from ..display import ProgressLine
 class ProgressBar:
     """A batch callback that shows the progress of an epoch, its speed and the time left.
 
-    total
-        batches in an epoch; a notebook's bar says how many more there are.
-    length
-        width in characters, of the bar in the log, or of the whole line with tqdm.
-
-    In a notebook the bar is static HTML, renewed in place. In a terminal it is tqdm's (``pip
-    install executorkit[progress]``). Otherwise it is MXNet's line in the log, at level INFO.
+    ``total`` is the number of batches in an epoch; a notebook's bar counts batches beyond it.
+    ``length`` is the width in characters, of the bar in the log, or of the whole line with tqdm. In
+    a notebook the bar is static HTML, renewed in place; in a terminal it is tqdm's (``pip install
+    executorkit[progress]``), otherwise MXNet's line in the log, at level INFO.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:

@@ -30,8 +30,6 @@ Key = tuple[tuple[str, Any], ...]
 class NodewiseValues:
     """Values of a graph, by number, with their ranges, and their gradients.
 
-    avals, ranges
-        The type and the range of every value.
     input_gradients
         For each step that backward has passed: the ranges of the gradients of its inputs, by
         position, and of the gradients of its outputs.

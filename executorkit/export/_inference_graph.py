@@ -34,15 +34,9 @@ _LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class InferenceNetwork:
-    """A network with everything that its inference needs.
-
-    arguments, states
-        arrays of parameters and auxiliary states by name.
-    inputs, dtypes
-        shape and element type of each input but labels, in the order of ``list_arguments``.
-    batch_axes
-        the axis of the batch, of the inputs that have one.
-    """
+    """A network with its inference's ``arguments`` and ``states`` (arrays by name), the shapes and
+    dtypes of its ``inputs`` but labels, in the order of ``list_arguments``, and their axes of the
+    batch."""
 
     symbol: Symbol
     arguments: dict[str, np.ndarray]

@@ -345,20 +345,11 @@ def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """Returns a list of augmenters for images with objects, of ``data_shape`` (channels, height,
-    width).
+    width). Other arguments are as for :func:`CreateAugmenter`; arrays of ``mean`` and ``std`` are
+    NumPy's.
 
-    resize
-        length of the shorter side; 0 leaves it.
     rand_crop, rand_pad, rand_gray
         probabilities of a random part, of a larger image around it, and of gray.
-    rand_mirror
-        flips half of the images.
-    mean, std
-        True for ImageNet's, or NumPy arrays of 1 or 3 numbers.
-    brightness, contrast, saturation, pca_noise, hue
-        ranges of the random changes; 0 for none.
-    inter_method
-        the interpolation of all resizing: 0 to 4, 9 (by size) or 10 (at random).
     min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
         of the random parts, see :func:`CreateMultiRandCropAugmenter`; the second number of
         ``area_range`` is also the largest area of a larger image.

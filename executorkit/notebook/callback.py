@@ -42,9 +42,8 @@ def read_training(param: Any) -> dict[str, float]:
 
 class LiveLearningCurve(Viewed):
     """A learning curve drawn during training: a metric of batches and evaluations over the epochs.
-
-    A batch lies between the ends of its epoch and the one before; the first epoch counts batches.
-    (MXNet's axis is seconds.)
+    (MXNet's axis is seconds.) A batch lies between the ends of its epoch and the one before; the
+    first epoch counts batches.
 
     metric_name
         the metric's name, ``metric.get()[0]``.
@@ -55,9 +54,7 @@ class LiveLearningCurve(Viewed):
 
     In a notebook one static SVG is replaced in place. In a terminal every drawing is a few lines::
 
-        training    ▁▂▃▅▆▆▇▇█  0.912
-        validation  ▁▅█  0.884
-        epoch 0.25 to 3
+        training    ▁▂▃▅▆▆▇▇█  0.912 validation  ▁▅█  0.884 epoch 0.25 to 3
 
     The object itself is displayed the same way, also after training.
     """
@@ -141,11 +138,8 @@ def _(curve: LiveLearningCurve) -> View:
 
 class PandasLogger:
     """Records of training metrics, validation metrics and epochs, in one data frame each.
-
-    batch_size
-        examples in a batch.
-    frequent
-        number of batches between records of the training metrics.
+    ``batch_size`` is the number of examples in a batch, ``frequent`` the number of batches between
+    records.
 
     ``train_df`` and ``eval_df`` have a column per metric, ``batches_per_sec`` and
     ``records_per_sec`` (which MXNet exchanges), ``elapsed``, ``minibatch_count`` and ``epoch``;

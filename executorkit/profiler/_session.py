@@ -170,7 +170,8 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """Returns counts and times of everything that ran so far, by category and name.
+    """Returns counts and times of everything that ran so far, by category and name; empty without
+    ``set_config(aggregate_stats=True)``.
 
     reset
         Whether the records are deleted afterwards.
@@ -179,8 +180,7 @@ def dumps(
     sort_by, ascending
         The order of names, 'total', 'avg', 'min', 'max' or 'count', and whether it ascends.
 
-    Raises AssertionError for anything else. The text is empty without
-    ``set_config(aggregate_stats=True)``.
+    Raises AssertionError for anything else.
     """
     _check_choice(format, ("table", "json"), "dumps: format")
     _check_choice(sort_by, SORT_KEYS, "dumps: sort_by")

@@ -34,14 +34,8 @@ def convert_symbol(
 ) -> Symbol:
     """Returns MXNet's graph of mixed precision, with casts; its outputs are float32.
 
-    target_dtype
-        'float16' or 'bfloat16'.
-    target_dtype_ops, fp32_ops
-        operators that compute in ``target_dtype`` and in float32, instead of :func:`list_lp16_ops`
-        and :func:`list_fp32_ops`.
-    conditional_fp32_ops
-        ``(operator, attribute, values)``: operators that compute in float32 for some values of an
-        attribute, instead of :func:`list_conditional_fp32_ops`.
+    target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops
+        as for :func:`init`; an unknown operator is an AssertionError.
     excluded_sym_names
         nodes that compute in float32.
     data_names

@@ -136,15 +136,9 @@ def _calibrated_name(node: Node) -> str:
 
 @dataclass(slots=True)
 class _Rewriter:
-    """Copies a graph node by node, with the chosen nodes in 8 bits.
-
-    copies
-        the new node (8 bits for a chosen one) by old node.
-    floating, quantizing
-        the dequantising node of a chosen node; the quantising node (or variables) of an entry.
-    measured
-        the old entry whose range a new node takes.
-    """
+    """Copies a graph node by node, with the chosen nodes in 8 bits. ``copies`` has the new node by
+    old node, ``floating`` the dequantising node of a chosen one, ``quantizing`` the quantising node
+    (or variables) of an entry, ``measured`` the old entry whose range a new node takes."""
 
     chosen: Mapping[Node, QuantizedForm]
     dtype: str
