@@ -8,7 +8,7 @@ all devices instead. Parameters are its stacked arrays; all else is assembled fr
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +21,14 @@ from ..arrays.storage import Storage
 from ..calls.rollback import complete
 from ..executor import Backward, BoundGraph, Buffers, PendingStep, Waiting
 from ..ndarray import NDArray
-from ..parallel import PmapProgram, Replicas, StackedPart, can_replicate, replicated
+from ..parallel import (
+    PmapProgram,
+    Replicas,
+    StackedPart,
+    can_replicate,
+    note_joint_step,
+    replicated,
+)
 from ._run import PartedStep, made
 from ._trace_plan import TracePlan, plan_of
 
@@ -66,7 +73,7 @@ class _ContextsRun(BoundGraph[Any]):
         self.replicas = Replicas.of(self.contexts)
         super().__init__(
             plan.program.graph,
-            PmapProgram.of(plan.program, self.replicas),
+            PmapProgram.of(plan.program, self.replicas, averages_states=False),
             arrays,
             states,
             outputs,
@@ -77,6 +84,10 @@ class _ContextsRun(BoundGraph[Any]):
         self.buffers = Buffers((), *self.buffers[1:])
         self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
 
+    def set_sums(self, sums_gradients: bool, all_processes: bool) -> None:
+        self.sums_gradients = sums_gradients
+        self.joins_processes = all_processes
+
     def next_key(self) -> Any:
         return self.replicas.keys(self.contexts)
 
@@ -86,6 +97,9 @@ class _ContextsRun(BoundGraph[Any]):
     def filled_like(self, array: Any, number: float) -> jax.Array:
         return self.replicas.filled(array.shape, array.dtype, number)
 
+    def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
+        note_joint_step(results, (), undo)
+
 
 class _ContextsStep(PendingStep):
     __slots__ = ()
@@ -94,13 +108,16 @@ class _ContextsStep(PendingStep):
         return False  # or the steps would not have been joined
 
 
-def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
+def join_steps(
+    arrays: Sequence[NDArray], sums_gradients: bool = False, all_processes: bool = False
+) -> bool:
     """Replaces the steps that these gradients, one of each context, wait for by one step of all
     contexts.
 
     False, with nothing changed, where that is impossible: a result has been read or written to, the
     contexts have recorded different calls, or gradients are added. ``sums_gradients`` says whether
-    an update in the same program leaves the sums as gradients.
+    an update in the same program leaves the sums as gradients, ``all_processes`` whether these are
+    over the contexts of all processes of the job.
     """
     steps: list[Any] = [x.storage.producer for x in arrays]
     first = steps[0]
@@ -108,7 +125,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
     if whole is not None and isinstance(whole.source, _ContextsStep):
         if whole.has_written_members:
             return False
-        whole.source.runnable.sums_gradients = sums_gradients
+        whole.source.runnable.set_sums(sums_gradients, all_processes)
         return True
     if first.__class__ is not PartedStep or not can_replicate([x.context for x in arrays], ()):
         return False
@@ -118,7 +135,7 @@ def join_steps(arrays: Sequence[NDArray], sums_gradients: bool = False) -> bool:
             return False
         run, values, key, heads = combination
         del combination, steps, first  # donated arrays may have no other reference
-        run.sums_gradients = sums_gradients
+        run.set_sums(sums_gradients, all_processes)
         step: _ContextsStep | None = None
 
         def replace() -> None:

@@ -26,7 +26,8 @@ from ..optimizer import (
     load_states,
     read_state_file,
 )
-from ..parallel import ReplicatedArray, attach_replicated, attach_to_each, replicated
+from ..parallel import ReplicatedArray, replicated, update_together
+from ..processes import process_count
 from ._parameter import Parameter
 
 _DATA, _GRADS, _ENTRY = attrgetter("_data"), attrgetter("_grad"), attrgetter("graph_entry")
@@ -59,7 +60,8 @@ class ParameterArrays:
         for k in range(n_contexts):
             here = [(i, g[k], w[k]) for i, g, w in rows if k < len(w)]
             self.columns.append(Column(*map(list, zip(*here, strict=True))) if here else _NOTHING)
-        self.replicated = _replicated(self.weights, self.grads) if n_contexts > 1 else None
+        together = n_contexts > 1 or process_count() > 1
+        self.replicated = _replicated(self.weights, self.grads) if together else None
 
     def is_current(self) -> bool:
         """Returns True until a parameter gets other arrays, or other gradients."""
@@ -72,6 +74,25 @@ class ParameterArrays:
         """Lets one program compute the gradients that are pending on every context, if possible."""
         if self.replicated is not None:
             join_steps(self.grads[0])
+
+    def update_together(
+        self, updaters: Sequence[Any], sum_of: Aggregation, sums_gradients: bool
+    ) -> bool:
+        """Updates replicated weights by the sums of the gradients in the program that computes
+        them; in a job otherwise in one that takes them, so that all processes send the same.
+        Returns False, with nothing changed, if that is not possible."""
+        assert self.replicated is not None
+        weights, grads = self.replicated
+        in_job = sum_of is Aggregation.JOB
+        if not join_steps(self.grads[0], sums_gradients, in_job):
+            if not in_job:
+                return False
+            for grad in grads:
+                grad.compute()
+        return update_together(
+            updaters, self.indices, weights, grads,
+            all_processes=in_job, sums_gradients=sums_gradients,
+        )  # fmt: skip
 
     def fresh_columns(self, ignore_stale: bool) -> list[Column]:
         """Returns the columns, without parameters whose gradients no backward has written since the
@@ -216,25 +237,24 @@ class DeviceUpdates:
         """Takes a step by the sums in the program that computes the gradients of all contexts.
         Returns False, with nothing changed, if that is not possible. After an exception all
         contexts have taken the step, or none."""
-        together = arrays.replicated
-        if together is None or Aggregation.of(self.store) is not Aggregation.DEVICES:
+        sum_of = Aggregation.of(self.store)
+        if arrays.replicated is None or sum_of not in _IN_PROGRAMS:
             return False
+        if ignore_stale and sum_of is Aggregation.JOB:
+            return False  # every process decides alike, whichever gradients are stale there
         columns = arrays.fresh_columns(ignore_stale)
         if any(c.indices != arrays.indices for c in columns):
             return False
-        weights, grads = together
         before = self.n_updates
         try:
-            if not join_steps(arrays.grads[0], sums_gradients=True):
-                return False
-            attached = attach_to_each(self.updaters, arrays.indices, weights, grads)
+            updated = arrays.update_together(self.updaters, sum_of, sums_gradients=True)
         except BaseException:
             if self.n_updates != before:
                 _use_up(columns)
             raise
-        if attached is not None:
+        if updated:
             _use_up(columns)
-        return attached is not None
+        return updated
 
     def reduce(self, arrays: ParameterArrays) -> None:
         """Writes the sums over the contexts to all gradients, or after an exception to none of
@@ -350,17 +370,20 @@ class StoreUpdates:
         self._pulled = _versions(weights)
 
     def _update_together(self, arrays: ParameterArrays) -> bool:
-        together = arrays.replicated
-        if (
-            together is None
-            or Aggregation.of(self.store) is not Aggregation.DEVICES
-            or not self._follows(arrays)
-        ):
+        sum_of = Aggregation.of(self.store)
+        if arrays.replicated is None or sum_of not in _IN_PROGRAMS:
             return False
-        weights, grads = together
-        if not join_steps(arrays.grads[0]):
-            return False
-        return attach_replicated(self._updater, arrays.indices, weights, grads) is not None
+        if not self._follows(arrays):
+            if sum_of is not Aggregation.JOB:
+                return False
+            # What this process has written to weights is dropped, as by a pull after the step.
+            for grad in arrays.replicated.grads:
+                grad.compute()
+            self.store.pull(arrays.indices, out=arrays.weights)
+            self.note_pulled(arrays.weights)
+            if not self._follows(arrays):
+                return False
+        return arrays.update_together([self._updater], sum_of, sums_gradients=False)
 
     def _follows(self, arrays: ParameterArrays) -> bool:
         together = arrays.replicated
@@ -391,6 +414,9 @@ class StoreUpdates:
 
 
 UpdateMode = DeviceUpdates | StoreUpdates
+
+#: The places of sums that are a part of programs.
+_IN_PROGRAMS = Aggregation.DEVICES, Aggregation.JOB
 
 
 def _versions(weights: Sequence[Sequence[NDArray]]) -> list[list[int]]:
@@ -467,9 +493,12 @@ def decide(
     mode: UpdateMode = DeviceUpdates(updaters, store)
     if on_store:
         mode = StoreUpdates(store, optimizer)
-    for i, parameter in enumerate(parameters):
-        arrays = parameter.list_data()
-        store.broadcast(i, arrays[0], arrays)
+    arrays = [p.list_data() for p in parameters]
+    if isinstance(store, KVStore):
+        store.broadcast([*range(len(arrays))], [row[0] for row in arrays], arrays)
+    else:
+        for i, row in enumerate(arrays):
+            store.broadcast(i, row[0], row)
     if isinstance(mode, StoreUpdates):
         mode.note_pulled([p.list_data() for p in parameters if p.grad_req != "null"])
     return Decision(mode, store, on_store)

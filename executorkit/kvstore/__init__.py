@@ -42,17 +42,18 @@ by hand             ``EXECUTORKIT_ADDRESS=HOST:PORT``, ``EXECUTORKIT_NUM_PROCESS
                     ``EXECUTORKIT_RANK=0`` (1, ...); or ``jax.distributed.initialize(...)``
 ==================  ==============================================================================
 
-``Module`` and ``FeedForward`` (with any ``dist_*`` store) and ``training.Step`` take each step
-together with all processes: forward, backward, the sums over all devices and the update are one
-program. All begin with the parameters, auxiliary states and loaded optimizer states of rank 0, and
-all must take the same steps. Everything else is this process's alone, at any time: reading
-parameters, saving, scoring. An epoch of ``fit`` ends for all once one has no batch left (a warning
-says so). Auxiliary states become the means over all devices in each step. Parameters are compared
+``Module``, ``FeedForward`` and ``gluon.Trainer`` (with any ``dist_*`` store) and ``training.Step``
+take each step together with all processes: forward, backward, the sums over all devices and the
+update are one program. All begin with the parameters, auxiliary states and loaded optimizer states
+of rank 0 (a trainer's optimizer states are each process's own), and all must take the same steps.
+Everything else is this process's alone, at any time: reading parameters, saving, scoring. An epoch
+of ``fit`` ends for all once one has no batch left (a warning says so). Auxiliary states become the
+means over all devices in each step; in Gluon each device keeps its own. Parameters are compared
 every 100 steps and after an epoch: an error names a rank that differs. When a process fails, all
 others end within seconds with an error that names it and the newest checkpoint; on SIGTERM all stop
 after the same step, ``fit`` calls the epoch's callbacks, ``Step`` makes its last checkpoint again,
-and the status is 143. ``gluon.Trainer`` and scripts that push and pull sum in the store, one
-message for each call; give a store lists of keys.
+and the status is 143. Stores that compress gradients, and scripts that push and pull, sum in the
+store, one message for each call; give a store lists of keys.
 
 With ``mx.program.options(shard_optimizer=True)`` around bind, each of n devices holds and updates
 1/n of the optimizer's state of a module or a step, in the same program; files keep their format.

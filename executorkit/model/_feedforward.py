@@ -19,7 +19,7 @@ from ..initializer import Uniform
 from ..io import DataDesc, DataIter, NDArrayIter
 from ..kvstore import Aggregation
 from ..ndarray import NDArray
-from ..parallel import replica_contexts, share_first, update_together
+from ..parallel import replica_contexts, share_first, update_parameters
 from ..program import current_options, options
 from ..symbol import Symbol
 from ._checkpoint_files import load_checkpoint, save_checkpoint
@@ -461,7 +461,7 @@ class _ManagerLoop(TrainingLoop):
         params, grads = manager.param_arrays, manager.grad_arrays
         if self._joins_processes:
             rows = _with_gradients(params, grads)
-            update_together(
+            update_parameters(
                 manager.core, self.updater, [names[i] for i, _, _ in rows],
                 weights=[row[2] for row in rows], grads=[row[1] for row in rows],
                 all_processes=True,

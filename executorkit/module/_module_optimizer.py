@@ -18,7 +18,7 @@ from ..errors import ModuleUsageError, explain
 from ..kvstore import Aggregation
 from ..model import _create_kvstore, _initialize_kvstore, _update_params, _update_params_on_kvstore
 from ..optimizer import dump_updater, prepare_restoration, read_state_file
-from ..parallel import bytes_of_first, share_first, update_together
+from ..parallel import bytes_of_first, share_first, update_parameters
 from ..symbol import Symbol
 from ._arguments import OptimizerSpec
 from ._parameters import ParameterStore
@@ -66,7 +66,7 @@ def update_group(
             ]
         )
         return
-    update_together(
+    update_parameters(
         group.core, updater, update_indices,
         weights=weights, grads=grads, all_processes=all_processes,
     )  # fmt: skip

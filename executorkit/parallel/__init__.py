@@ -16,7 +16,6 @@ from ._group_snapshots import check_group_finite as check_group_finite
 from ._group_update import (
     all_reduce as all_reduce,
     attach_replicated as attach_replicated,
-    attach_to_each as attach_to_each,
     mean_parameters as mean_parameters,
     set_parameters as set_parameters,
     share_first as share_first,
@@ -24,11 +23,12 @@ from ._group_update import (
     state_sharding_of as state_sharding_of,
     sum_arrays_over_job as sum_arrays_over_job,
     update_by_sum as update_by_sum,
+    update_parameters as update_parameters,
     update_together as update_together,
 )
 from ._group_view import group_label as group_label, group_parts as group_parts
 from ._joined_processes import bytes_of_first as bytes_of_first, first_of_job as first_of_job
-from ._joint_epoch import JointEpoch as JointEpoch
+from ._joint_epoch import JointEpoch as JointEpoch, note_joint_step as note_joint_step
 from ._lockstep import lockstep as lockstep
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated

@@ -1,7 +1,7 @@
 """Parameters of a group as a whole: set alike, read as the mean over the devices, updated at once.
 
-An update is by the sum of the gradients of all devices: in the program that computes them
-(:func:`attach_replicated`), or after it (:func:`update_by_sum`).
+An update is by the sum of the gradients of all devices: in the program that computes them, in one
+that takes them (both :func:`update_together`), or array by array (:func:`update_by_sum`).
 """
 
 from __future__ import annotations
@@ -42,11 +42,19 @@ class JoinedUpdate(UpdatableStep):
         the gradients of this process's devices.
     states
         auxiliary states of the network, which become the means over all devices.
+    sums_gradients
+        whether the sums are written to the gradients.
     """
 
-    def __init__(self, grads: Sequence[ReplicatedArray], states: Sequence[ReplicatedArray]) -> None:
+    def __init__(
+        self,
+        grads: Sequence[ReplicatedArray],
+        states: Sequence[ReplicatedArray],
+        sums_gradients: bool,
+    ) -> None:
         self._grads = grads
         self._states = states
+        self._sums_gradients = sums_gradients
 
     @property
     def targets(self) -> list[Any]:
@@ -66,12 +74,13 @@ class JoinedUpdate(UpdatableStep):
         state = jax.tree.unflatten(tree, [cell.value for cell in cells])
         aux = [s.value for s in self._states]
         update = update_in_program(call.update, weights, cells)
+        targets = tuple(range(len(values)))
         spec = StepSpec(
-            (UpdateSpec(tuple(range(len(values))), update, len(call.hyperparams)),), False
+            (UpdateSpec(targets, update, len(call.hyperparams)),), False, self._sums_gradients
         )
         replicas = self._grads[0].replicas
         aux_specs = tuple([s.replicas.spec for s in self._states])
-        new, new_state, means, flags = update_function(spec, replicas.of_job, aux_specs)(
+        new, new_state, means, sums, flags = update_function(spec, replicas.of_job, aux_specs)(
             (tuple(values),),
             (state,),
             [g.value for g in self._grads],
@@ -85,6 +94,7 @@ class JoinedUpdate(UpdatableStep):
             *zip(weights, new[0], strict=True),
             *zip(cells, new_state[0], strict=True),
             *zip(self._states, means, strict=True),
+            *zip(self._grads, sums, strict=False),
         ]
         complete(lambda: [cell.assign(own_entries(value)) for cell, value in pairs])
         call.attached = True
@@ -323,7 +333,7 @@ def _replicated_state(
 
 
 def attach_replicated(
-    updater: GroupUpdater,
+    updaters: Sequence[Any],
     indices: Sequence[Any],
     weights: Sequence[ReplicatedArray],
     grads: Sequence[PendingValue],
@@ -332,9 +342,20 @@ def attach_replicated(
     """Makes the update of replicated weights a part of the step that computes their gradients, and
     sums these over the devices. Returns None, with nothing changed, if that is not possible.
 
-    ``sharding`` divides the states (:func:`state_sharding_of`).
+    updaters
+        one whose states all devices share, or one with states of its own for each device; all count
+        the step.
+    sharding
+        divides shared states (:func:`state_sharding_of`).
     """
     first = [w[0] for w in weights]
+    updater, *others = updaters
+    if others:
+        return updater.attach(
+            indices, first, weights, grads,
+            state_of=lambda index: _replicate_states(updaters, index),
+            others=[(u, [w[k] for w in weights]) for k, u in enumerate(others, 1)],
+        )  # fmt: skip
 
     def state_of(index: Any) -> Any:
         return _replicated_state(updater, indices, index, weights, sharding)
@@ -359,6 +380,40 @@ def source_of(weight: ReplicatedArray) -> NDArray:
 
 
 def update_together(
+    updaters: Sequence[Any],
+    indices: Sequence[Any],
+    weights: Sequence[ReplicatedArray],
+    grads: Sequence[ReplicatedArray],
+    *,
+    sharding: StateSharding | None = None,
+    all_processes: bool = False,
+    states: Sequence[ReplicatedArray] = (),
+    sums_gradients: bool = False,
+) -> bool:
+    """Updates replicated weights by the sums of the gradients of all devices, in the program that
+    computes the gradients; in a job, and where a replica has several devices, otherwise in a
+    program that takes them. Returns False, with nothing changed, if neither is possible.
+
+    updaters, sharding
+        as for :func:`attach_replicated`.
+    all_processes
+        sums over the devices of all processes, which wait for each other.
+    states
+        auxiliary states, which become the means over the same devices.
+    sums_gradients
+        whether the sums are written to the gradients.
+    """
+    if attach_replicated(updaters, indices, weights, grads, sharding):
+        if all_processes:  # others wait
+            weights[0].compute()
+        return True
+    if not all_processes and weights[0].replicas.width == 1:
+        return False
+    targets = JoinedUpdate(grads, states, sums_gradients).targets
+    return attach_replicated(updaters, indices, weights, targets, sharding) is not None
+
+
+def update_parameters(
     core: DataParallelCore,
     updater: Any,
     indices: Sequence[Any],
@@ -368,18 +423,19 @@ def update_together(
     all_processes: bool,
 ) -> None:
     """Updates the parameters of a group by the sums of the gradients of all devices, and with
-    ``all_processes`` of all processes: in the program that computes the gradients where that is
-    possible."""
+    ``all_processes`` of all processes."""
     sharding = state_sharding_of(core, all_processes)
-    stacked = [a for a in (*weights, *grads) if isinstance(a, ReplicatedArray)]
-    if len(stacked) == 2 * len(weights) and hasattr(updater, "attach"):
-        count = len(weights)
-        if attach_replicated(updater, indices, stacked[:count], stacked[count:], sharding):
-            if all_processes:  # others wait
-                stacked[0].compute()
-            return
     states = core.changing_states if all_processes else ()
-    update_by_sum(updater, indices, weights, grads, all_processes, states, sharding=sharding)
+    arrays = *weights, *grads, *states
+    stacked = [a for a in arrays if isinstance(a, ReplicatedArray)]
+    if len(stacked) == len(arrays) and hasattr(updater, "attach"):
+        count = len(weights)
+        if update_together(
+            [updater], indices, stacked[:count], stacked[count : 2 * count],
+            sharding=sharding, all_processes=all_processes, states=stacked[2 * count :],
+        ):  # fmt: skip
+            return
+    update_by_sum(updater, indices, weights, grads, all_processes, states)
 
 
 def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateSharding | None:
@@ -398,22 +454,6 @@ def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateShard
             hint="a batch size that the number of contexts divides, distinct contexts of one kind",
         )  # fmt: skip
     return StateSharding(Replicas.of(core.contexts), all_processes)
-
-
-def attach_to_each(
-    updaters: Sequence[Any],
-    indices: Sequence[Any],
-    weights: Sequence[ReplicatedArray],
-    grads: Sequence[PendingValue],
-) -> UpdateCall | None:
-    """Does as :func:`attach_replicated` where each device has an updater with states of its own;
-    all updaters count the step."""
-    first, *others = updaters
-    return first.attach(
-        indices, [w[0] for w in weights], weights, grads,
-        state_of=lambda index: _replicate_states(updaters, index),
-        others=[(u, [w[k] for w in weights]) for k, u in enumerate(others, 1)],
-    )  # fmt: skip
 
 
 def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
@@ -436,8 +476,6 @@ def update_by_sum(
     grads: Sequence[PerDevice],
     all_processes: bool = False,
     states: Sequence[PerDevice] = (),
-    *,
-    sharding: StateSharding | None = None,
 ) -> None:
     """Updates the first device's weights by the sum of the gradients, and copies them to all.
 
@@ -448,15 +486,6 @@ def update_by_sum(
 
     After an exception all devices have either the old weights or the new ones.
     """
-    replicas = getattr(weights[0], "replicas", None)
-    if all_processes or (replicas is not None and replicas.width > 1):
-        stacked = [a for a in (*grads, *weights, *states) if isinstance(a, ReplicatedArray)]
-        count = len(grads)
-        if len(stacked) == 2 * count + len(states):
-            joined = JoinedUpdate(stacked[:count], stacked[2 * count :])
-            weights_here, targets = stacked[count : 2 * count], joined.targets
-            if attach_replicated(updater, indices, weights_here, targets, sharding):
-                return
     if all_processes:
         flags, grads, set_means = _sum_step_over_job(grads, states)
         if lockstep.note(flags, ()).share < 1:

@@ -68,7 +68,7 @@ class JoiningStep(JoiningFunction):
     """A training step of all processes, which adds the out-of-data flags and message offsets to a
     step's arguments."""
 
-    __slots__ = ("_forward_states", "_offsets", "_spec")
+    __slots__ = ("_averages_states", "_forward_states", "_offsets", "_spec")
 
     def __init__(
         self,
@@ -77,12 +77,14 @@ class JoiningStep(JoiningFunction):
         spec: StepSpec,
         job: JobReplicas,
         sharding: ProgramSharding | None = None,
+        averages_states: bool = True,
     ) -> None:
+        self._averages_states = averages_states
         self._forward_states = program.forward_state_indices
         self._spec = spec
         #: The avals of the latest weights and states, and their offsets.
         self._offsets: tuple[list[Any], Any] = [], ()
-        step = joining_step(program, train, spec, job, sharding)
+        step = joining_step(program, train, spec, job, sharding, averages_states)
         super().__init__(step, "step", job, True, REPLICATED_ARGS, finish=finish_of_step(spec))
 
     def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
@@ -113,7 +115,8 @@ class JoiningStep(JoiningFunction):
         avals = [getattr(x, "aval", x) for x in chain(*weights, aux)]
         known, offsets = self._offsets
         if avals != known or not avals:
-            offsets = step_offsets(self.job, self._spec, weights, aux)
+            averaged = aux if self._averages_states else ()
+            offsets = step_offsets(self.job, self._spec, weights, averaged)
             self._offsets = avals, offsets
         return (*args, lockstep.flags(self.job.local), offsets)
 
@@ -124,12 +127,14 @@ def joining_step(
     spec: StepSpec,
     job: JobReplicas,
     sharding: ProgramSharding | None = None,
+    averages_states: bool = True,
 ) -> Callable[..., Any]:
     """Returns the function of a step by the sums of the gradients over the devices of all
     processes.
 
-    Auxiliary states become the means over the devices. Where a process has no batch, everything
-    stays as it is. The results of :func:`make_step` are followed by the sums of the flags.
+    With ``averages_states`` auxiliary states become the means over the devices. Where a process
+    has no batch, everything stays as it is. The results of :func:`make_step` are followed by the
+    sums of the flags.
     """
 
     def mapped(
@@ -141,9 +146,10 @@ def joining_step(
         late = LateUpdates(spec, places_of_parts)
 
         def reduce(grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-            sums, means, total = _joint_sums(late, grads, states, flags, places, job)
+            averaged = states if averages_states else ()
+            sums, means, total = _joint_sums(late, grads, averaged, flags, places, job)
             out_of_data.append(total)
-            return sums, means
+            return sums, means if averages_states else states
 
         step = make_step(program, train, late.spec, reduce)
         new, outputs, forward_states, grads = step(
@@ -200,7 +206,7 @@ def update_function(
     a step sends, and computes equal bits.
 
         function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
-            -> weights, states, aux, the sums of the flags
+            -> weights, states, aux, the sums if the spec asks for them, the sums of the flags
 
     ``aux_specs`` are the specs of the auxiliary states.
     """
@@ -216,12 +222,14 @@ def update_function(
         new = apply_updates(late.spec, weights, sums, states, keys=keys, hyperparams=hyperparams)
         old = *map(late.not_late, (weights, states)), tuple(aux)
         *new, means = _if_all_have_batches(out_of_data, (*new, means), old)
-        results = *constrained_updates(spec, *new), constrained_each(means, aux_specs), out_of_data
-        return late.with_operands(results)
+        visible = tuple(sums) if spec.sums_gradients else ()
+        constrained = *constrained_updates(spec, *new), constrained_each(means, aux_specs)
+        return late.with_operands((*constrained, visible, out_of_data))
 
     def finish(mesh: Any, args: Sequence[Any], results: Any, operands: Any) -> Any:
-        *updated, means, out_of_data = results
-        return *finish_updates(spec, mesh, args, updated, operands, out_of_data), means, out_of_data
+        *updated, means, sums, out_of_data = results
+        new = finish_updates(spec, mesh, args, updated, operands, out_of_data)
+        return *new, means, sums, out_of_data
 
     is_finished = finish_of_step(spec) is None
     return JoiningFunction(

@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from .. import processes
+from ..arrays.protocol import PendingValue
 from ..errors import MXNetError, listed
 from ..jax_internals import parts_of
 from ._joined_processes import sum_over_job
@@ -25,6 +26,16 @@ CHECK_INTERVAL = 100
 def check_when_due(parameters: Sequence[jax.Array]) -> None:
     if lockstep.steps % CHECK_INTERVAL == 0:
         check_ranks(parameters)
+
+
+def note_joint_step(
+    results: Any, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
+) -> None:
+    """Counts a step with these results and the parameters that it has changed; ``undo`` takes back
+    what this process has counted for it."""
+    (weights, _, _), *_, sums_of_flags = results
+    lockstep.note(sums_of_flags, parameters, undo)
+    check_when_due([w for group in weights for w in group])
 
 
 def check_ranks(parameters: Iterable[jax.Array]) -> None:

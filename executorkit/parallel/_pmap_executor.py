@@ -19,8 +19,7 @@ from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol
-from ._joint_epoch import check_when_due
-from ._lockstep import lockstep
+from ._joint_epoch import note_joint_step
 from ._model_sharding import ProgramSharding
 from ._pmap_program import PmapProgram
 from ._replicas import Replicas
@@ -124,10 +123,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
         return update_in_program(update, weights, state)
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
-        (weights, _, _), *_, sums_of_flags = results
-        arrays = [self.arg_arrays[i] for i in self.program.argnums]
-        lockstep.note(sums_of_flags, arrays, undo)
-        check_when_due([w for group in weights for w in group])
+        note_joint_step(results, [self.arg_arrays[i] for i in self.program.argnums], undo)
 
     @staticmethod
     def _aval(replicas: Replicas, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:

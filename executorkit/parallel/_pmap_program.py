@@ -35,6 +35,9 @@ class PmapProgram(BaseProgram):
 
     In place of a PRNG key it takes the stacked key data of one key per device, or of one for each
     random operator. Analyses cover all forms of the program that it maps.
+
+    averages_states
+        whether steps with other processes make auxiliary states the means over all devices.
     """
 
     infer: tuple[PmapFunction, ...]
@@ -42,9 +45,14 @@ class PmapProgram(BaseProgram):
     forward_backward: tuple[PmapFunction, ...]
 
     def __init__(
-        self, program: Program, replicas: Replicas, sharding: ProgramSharding | None = None
+        self,
+        program: Program,
+        replicas: Replicas,
+        sharding: ProgramSharding | None = None,
+        averages_states: bool = True,
     ) -> None:
         self.program = program
+        self._averages_states = averages_states
         self._take_facts(program)
         self._replicas = replicas
         self._sharding = sharding
@@ -61,11 +69,14 @@ class PmapProgram(BaseProgram):
 
     @staticmethod
     def of(
-        program: Program, replicas: Replicas, sharding: ProgramSharding | None = None
+        program: Program,
+        replicas: Replicas,
+        sharding: ProgramSharding | None = None,
+        averages_states: bool = True,
     ) -> PmapProgram:
-        """Returns the pmapped form of a program; made once for the same devices and sharding."""
-        key = replicas, sharding
-        return program.derived(key, lambda: PmapProgram(program, replicas, sharding))
+        """Returns the pmapped form of a program; made once for the same arguments."""
+        key = replicas, sharding, averages_states
+        return program.derived(key, lambda: PmapProgram(program, *key))
 
     def _taking_key_data(self, jitted: CompiledFunction) -> PmapFunction:
         function, has_gradients = jitted.function, jitted.name.startswith("forward_backward")
@@ -109,7 +120,8 @@ class PmapProgram(BaseProgram):
         if function is None:
             if spec.joins_processes:
                 job, sharding = self._replicas.of_job, self._sharding
-                function = JoiningStep(self.program, train, spec, job, sharding)
+                averages = self._averages_states
+                function = JoiningStep(self.program, train, spec, job, sharding, averages)
             else:
                 step = _summing_step(self.program, train, spec, self._sharding)
                 mesh = self._replicas.mesh

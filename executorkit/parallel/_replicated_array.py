@@ -344,9 +344,10 @@ class _FirstPart:
 
 def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
     """Returns arrays with these contents, all of one shape and dtype: members of a replicated one
-    if they are on several devices of one platform, else the arrays themselves."""
+    if they are on several devices of one platform, counting all processes, else the arrays
+    themselves."""
     contexts = [x.context for x in arrays]
-    if len(arrays) < 2 or not can_replicate(contexts, ()) or replicated(arrays):
+    if not can_replicate(contexts, ()) or replicated(arrays):
         return list(arrays)
     first, replicas = arrays[0], Replicas.of(contexts)
     value = replicas.assemble([x.value for x in arrays])

@@ -207,14 +207,13 @@ class GroupBackend(Backend):
             [list(g) for g in grads],
             self._joins,
             self._core.changing_states if self._joins else (),
-            sharding=self._state_sharding,
         )
         return True
 
     def _attach(self, updater: StepUpdater, indices: tuple[int, ...]) -> UpdateCall | None:
         weights = [self.arg_arrays[i] for i in self._argnums]
         targets = self._runnables[0].gradient_targets
-        return attach_replicated(updater, indices, weights, targets, self._state_sharding)
+        return attach_replicated([updater], indices, weights, targets, self._state_sharding)
 
     @property
     def functions(self) -> list[CompiledFunction]:

@@ -415,12 +415,14 @@ def test_a_copy_trains_on_by_itself(mode):
     [(2, True), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((2, False), (1, True)))],
 )
 def test_processes_train_as_one(devices, on_store, monkeypatch):
-    """Two processes of these devices do what one process does."""
+    """Two processes of these devices do what one process does, with one program a step."""
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(on_store)))
     monkeypatch.setenv("TRAINER_DEVICES", str(devices))
     expected = train(mx, 0, 1)
     assert expected["workers"] == 1
     for result in run_processes("tests/gluon/trainer_worker.py", 2):
         assert (result["workers"], result["on store"]) == (2, on_store)
+        # Forward, backward, the message with the sums and the update are one program.
+        assert [p for p in result["programs"] if p != "_leading_axis"] == ["step"]
         for weight in result["weight"]:
             np.testing.assert_allclose(weight, expected["weight"][0], rtol=1e-4, atol=1e-6)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -14,7 +15,16 @@ ROWS, DEVICES, STEPS = 8, 4, 3
 
 
 def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
-    """Trains on this process's rows of every batch, which its devices share; the parameters."""
+    """Trains on this process's rows of every batch, which its devices share: the parameters, and
+    the programs of the last step."""
+    from executorkit.program import CompiledFunction
+
+    call, programs = CompiledFunction._call, []
+
+    def noted(function: CompiledFunction, *args: Any, **options: Any) -> Any:
+        programs.append(function.name)
+        return call(function, *args, **options)
+
     devices = int(os.environ.get("TRAINER_DEVICES", DEVICES // processes))
     contexts = [mx.cpu(k) for k in range(devices)]
     random = np.random.RandomState(5)
@@ -27,17 +37,20 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     for _ in range(STEPS):
         rows = random.randn(ROWS, 5)[process * n_rows : (process + 1) * n_rows]
         parts = mx.gluon.utils.split_and_load(mx.nd.array(rows), contexts)
-        with mx.autograd.record():
-            losses = [
-                mx.nd.FullyConnected(x, weight.data(x.context), num_hidden=3, no_bias=True)
-                .square()
-                .sum()
-                for x in parts
-            ]
-        for loss in losses:
-            loss.backward()
-        trainer.step(ROWS)
+        programs.clear()
+        with mock.patch.object(CompiledFunction, "_call", noted):
+            with mx.autograd.record():
+                losses = [
+                    mx.nd.FullyConnected(x, weight.data(x.context), num_hidden=3, no_bias=True)
+                    .square()
+                    .sum()
+                    for x in parts
+                ]
+            for loss in losses:
+                loss.backward()
+            trainer.step(ROWS)
     return {
+        "programs": programs,
         "weight": [x.asnumpy().tolist() for x in weight.list_data()],
         "on store": trainer._update_on_kvstore,
         "workers": trainer._kvstore.num_workers,
