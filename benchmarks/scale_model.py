@@ -32,7 +32,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import executorkit as mx
 from executorkit.display import text_table
-from executorkit.parallel._joint_sums import messages_of
+from executorkit.parallel._job_messages import messages_of
 from tests.models.lstm import lstm
 
 from ._job_networks import job_network, serve_steps

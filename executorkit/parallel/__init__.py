@@ -12,7 +12,11 @@ from ._data_parallel_core import (
     options_with as options_with,
     update_metric as update_metric,
 )
-from ._group_snapshots import check_group_finite as check_group_finite
+from ._group_inspection import (
+    check_group_finite as check_group_finite,
+    group_label as group_label,
+    group_parts as group_parts,
+)
 from ._group_update import (
     all_reduce as all_reduce,
     attach_replicated as attach_replicated,
@@ -26,10 +30,13 @@ from ._group_update import (
     update_parameters as update_parameters,
     update_together as update_together,
 )
-from ._group_view import group_label as group_label, group_parts as group_parts
-from ._joined_processes import bytes_of_first as bytes_of_first, first_of_job as first_of_job
-from ._joint_epoch import JointEpoch as JointEpoch, note_joint_step as note_joint_step
-from ._lockstep import lockstep as lockstep
+from ._job_messages import lockstep as lockstep
+from ._job_steps import (
+    JointEpoch as JointEpoch,
+    bytes_of_first as bytes_of_first,
+    first_of_job as first_of_job,
+    note_joint_step as note_joint_step,
+)
 from ._pmap_executor import PmapExecutor as PmapExecutor
 from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
 from ._replicas import (

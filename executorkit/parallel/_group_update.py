@@ -17,95 +17,20 @@ from ..arrays.protocol import PendingValue
 from ..arrays.storage import Storage
 from ..arrays.values import HostContents, fit
 from ..calls.rollback import Rollback, complete
-from ..calls.update_call import UpdatableStep, UpdateCall
+from ..calls.update_call import UpdateCall
 from ..context import cpu
 from ..errors import BindError, NotSupportedError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
-from ..program import StepSpec, UpdateSpec
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
-from ._joined_processes import first_of_job, step_offsets, sum_over_job, update_function
-from ._joint_epoch import check_when_due
-from ._lockstep import lockstep
+from ._job_messages import lockstep
+from ._job_steps import UpdateStep, check_when_due, first_of_job, sum_over_job
 from ._model_sharding import Spec
 from ._pmap_program import reduce_replicated
 from ._replicas import Replicas, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
-from ._state_sharding import ShardedState, StateSharding, update_in_program
-
-
-class JoinedUpdate(UpdatableStep):
-    """An update by gradients that have been computed already, in a step with other processes.
-
-    grads
-        the gradients of this process's devices.
-    states
-        auxiliary states of the network, which become the means over all devices.
-    sums_gradients
-        whether the sums are written to the gradients.
-    """
-
-    def __init__(
-        self,
-        grads: Sequence[ReplicatedArray],
-        states: Sequence[ReplicatedArray],
-        sums_gradients: bool,
-    ) -> None:
-        self._grads = grads
-        self._states = states
-        self._sums_gradients = sums_gradients
-
-    @property
-    def targets(self) -> list[Any]:
-        return [_Given(self)] * len(self._grads)
-
-    def attach_update(
-        self,
-        weights: Sequence[Any],
-        grads: Sequence[PendingValue],
-        prepare: Callable[[], UpdateCall | None],
-    ) -> bool:
-        call = prepare()
-        if call is None:
-            return False
-        cells, tree = jax.tree.flatten(call.state)
-        values = [w.value for w in weights]
-        state = jax.tree.unflatten(tree, [cell.value for cell in cells])
-        aux = [s.value for s in self._states]
-        update = update_in_program(call.update, weights, cells)
-        targets = tuple(range(len(values)))
-        spec = StepSpec(
-            (UpdateSpec(targets, update, len(call.hyperparams)),), False, self._sums_gradients
-        )
-        replicas = self._grads[0].replicas
-        aux_specs = tuple([s.replicas.spec for s in self._states])
-        new, new_state, means, sums, flags = update_function(spec, replicas.of_job, aux_specs)(
-            (tuple(values),),
-            (state,),
-            [g.value for g in self._grads],
-            tuple(aux),
-            (call.key_data,),
-            np.array(call.hyperparams, np.float64),
-            lockstep.flags(replicas),
-            step_offsets(replicas.of_job, spec, [values], aux),
-        )
-        pairs = [
-            *zip(weights, new[0], strict=True),
-            *zip(cells, new_state[0], strict=True),
-            *zip(self._states, means, strict=True),
-            *zip(self._grads, sums, strict=False),
-        ]
-        complete(lambda: [cell.assign(own_entries(value)) for cell, value in pairs])
-        call.attached = True
-        lockstep.note(flags, weights, [call.undo])
-        check_when_due(new[0])
-        return True
-
-
-class _Given:
-    def __init__(self, step: JoinedUpdate) -> None:
-        self.pending = step
+from ._state_sharding import ShardedState, StateSharding
 
 
 def set_parameters(
@@ -409,7 +334,7 @@ def update_together(
         return True
     if not all_processes and weights[0].replicas.width == 1:
         return False
-    targets = JoinedUpdate(grads, states, sums_gradients).targets
+    targets = UpdateStep(grads, states, sums_gradients).targets
     return attach_replicated(updaters, indices, weights, targets, sharding) is not None
 
 
@@ -459,11 +384,11 @@ def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateShard
 def _replicate_states(updaters: Sequence[Any], index: Any) -> Any:
     trees = [updater.states[index] for updater in updaters]
 
-    def join(*arrays: NDArray) -> list[NDArray]:
+    def members(*arrays: NDArray) -> list[NDArray]:
         return list(arrays) if replicated(arrays) else replicate(arrays)
 
     columns, structure = zip(*map(jax.tree.flatten, trees), strict=True)
-    rows = [join(*row) for row in zip(*columns, strict=True)]
+    rows = [members(*row) for row in zip(*columns, strict=True)]
     for k, updater in enumerate(updaters):
         updater.states[index] = jax.tree.unflatten(structure[k], [row[k] for row in rows])
     return jax.tree.unflatten(structure[0], [replicated(row) for row in rows])

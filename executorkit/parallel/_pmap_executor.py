@@ -19,7 +19,7 @@ from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall, UpdateFunction
 from ..symbol import Symbol
-from ._joint_epoch import note_joint_step
+from ._job_steps import note_joint_step
 from ._model_sharding import ProgramSharding
 from ._pmap_program import PmapProgram
 from ._replicas import Replicas

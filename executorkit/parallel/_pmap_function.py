@@ -18,7 +18,7 @@ from jax.sharding import Mesh, PartitionSpec
 from ..arrays.random_state import wrap_key
 from ..jax_internals import in_x64
 from ..ops.nn.moments import DEVICE_AXIS
-from ..program import CompiledFunction, Donated
+from ..program import CodeCache, CompiledFunction, Donated
 from ._model_sharding import MODEL_AXIS
 from ._replicas import own_entries
 
@@ -84,6 +84,10 @@ class PmapFunction(CompiledFunction):
         ]
         env = [(name, self.mesh.shape[name]) for name in _mapped_axes(self.mesh)]
         return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
+
+
+#: Functions of groups that belong to no program.
+group_functions: CodeCache[PmapFunction] = CodeCache("groups", 64, 0.02)
 
 
 def _over_mesh(

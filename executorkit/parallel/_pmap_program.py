@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -23,9 +23,9 @@ from ..program import (
     StepSpec,
     make_step,
 )
-from ._joined_processes import JoiningStep
+from ._job_steps import JoiningStep
 from ._model_sharding import ProgramSharding, Spec, constrained_each
-from ._pmap_function import PmapFunction, device_key, shard_aval
+from ._pmap_function import PmapFunction, device_key, group_functions, shard_aval
 from ._replicas import Replicas, spec_of
 from ._state_sharding import LateUpdates, finish_of_step
 
@@ -155,10 +155,11 @@ class PmapProgram(BaseProgram):
         return self.program.explain()
 
 
-@lru_cache(maxsize=64)
 def _statistics_function(mesh: Mesh) -> PmapFunction:
     function = partial(statistics_rows, platform=mesh.devices.flat[0].platform)
-    return PmapFunction(function, "statistics", mesh)
+    return group_functions.get_or_make(
+        ("statistics", mesh), lambda: PmapFunction(function, "statistics", mesh)
+    )
 
 
 def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
@@ -191,12 +192,14 @@ def _sums(mean: bool, arrays: Arrays) -> tuple[jax.Array, ...]:
     return tuple(reduce(x, DEVICE_AXIS).astype(x.dtype) for x in arrays)
 
 
-@lru_cache(maxsize=64)
 def _reduction(mean: bool, mesh: Mesh, specs: tuple[Spec, ...]) -> PmapFunction:
     def reduction(arrays: Arrays) -> tuple[jax.Array, ...]:
         return constrained_each(_sums(mean, arrays), specs)
 
-    return PmapFunction(reduction, "mean" if mean else "sum", mesh)
+    return group_functions.get_or_make(
+        ("reduction", mean, mesh, specs),
+        lambda: PmapFunction(reduction, "mean" if mean else "sum", mesh),
+    )
 
 
 def reduce_replicated(

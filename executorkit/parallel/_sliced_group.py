@@ -16,8 +16,7 @@ from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered
 from ._data_parallel_core import DataParallel, DataParallelCore, update_metric
-from ._group_snapshots import check_group_finite
-from ._group_view import group_label, group_parts
+from ._group_inspection import check_group_finite, group_label, group_parts
 from ._replicated_array import PerDevice
 
 Pairs = list[list[tuple[slice, NDArray]]]

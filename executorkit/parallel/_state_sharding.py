@@ -25,7 +25,7 @@ from ..context import Context
 from ..jax_internals import in_x64, parts_of
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import Arrays, Donated, StepSpec, UpdateFunction, small_jit
-from ._joint_sums import JOB_AXES, is_sent_with_others, messages_of
+from ._job_messages import JOB_AXES, is_sent_with_others, messages_of
 from ._model_sharding import ShardedUpdate
 from ._replicas import Replicas
 from ._replicated_array import ReplicatedArray

@@ -12,7 +12,7 @@ from jax.sharding import AbstractMesh
 
 from executorkit.kvstore import Aggregation
 from executorkit.ops.nn.moments import DEVICE_AXIS
-from executorkit.parallel._joined_processes import JoiningStep, joining_step
+from executorkit.parallel._job_steps import JoiningStep, joining_step
 from executorkit.parallel._replicas import PROCESS_AXIS
 from executorkit.program import REPLICATED_ARGS
 

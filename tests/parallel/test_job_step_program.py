@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._lockstep import lockstep
+from executorkit.parallel._job_messages import lockstep
 from tests.parallel._job_programs import JobStep, join, sums_in
 
 pytestmark = pytest.mark.usefixtures("fresh_programs")

@@ -1,9 +1,11 @@
-"""Programs on the devices of all processes of a job, which call them together."""
+"""Programs on the devices of all processes of a job, which call them together; the epochs of their
+steps, and the check that their parameters agree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -12,8 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .. import processes
+from ..arrays.protocol import PendingValue
+from ..calls.rollback import complete
+from ..calls.update_call import UpdatableStep, UpdateCall
 from ..context import Device
-from ..jax_internals import in_x64
+from ..errors import MXNetError, listed
+from ..jax_internals import in_x64, parts_of
 from ..program import (
     REPLICATED_ARGS,
     Arrays,
@@ -21,20 +28,22 @@ from ..program import (
     Donated,
     Program,
     StepSpec,
+    UpdateSpec,
     apply_updates,
     make_step,
 )
-from ._joint_sums import JOB_AXES, joint_sums, offsets_of
-from ._lockstep import lockstep
+from ._job_messages import JOB_AXES, StepFlags, joint_sums, lockstep, offsets_of
 from ._model_sharding import ProgramSharding, Spec, constrained_each, constrained_updates
-from ._pmap_function import PmapFunction, device_key
-from ._replicas import JobReplicas, Replicas, own_entries, spec_of
+from ._pmap_function import PmapFunction, device_key, group_functions
+from ._replicas import JobReplicas, Replicas, first_entry, own_entries, spec_of
+from ._replicated_array import ReplicatedArray
 from ._state_sharding import (
     LateUpdates,
     finish_of_step,
     finish_updates,
     gather_offsets,
     summed_whole,
+    update_in_program,
 )
 
 
@@ -198,10 +207,7 @@ def _if_all_have_batches(out_of_data: Any, new: Any, old: Any) -> Any:
     return jax.tree.unflatten(tree, [jnp.where(everyone, x, y) for x, y in pairs])
 
 
-@lru_cache(maxsize=64)
-def update_function(
-    spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...]
-) -> JoiningFunction:
+def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...]) -> PmapFunction:
     """Returns the function of an update by gradients that have been computed already: it sends what
     a step sends, and computes equal bits.
 
@@ -232,8 +238,11 @@ def update_function(
         return *new, means, sums, out_of_data
 
     is_finished = finish_of_step(spec) is None
-    return JoiningFunction(
-        update, "update", job, replicated=(4, 5), finish=None if is_finished else finish
+    return group_functions.get_or_make(
+        ("update", spec, job, aux_specs),
+        lambda: JoiningFunction(
+            update, "update", job, replicated=(4, 5), finish=None if is_finished else finish
+        ),
     )
 
 
@@ -241,14 +250,15 @@ def _keys_of_first(update_keys: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(None if k is None else lax.all_gather(k, JOB_AXES)[0] for k in update_keys)
 
 
-@lru_cache(maxsize=64)
-def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> JoiningFunction:
+def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> PmapFunction:
     def sums(grads: Arrays, states: Arrays, flags: Any, offsets: Arrays) -> Any:
         sums, means, out_of_data = joint_sums(grads, states, flags, offsets, job)
         totals = constrained_each((*sums, *means), specs)
         return totals[: len(grads)], totals[len(grads) :], out_of_data
 
-    return JoiningFunction(sums, "sums", job)
+    return group_functions.get_or_make(
+        ("sums", job, specs), lambda: JoiningFunction(sums, "sums", job)
+    )
 
 
 def sum_over_job(
@@ -294,3 +304,184 @@ def bytes_of_first(device: Device, content: bytes) -> bytes:
 def _padded(array: np.ndarray) -> bytes:
     content = np.ascontiguousarray(array).tobytes()
     return content + b"\0" * (-len(content) % 4)
+
+
+#: Number of steps after which parameters are compared.
+CHECK_INTERVAL = 100
+
+
+def check_when_due(parameters: Sequence[jax.Array]) -> None:
+    if lockstep.steps % CHECK_INTERVAL == 0:
+        check_ranks(parameters)
+
+
+def note_joint_step(
+    results: Any, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
+) -> None:
+    """Counts a step with these results and the parameters that it has changed; ``undo`` takes back
+    what this process has counted for it."""
+    (weights, _, _), *_, sums_of_flags = results
+    lockstep.note(sums_of_flags, parameters, undo)
+    check_when_due([w for group in weights for w in group])
+
+
+def check_ranks(parameters: Iterable[jax.Array]) -> None:
+    """Compares checksums of stacked arrays between the processes, which call this together.
+
+    MXNetError, in all of them, names the ranks that differ.
+    """
+    parts = [part for x in parameters for part in first_entry(x)]
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(np.asarray(part).reshape(-1).view(np.uint8).data, checksum)
+    own = np.zeros((1, jax.process_count()), np.uint32)
+    own[0, jax.process_index()] = checksum
+    replicas = Replicas.on([parts[0].device])
+    (sums,), _, _ = sum_over_job(replicas, [replicas.from_host(own)])
+    checksums = np.asarray(parts_of(sums)[0])[0].tolist()
+    common, _ = Counter(checksums).most_common(1)[0]
+    different = [rank for rank, each in enumerate(checksums) if each != common]
+    if different:
+        raise MXNetError(
+            f"step {lockstep.steps}",
+            f"the parameters of rank {listed(different, 8)} differ from those of the others",
+            because="all processes of a job make the same updates",
+            hint="parameters, rates and states that a script sets have to be set in every process; "
+            "go on from the last checkpoint",
+        )
+
+
+class UpdateStep(UpdatableStep):
+    """An update by gradients that have been computed already, in a step with other processes.
+
+    grads
+        the gradients of this process's devices.
+    states
+        auxiliary states of the network, which become the means over all devices.
+    sums_gradients
+        whether the sums are written to the gradients.
+    """
+
+    def __init__(
+        self,
+        grads: Sequence[ReplicatedArray],
+        states: Sequence[ReplicatedArray],
+        sums_gradients: bool,
+    ) -> None:
+        self._grads = grads
+        self._states = states
+        self._sums_gradients = sums_gradients
+
+    @property
+    def targets(self) -> list[Any]:
+        return [_StepTarget(self)] * len(self._grads)
+
+    def attach_update(
+        self,
+        weights: Sequence[Any],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        call = prepare()
+        if call is None:
+            return False
+        cells, tree = jax.tree.flatten(call.state)
+        values = [w.value for w in weights]
+        state = jax.tree.unflatten(tree, [cell.value for cell in cells])
+        aux = [s.value for s in self._states]
+        update = update_in_program(call.update, weights, cells)
+        targets = tuple(range(len(values)))
+        spec = StepSpec(
+            (UpdateSpec(targets, update, len(call.hyperparams)),), False, self._sums_gradients
+        )
+        replicas = self._grads[0].replicas
+        aux_specs = tuple([s.replicas.spec for s in self._states])
+        new, new_state, means, sums, flags = update_function(spec, replicas.of_job, aux_specs)(
+            (tuple(values),),
+            (state,),
+            [g.value for g in self._grads],
+            tuple(aux),
+            (call.key_data,),
+            np.array(call.hyperparams, np.float64),
+            lockstep.flags(replicas),
+            step_offsets(replicas.of_job, spec, [values], aux),
+        )
+        pairs = [
+            *zip(weights, new[0], strict=True),
+            *zip(cells, new_state[0], strict=True),
+            *zip(self._states, means, strict=True),
+            *zip(self._grads, sums, strict=False),
+        ]
+        complete(lambda: [cell.assign(own_entries(value)) for cell, value in pairs])
+        call.attached = True
+        lockstep.note(flags, weights, [call.undo])
+        check_when_due(new[0])
+        return True
+
+
+class _StepTarget:
+    def __init__(self, step: UpdateStep) -> None:
+        self.pending = step
+
+
+class JointEpoch:
+    """The batches of an epoch, which ends for all processes as soon as one has no batch left.
+
+    A step's flags are read one step later, so that reading does not wait: all processes end after
+    the step that follows the first one without a batch.
+
+    stops
+        True once all processes are to stop, since one has been asked to.
+    """
+
+    def __init__(self) -> None:
+        self.stops = False
+        self._uneven = False
+        self._count = 0
+        self._ends_after: int | None = None
+        self._former: list[StepFlags] = []
+        self._last: list[StepFlags] = []
+        lockstep.take()
+
+    def end_batch(self) -> None:
+        """Counts a batch, whose steps have been taken."""
+        self._count += 1
+        self._former, self._last = self._last, lockstep.take()
+        self.stops = bool(self._last) and processes.stop_requested(lockstep.steps)
+
+    def is_over(self) -> bool:
+        """Returns True before a batch that is not to be taken: another process has none left."""
+        self._read(self._former, self._count - 1)
+        return self.stops or self._has_ended
+
+    def finish(self, step: Callable[[], object], logger: Any) -> None:
+        """Takes part in the steps of others (calls of ``step``) after the last batch of this
+        process. Steps that a process had no batch for do not count."""
+        while self._last and not self.stops:
+            self._read(self._former, self._count - 1)
+            self._read(self._last, self._count)
+            if self._has_ended:
+                break
+            with lockstep.without_batch():
+                step()
+            self.end_batch()
+        void = [flags for flags in (*self._former, *self._last) if flags.share < 1]
+        for flags in reversed(void):
+            for undo in flags.undo:
+                undo()
+        if lockstep.parameters:
+            check_ranks([p.value for p in lockstep.parameters])
+        if self._uneven:
+            logger.warning("the epoch ends early: some processes have fewer batches than others")
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._ends_after is not None and self._count >= self._ends_after
+
+    def _read(self, flags: Sequence[StepFlags], number: int) -> None:
+        if self._ends_after is not None or not flags:
+            return
+        share = min(t.share for t in flags)
+        if share < 1:
+            self._uneven = share > 0
+            self._ends_after = number + (share > 0)
