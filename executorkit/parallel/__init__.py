@@ -37,8 +37,11 @@ from ._job_steps import (
     first_of_job as first_of_job,
     note_joint_step as note_joint_step,
 )
-from ._pmap_executor import PmapExecutor as PmapExecutor
-from ._pmap_program import PmapProgram as PmapProgram, reduce_replicated as reduce_replicated
+from ._pmap_executor import (
+    PmapExecutor as PmapExecutor,
+    PmapProgram as PmapProgram,
+    reduce_replicated as reduce_replicated,
+)
 from ._replicas import (
     ContextGroups as ContextGroups,
     Replicas as Replicas,

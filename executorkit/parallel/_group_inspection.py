@@ -33,8 +33,7 @@ from ..ndarray.array_statistics import (
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
 from ._data_parallel_core import DataParallelCore
-from ._pmap_executor import PmapExecutor
-from ._pmap_program import replicated_statistics_rows
+from ._pmap_executor import PmapExecutor, replicated_statistics_rows
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 

@@ -27,7 +27,7 @@ from ._data_parallel_core import DataParallelCore
 from ._job_messages import lockstep
 from ._job_steps import UpdateStep, check_when_due, first_of_job, sum_over_job
 from ._model_sharding import Spec
-from ._pmap_program import reduce_replicated
+from ._pmap_executor import reduce_replicated
 from ._replicas import Replicas, own_entries
 from ._replicated_array import PerDevice, ReplicatedArray, replicate, replicated
 from ._state_sharding import ShardedState, StateSharding

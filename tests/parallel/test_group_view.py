@@ -8,7 +8,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.display import view_of
-from executorkit.parallel._pmap_program import _statistics_function
+from executorkit.parallel._pmap_executor import _statistics_function
 from executorkit.parallel._replicas import Replicas
 
 from ..display._html import checked

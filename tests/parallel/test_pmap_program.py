@@ -9,7 +9,7 @@ import numpy as np
 import executorkit as mx
 from executorkit.lowering import graph_of
 from executorkit.parallel import all_reduce
-from executorkit.parallel._pmap_program import PmapFunction, PmapProgram
+from executorkit.parallel._pmap_executor import PmapFunction, PmapProgram
 from executorkit.parallel._replicas import Replicas
 from executorkit.parallel._replicated_array import ReplicatedArray
 from executorkit.program import program_for
