@@ -34,7 +34,6 @@ class BatchInput:
     axis: int = 0
 
     def part(self, rows: slice) -> tuple[int, ...]:
-        """Returns the shape of one device's part."""
         shape, axis = self.shape, self.axis
         if axis < 0:
             return shape
@@ -46,9 +45,8 @@ def scatter(
 ) -> Any:
     """Cuts a batch's array for the devices of ``target``: a stacked array, or a list of parts.
 
-    Nothing is assigned here. Arrays in host memory go to each device directly; those on devices
-    are cut there and copied from device to device. An array that as a whole is on its only device
-    already is not copied.
+    Arrays in host memory go to each device directly; arrays on devices are cut there and copied
+    from device to device. An array that is whole on its only device already is not copied.
     """
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
@@ -64,7 +62,6 @@ def scatter(
 
 
 def assign_scattered(target: PerDevice, value: Any) -> None:
-    """Assigns the result of :func:`scatter`."""
     if isinstance(target, ReplicatedArray):
         target.assign(value)
     else:
@@ -91,7 +88,7 @@ def slice_array(
 
 def gather(arrays: PerDevice, axis: int) -> NDArray:
     """Concatenates the arrays of all devices along the batch axis, on the first device; returns the
-    first array if there is none such."""
+    first array if ``axis`` is negative."""
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
@@ -100,8 +97,7 @@ def gather(arrays: PerDevice, axis: int) -> NDArray:
 
 
 def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
-    """Returns the mean over the devices, on the device of ``target``, rounded as in MXNet: one
-    addition after the other."""
+    """Returns the mean, rounded as in MXNet: one addition after the other."""
     if len(arrays) == 1 and isinstance(arrays, list):
         (only,) = arrays
         return jax.device_put(only.value, target.device, may_alias=False)
@@ -136,8 +132,7 @@ def _no_array(value: Any, where: str) -> BatchTypeError:
 
 
 def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Returns the array in host memory, None if it is on an accelerator. On the CPU it is JAX's own
-    memory, or a copy of an array that the user may write to."""
+    """Returns the array in host memory, JAX's own on CPUs; None if on an accelerator."""
     if not isinstance(value, NDArray):
         return host_array(value, dtype, "batch")
     if next(iter(value.value.devices())).platform != "cpu":
@@ -199,12 +194,11 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
     """Returns one slice of the batch for each device, in proportion to its workload.
 
     Each share is rounded to the nearest number of rows (half to even), the last device gets the
-    rest, as in MXNet. Where rounding up would leave the last devices no row (6 rows on
-    4 devices, which MXNet refuses), the rows are cut at the rounded cumulative shares, at least
-    one row each.
+    rest, as in MXNet. Where the last devices would get no row (6 rows on 4 devices, which MXNet
+    refuses), the rows are cut at the rounded cumulative shares, at least one row each.
 
-    Raises :class:`BatchError` (a ValueError) if there are fewer rows than devices, or a workload
-    that is not positive.
+    :class:`BatchError` (a ValueError) for fewer rows than devices, or a workload that is not
+    positive.
 
     >>> split_input_slice(10, [1, 2, 1])
     [slice(0, 2, None), slice(2, 7, None), slice(7, 10, None)]

@@ -34,11 +34,7 @@ from ._replicated_array import PerDevice, ReplicatedArray, first_of, shapes_of
 
 
 class SharedArrays(NamedTuple):
-    """Arrays of another group by name, that a new one may use; none by default.
-
-    names
-        arguments that have to be shared; others are where they have the same shape.
-    """
+    """Arrays of another group by name: ``names`` have to be shared, others are if shapes agree."""
 
     args: Mapping[str, PerDevice] = {}
     grads: Mapping[str, PerDevice | None] = {}
@@ -49,10 +45,8 @@ class SharedArrays(NamedTuple):
 class ReplicaArrayFactory:
     """Makes the arrays of a group, or takes shared ones.
 
-    contexts, group2ctxs
-        for each device its context, and the contexts of its ``ctx_group``s.
-    inferred
-        for each device the shapes and dtypes of its arrays.
+    group2ctxs, inferred
+        for each device the contexts of its ``ctx_group``s, and its shapes and dtypes.
     loaded
         names of arguments that are loaded with batches, which are never shared.
     """
@@ -168,10 +162,8 @@ _MAX_LISTED_CONTEXTS = 8
 
 
 class DataParallel:
-    """An executor group, a manager of groups, or a module: slices of a batch on several devices.
+    """An executor group, a manager of groups, or a module; ``core`` is what is bound now.
 
-    core
-        the arrays and programs of all devices, as they are bound now.
     output_layouts
         the batch axis of each output, -1 without one; None: the first axis of each.
     """
@@ -185,24 +177,19 @@ class DataParallelCore:
 
     Slices of one length on distinct devices run as one pmapped program on replicated arrays. One
     device, slices of different lengths, repeated contexts, ``group2ctx`` and Python operators run
-    as one program per slice, dispatched one after the other without waiting. Results are the same;
-    scripts see arrays per device either way, and they can be shared between groups of either kind.
+    as one program per slice, dispatched without waiting. Results are the same; scripts see arrays
+    per device either way, which groups of either kind can share.
 
-    symbol, contexts, slices
-        the arguments; ``slices[k]`` are the rows of the batch of ``contexts[k]``.
-    inputs
-        arguments that are loaded with batches.
-    graph, options
-        the symbol's graph, and the program options that it was bound with.
+    slices, inputs
+        the rows of the batch of each context, and the arguments that are loaded with batches.
     arg_arrays, grad_arrays, aux_arrays, outputs
-        for each argument, state or output the arrays of all devices; None where no gradient is
-        wanted.
+        the arrays of all devices; None where no gradient is wanted.
     pmapped
         the executor of all devices together; None where each runs a program of its own.
 
-    With ``shared``, the arguments in ``shared_names``, their gradients and the auxiliary states are
-    those of another group, and so are other arguments of the same shape that are not loaded (the
-    states of a recurrent network). All other arrays are new, and zero.
+    ``shared`` is a group whose arguments in ``shared_names``, gradients and auxiliary states are
+    used, and other arguments of the same shape that are not loaded (the states of a recurrent
+    network). All other arrays are new, and zero.
     """
 
     def __init__(
@@ -258,7 +245,6 @@ class DataParallelCore:
 
     @property
     def divides_parameters(self) -> bool:
-        """True if each replica of the parameters is on several devices."""
         return self.options.model_parallel > 1
 
     def _check_one_program(self) -> None:
@@ -283,12 +269,10 @@ class DataParallelCore:
 
     @property
     def phrases(self) -> list[str]:
-        """Phrases on the network, its inputs, and the devices."""
         contexts = listed(self.contexts, _MAX_LISTED_CONTEXTS)
         return [f"on {contexts}", *brief_arrays([(i.name, i.shape) for i in self.inputs])]
 
     def sharing(self, names: Sequence[str]) -> SharedArrays:
-        """Returns the arrays that another group, which uses the arguments ``names``, may share."""
         return SharedArrays(
             dict(zip(self.arg_names, self.arg_arrays, strict=True)),
             dict(zip(self.arg_names, self.grad_arrays, strict=True)),
@@ -346,27 +330,23 @@ class DataParallelCore:
 
     @property
     def execs(self) -> Sequence[Executor]:
-        """One executor for each device, on that device's arrays."""
         return self.pmapped.execs if self.pmapped else self._execs
 
     @property
     def is_pmapped(self) -> bool:
-        """True if all devices run one pmapped program."""
         return self.pmapped is not None
 
     def keep_gradients(self, keep: bool) -> None:
-        """Chooses whether gradients that an update consumes in the same program are stored."""
         for runnable in [self.pmapped] if self.pmapped else self._execs:
             runnable.set_keep_gradients(keep)
 
     def join_processes(self, joins: bool) -> None:
-        """Chooses whether updates are by the gradients of all processes of a job."""
         if self.pmapped is not None:
             self.pmapped.joins_processes = joins
 
     @property
     def changing_states(self) -> list[PerDevice]:
-        """The auxiliary states that a training step changes, in the order of its program."""
+        """Returns the states that a training step changes, in the order of its program."""
         runnable = self.pmapped or self._execs[0]
         program = runnable.program
         indices = (*program.backward_state_indices, *program.forward_state_indices)
@@ -374,13 +354,12 @@ class DataParallelCore:
 
     @property
     def traces(self) -> int:
-        """The number of traces (compilations) of the programs of this group."""
         programs = [self.pmapped.program] if self.pmapped else [e.program for e in self._execs]
         return sum(p.traces for p in {id(p): p for p in programs}.values())
 
     def precompile(self, spec: PrecompileSpec) -> list[CompileTask]:
-        """Compiles in the background the functions that a run of this group will need; none for
-        symbols with Python operators, whose programs belong to one executor."""
+        """Compiles what a run needs in the background; nothing for Python operators, whose programs
+        belong to one executor."""
         if self.graph.has_effects:
             return []
         calls = (
@@ -397,10 +376,10 @@ class DataParallelCore:
     # -- running -----------------------------------------------------------------------------------
 
     def load(self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str) -> None:
-        """Cuts a batch's arrays, one for each of ``inputs``, and writes them to the devices.
+        """Writes the parts of a batch's arrays, one for each of ``inputs``, to the devices.
 
-        Further arrays are ignored. Raises :class:`BatchError`, naming the array, for one that is
-        missing or of the wrong shape; nothing is written then.
+        :class:`BatchError` for an array that is missing or of the wrong shape; nothing is written
+        then.
         """
         for assignment in self.scattered(inputs, values, what):
             assign_scattered(*assignment)
@@ -408,7 +387,6 @@ class DataParallelCore:
     def scattered(
         self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str
     ) -> list[tuple[PerDevice, Any]]:
-        """Returns the assignments of :meth:`load`, all of them checked."""
         values = list(values)
         if len(values) < len(inputs):
             missing = inputs[len(values)]
@@ -426,7 +404,6 @@ class DataParallelCore:
         return assignments
 
     def forward(self, is_train: bool) -> None:
-        """Runs all devices; outputs are computed when they are read."""
         self.steps_taken = 0
         if self.pmapped:
             self.pmapped.forward(is_train)
@@ -435,13 +412,9 @@ class DataParallelCore:
                 executor.forward(is_train)
 
     def count_step(self) -> None:
-        """Counts a step of a ``training.Step``, which ran on these arrays by programs of its own
-        and stored no gradients."""
         self.steps_taken += 1
 
     def backward(self, heads: Sequence[PerDevice | None] | None = None) -> None:
-        """Computes the gradients on all devices, given head gradients for each output; outputs of
-        loss operators need none."""
         heads = [None] * len(self.outputs) if heads is None else list(heads)
         if self.pmapped:
             self.pmapped.backward(heads)
@@ -450,14 +423,13 @@ class DataParallelCore:
             executor.backward([None if h is None else h[k] for h in heads])
 
     def last_steps(self) -> list[PendingStep]:
-        """Returns the last steps: of all devices together, or one for each device."""
         pmapped = self.pmapped
         runnables = self.execs if pmapped is None or pmapped.runs_separately else [pmapped]
         return [r.last_step for r in runnables if r.last_step is not None]
 
     def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
-        """Cuts head gradients of a whole batch for the devices; all are checked first. One of
-        another shape, but enough rows, is ignored at an output that needs none."""
+        """Cuts head gradients of a whole batch for the devices. One of another shape, but enough
+        rows, is ignored at an output that needs none."""
         heads: list[PerDevice | None] = []
         rows = zip(values, self.outputs, axes, self.output_names, strict=False)
         for value, output, axis, name in rows:
@@ -484,7 +456,6 @@ class DataParallelCore:
         return not needs_head_gradients(self.execs[0])[output]
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
-        """Returns the shape that the arrays of all devices have together."""
         shapes = shapes_of(arrays)
         first = shapes[0]
         if axis < 0 or axis >= len(first):
@@ -512,10 +483,10 @@ def update_metric(
     axes: Sequence[int],
     update: MetricUpdate,
 ) -> None:
-    """Calls ``update(labels, outputs)`` for each device, with its part of the labels.
+    """Calls ``update(labels, outputs)`` for each device, with its part of the labels, on the
+    device.
 
-    Each device by itself, as in MXNet: some metrics are means over updates. The parts of the
-    labels are copied to the devices, where the outputs are; nothing is copied to the host.
+    Each by itself, as in MXNet: some metrics are means over updates.
     """
     if pre_sliced:
         parts = list(labels)

@@ -45,8 +45,7 @@ def group_parts(core: DataParallelCore) -> list[Part]:
     """Returns the devices with their slices, the arrays with statistics over all devices, the
     graph.
 
-    Statistics are those of all devices' arrays together: of the whole batch, for inputs and
-    outputs. Each device computes those of its arrays, and one transfer brings them to the host.
+    Each device computes the statistics of its arrays, and one transfer brings them to the host.
     Pending arrays are not computed.
     """
     sections = _sections(core)
@@ -69,7 +68,6 @@ def group_parts(core: DataParallelCore) -> list[Part]:
 
 
 def group_label(core: DataParallelCore) -> str:
-    """The name of the group's symbol in views."""
     return clipped(core.symbol.name or ", ".join(core.output_names[:3]), 80)
 
 
@@ -193,12 +191,10 @@ def check_group_finite(
     heads: Sequence[PerDevice | None] | None = None,
     raise_error: bool = False,
 ) -> FiniteReport:
-    """Checks every device's rows of the last batch, as ``Executor.check_finite``, one after the
-    other.
+    """Checks every device's rows of the last batch, as ``Executor.check_finite``.
 
-    All of them run on the first device, so that nodes are compiled once; with ``group2ctx`` each
-    runs where it belongs. Findings name the rows. ``heads`` are head gradients for each output on
-    all devices.
+    All run on the first device, so that nodes are compiled once; with ``group2ctx`` where they
+    belong. ``heads`` are head gradients for each output on all devices.
     """
     several = len(core.contexts) > 1
     labels = [

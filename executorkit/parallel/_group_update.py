@@ -41,8 +41,8 @@ def set_parameters(
 ) -> None:
     """Copies arrays by name to all devices, converted to the bound dtypes.
 
-    Raises ValueError for a name that the symbol does not have, unless ``allow_extra``, and for a
-    wrong shape; nothing is copied then. Arrays that are not named keep their contents.
+    ValueError for a name that the symbol does not have, unless ``allow_extra``, and for a wrong
+    shape; nothing is copied then.
     """
     writes = []
     for params, names, arrays, what in (
@@ -75,8 +75,8 @@ def _parameter_writes(
 
 
 def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
-    """Sends the first process's parameters of these names and auxiliary states to all: one message,
-    for which all processes wait."""
+    """Sends the first process's parameters of these names and auxiliary states to all, which wait
+    for one message."""
     parameters = set(names)
     arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in parameters]
     arrays += group.aux_arrays
@@ -107,10 +107,8 @@ def _share_first_divided(arrays: Sequence[ReplicatedArray]) -> None:
 def mean_parameters(
     names: Sequence[str], arrays: Sequence[PerDevice], into: Mapping[str, NDArray]
 ) -> None:
-    """Writes the means over this process's devices to the NDArrays of the same names.
-
-    KeyError for a name that ``into`` does not have.
-    """
+    """Writes the means over this process's devices to the NDArrays of the same names; KeyError for
+    a name that ``into`` does not have."""
     for name, members in zip(names, arrays, strict=True):
         target = into[name]
         device = target.context.device
@@ -120,14 +118,12 @@ def mean_parameters(
 
 
 def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevice]:
-    """Returns the sum (or mean) over the devices of all processes, of each of several parameters.
+    """Returns the sum (or mean) of parameters over the devices of all processes, which call this
+    together.
 
-    arrays
-        for each parameter the arrays of all devices, such as ``group.grad_arrays``.
-
-    Returns the same structure with new arrays, in which every device has the sum. Stacked arrays
-    are reduced by one program, on the devices; others on the device of the first. All processes of
-    a job call this together.
+    ``arrays`` has for each parameter the arrays of all devices, such as ``group.grad_arrays``; so
+    has the result, whose arrays are new. Stacked arrays are reduced by one program on the devices,
+    others on the first device.
     """
     results: list[PerDevice] = list(arrays)
     stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, ReplicatedArray)}
@@ -164,8 +160,7 @@ def _sum(members: Sequence[NDArray]) -> NDArray:
 
 
 def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
-    """Returns the sums over all processes of arrays that each has once: one program for each
-    device."""
+    """Returns the sums over all processes of arrays that each has once."""
     if jax.process_count() == 1:
         return arrays
     sums: dict[int, NDArray] = {}
@@ -181,8 +176,6 @@ def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
 class GroupUpdater(Protocol):
     """An updater that can be a part of a program, such as :class:`executorkit.optimizer.Updater`.
 
-    states
-        for each index the state of a parameter: a pytree of NDArrays.
     replicated_states
         for each index the state on all devices, filled and read here only.
     """
@@ -197,7 +190,7 @@ class GroupUpdater(Protocol):
     def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object: ...
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
-        """Returns the number of the parameter that a leaf of the state of ``index`` belongs to,
+        """Returns the number of the parameter that a leaf of the state of ``index`` belongs to;
         None for a leaf of all parameters."""
         ...
 
@@ -264,12 +257,11 @@ def attach_replicated(
     grads: Sequence[PendingValue],
     sharding: StateSharding | None = None,
 ) -> UpdateCall | None:
-    """Makes the update of replicated weights a part of the step that computes their gradients, and
-    sums these over the devices. Returns None, with nothing changed, if that is not possible.
+    """Makes the update of replicated weights, by the sums of gradients over the devices, a part of
+    the step that computes these. Returns None, with nothing changed, if that is not possible.
 
     updaters
-        one whose states all devices share, or one with states of its own for each device; all count
-        the step.
+        one whose states all devices share, or one for each device; all count the step.
     sharding
         divides shared states (:func:`state_sharding_of`).
     """
@@ -296,8 +288,8 @@ def attach_replicated(
 
 
 def source_of(weight: ReplicatedArray) -> NDArray:
-    """Returns an array with the contents of a parameter, to make states from: the first member, or
-    a copy in the host's memory if no device is to hold all of it."""
+    """Returns an array to make a parameter's state from: the first member, or a copy in the host's
+    memory if no device is to hold all of it."""
     if not weight.replicas.spec:
         return weight[0]
     storage = Storage(weight.shape, weight.dtype, producer=HostContents(weight[0].host, cpu()))
@@ -316,8 +308,8 @@ def update_together(
     sums_gradients: bool = False,
 ) -> bool:
     """Updates replicated weights by the sums of the gradients of all devices, in the program that
-    computes the gradients; in a job, and where a replica has several devices, otherwise in a
-    program that takes them. Returns False, with nothing changed, if neither is possible.
+    computes the gradients; in a job, and where a replica has several devices, otherwise in one that
+    takes them. Returns False, with nothing changed, if neither is possible.
 
     updaters, sharding
         as for :func:`attach_replicated`.
@@ -326,7 +318,7 @@ def update_together(
     states
         auxiliary states, which become the means over the same devices.
     sums_gradients
-        whether the sums are written to the gradients.
+        writes the sums to the gradients.
     """
     if attach_replicated(updaters, indices, weights, grads, sharding):
         if all_processes:  # others wait
@@ -347,8 +339,6 @@ def update_parameters(
     grads: Sequence[PerDevice],
     all_processes: bool,
 ) -> None:
-    """Updates the parameters of a group by the sums of the gradients of all devices, and with
-    ``all_processes`` of all processes."""
     sharding = state_sharding_of(core, all_processes)
     states = core.changing_states if all_processes else ()
     arrays = *weights, *grads, *states
@@ -364,11 +354,8 @@ def update_parameters(
 
 
 def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateSharding | None:
-    """Returns the sharding of optimizer states that a group's options ask for; None if every device
-    holds them whole.
-
-    NotSupportedError if the devices do not run one program.
-    """
+    """Returns the sharding of optimizer states that a group's options ask for, or None;
+    NotSupportedError if the devices do not run one program."""
     if not core.options.shard_optimizer or (len(core.contexts) == 1 and not all_processes):
         return None
     if not core.is_pmapped:
@@ -402,15 +389,9 @@ def update_by_sum(
     all_processes: bool = False,
     states: Sequence[PerDevice] = (),
 ) -> None:
-    """Updates the first device's weights by the sum of the gradients, and copies them to all.
-
-    all_processes
-        sums over the devices of all processes, which wait for each other.
-    states
-        auxiliary states, which then become the means over the same devices.
-
-    After an exception all devices have either the old weights or the new ones.
-    """
+    """Updates the first device's weights by the sum of the gradients, and copies them to all. After
+    an exception all devices have the old weights or the new ones. With ``all_processes`` it sums
+    over all processes, and auxiliary ``states`` become the means."""
     if all_processes:
         flags, grads, set_means = _sum_step_over_job(grads, states)
         if lockstep.note(flags, ()).share < 1:

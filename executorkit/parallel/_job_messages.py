@@ -37,10 +37,8 @@ _SMALL = 1 << 20
 class Messages(NamedTuple):
     """The places of arrays in the messages of a sum.
 
-    together
-        the positions of arrays that are sent as one, for each message.
-    alone
-        the positions of the others.
+    together, alone
+        the positions of the arrays of each message of several, and of the others.
     offsets
         for each array that is sent with others, in the order of messages, where it begins.
     """
@@ -52,8 +50,8 @@ class Messages(NamedTuple):
 
 @lru_cache(maxsize=256)
 def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
-    """Returns the layout of arrays of these sizes and dtypes; ``joins`` says that small ones are
-    sent together."""
+    """Returns the layout of arrays of these sizes and dtypes; with ``joins`` small ones are sent
+    together."""
     groups: dict[Any, list[int]] = {}
     alone, offsets = [], []
     for i, (size, dtype) in enumerate(forms):
@@ -87,8 +85,6 @@ def offsets_of(job: JobReplicas, arrays: Sequence[Any]) -> tuple[Any, ...]:
 def joint_sums(
     grads: Arrays, states: Arrays, flags: Any, offsets: Arrays, job: JobReplicas
 ) -> tuple[tuple[Any, ...], tuple[Any, ...], Any]:
-    """Returns the sums of gradients, the means of states, and the sums of flags over all devices,
-    in few messages."""
     operands = [*grads, *states, flags]
     layout = messages_of(tuple((x.size, x.dtype) for x in operands), job.joins_messages)
     buffers = [
@@ -113,10 +109,8 @@ def joint_sums(
 
 
 class StepFlags(NamedTuple):
-    """The flags of all processes in a step.
+    """The flags of all processes in a step, summed, with an entry for each device.
 
-    sums
-        the sums of the flags over all devices, with an entry for each device.
     undo
         functions that take back what this process has counted for the step.
     """
@@ -126,7 +120,7 @@ class StepFlags(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the processes that have had a batch; waits for the step."""
+        """Returns the share of the processes that have had a batch; waits for the step."""
         try:
             (without,) = np.asarray(parts_of(self.sums)[0])[0]
         except Exception as error:
@@ -138,14 +132,7 @@ class Lockstep:
     """The steps that this process has taken together with all others.
 
     Each process adds to a step whether it is without a batch. A step that finds one changes
-    nothing, for any of them.
-
-    steps
-        number of steps so far.
-    latest
-        the flags of the steps since :meth:`take`.
-    parameters
-        the parameters that the latest step has changed.
+    nothing, for any of them. ``parameters`` are what the latest step has changed.
     """
 
     def __init__(self) -> None:
@@ -171,7 +158,6 @@ class Lockstep:
         parameters: Sequence[PendingValue],
         undo: Sequence[Callable[[], object]] = (),
     ) -> StepFlags:
-        """Counts a step."""
         self.steps += 1
         self.parameters = parameters
         flags = StepFlags(sums, undo)
@@ -186,8 +172,7 @@ class Lockstep:
 
     @contextmanager
     def without_batch(self) -> Iterator[None]:
-        """Marks the steps in this context as without a batch of this process; random streams are
-        rewound."""
+        """Marks the steps in this context as without a batch; random streams are rewound."""
         self._idle, positions = True, StreamPositions()
         try:
             yield

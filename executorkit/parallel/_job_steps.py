@@ -48,8 +48,7 @@ from ._state_sharding import (
 
 
 class JoiningFunction(PmapFunction):
-    """A function mapped over the devices of all processes, which call it together, each with the
-    entries of its own devices."""
+    """A function over the devices of all processes, each with the entries of its own devices."""
 
     __slots__ = ("job",)
 
@@ -74,8 +73,7 @@ class JoiningFunction(PmapFunction):
 
 
 class JoiningStep(JoiningFunction):
-    """A training step of all processes, which adds the out-of-data flags and message offsets to a
-    step's arguments."""
+    """A training step of all processes, which adds flags and message offsets to its arguments."""
 
     __slots__ = ("_averages_states", "_forward_states", "_offsets", "_spec")
 
@@ -138,8 +136,7 @@ def joining_step(
     sharding: ProgramSharding | None = None,
     averages_states: bool = True,
 ) -> Callable[..., Any]:
-    """Returns the function of a step by the sums of the gradients over the devices of all
-    processes.
+    """Returns the function of a step by the sums of the gradients over all devices of the job.
 
     With ``averages_states`` auxiliary states become the means over the devices. Where a process
     has no batch, everything stays as it is. The results of :func:`make_step` are followed by the
@@ -213,8 +210,6 @@ def update_function(spec: StepSpec, job: JobReplicas, aux_specs: tuple[Spec, ...
 
         function(weights, states, grads, aux, update_keys, hyperparams, flags, offsets)
             -> weights, states, aux, the sums if the spec asks for them, the sums of the flags
-
-    ``aux_specs`` are the specs of the auxiliary states.
     """
 
     def update(
@@ -265,10 +260,8 @@ def sum_over_job(
     replicas: Replicas, grads: Sequence[jax.Array], states: Sequence[jax.Array] = ()
 ) -> tuple[list[jax.Array], list[jax.Array], jax.Array]:
     """Returns the sums of stacked arrays over the devices of all processes, the means of states,
-    and the sums of the flags.
-
-    All processes call this, or take a step with such gradients and states, in the same order.
-    """
+    and the sums of the flags. All processes call this, or take a step with such arrays, in one
+    order."""
     job = replicas.of_job
     arrays = *grads, *states
     function, offsets = _sum_function(job, tuple(map(spec_of, arrays))), offsets_of(job, arrays)
@@ -277,7 +270,7 @@ def sum_over_job(
 
 @in_x64
 def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the first process's arrays, in all processes, which call this together with arrays of
+    """Returns the first process's arrays in all processes, which call this together with arrays of
     the same shapes; one message."""
     words = [np.frombuffer(_padded(x), np.uint32) for x in arrays]
     whole = np.concatenate(words) if words else np.zeros(0, np.uint32)
@@ -294,7 +287,6 @@ def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarra
 
 
 def bytes_of_first(device: Device, content: bytes) -> bytes:
-    """Returns the first process's bytes, in all processes, which call this together."""
     (length,) = first_of_job(device, [np.array([len(content)])])
     own = content if jax.process_index() == 0 else bytes(int(length[0]))
     (received,) = first_of_job(device, [np.frombuffer(own, np.uint8)])
@@ -318,18 +310,16 @@ def check_when_due(parameters: Sequence[jax.Array]) -> None:
 def note_joint_step(
     results: Any, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
 ) -> None:
-    """Counts a step with these results and the parameters that it has changed; ``undo`` takes back
-    what this process has counted for it."""
+    """Counts a step that has changed these parameters; ``undo`` takes back what this process has
+    counted for it."""
     (weights, _, _), *_, sums_of_flags = results
     lockstep.note(sums_of_flags, parameters, undo)
     check_when_due([w for group in weights for w in group])
 
 
 def check_ranks(parameters: Iterable[jax.Array]) -> None:
-    """Compares checksums of stacked arrays between the processes, which call this together.
-
-    MXNetError, in all of them, names the ranks that differ.
-    """
+    """Compares checksums of stacked arrays between the processes, which call this together;
+    MXNetError, in all of them, names the ranks that differ."""
     parts = [part for x in parameters for part in first_entry(x)]
     checksum = 0
     for part in parts:
@@ -354,12 +344,10 @@ def check_ranks(parameters: Iterable[jax.Array]) -> None:
 class UpdateStep(UpdatableStep):
     """An update by gradients that have been computed already, in a step with other processes.
 
-    grads
-        the gradients of this process's devices.
     states
         auxiliary states of the network, which become the means over all devices.
     sums_gradients
-        whether the sums are written to the gradients.
+        writes the sums to the gradients.
     """
 
     def __init__(
@@ -428,10 +416,8 @@ class JointEpoch:
     """The batches of an epoch, which ends for all processes as soon as one has no batch left.
 
     A step's flags are read one step later, so that reading does not wait: all processes end after
-    the step that follows the first one without a batch.
-
-    stops
-        True once all processes are to stop, since one has been asked to.
+    the step that follows the first one without a batch. ``stops`` is True once one has been asked
+    to.
     """
 
     def __init__(self) -> None:
@@ -444,7 +430,6 @@ class JointEpoch:
         lockstep.take()
 
     def end_batch(self) -> None:
-        """Counts a batch, whose steps have been taken."""
         self._count += 1
         self._former, self._last = self._last, lockstep.take()
         self.stops = bool(self._last) and processes.stop_requested(lockstep.steps)
@@ -455,8 +440,8 @@ class JointEpoch:
         return self.stops or self._has_ended
 
     def finish(self, step: Callable[[], object], logger: Any) -> None:
-        """Takes part in the steps of others (calls of ``step``) after the last batch of this
-        process. Steps that a process had no batch for do not count."""
+        """Takes part in the steps of others (calls of ``step``) after this process's last batch.
+        Steps that a process had no batch for do not count."""
         while self._last and not self.stops:
             self._read(self._former, self._count - 1)
             self._read(self._last, self._count)

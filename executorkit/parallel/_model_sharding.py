@@ -27,11 +27,9 @@ _ATTRIBUTE = "__sharding__"
 
 
 def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int) -> Spec:
-    """Returns the axes along which a variable of this shape is divided over a number of devices.
-
-    BindError for a text that is not a sharding of such an array; ShapeError for a length that the
-    devices do not divide.
-    """
+    """Returns the axes along which a variable of this shape is divided over a number of devices;
+    BindError for a text that is not a sharding of such an array, ShapeError for a length that the
+    devices do not divide."""
     text = attrs.get(_ATTRIBUTE, "")
     where = f"variable {name!r}: {_ATTRIBUTE}"
     entries = [entry.strip(" '\"") for entry in text.strip("()[] ").split(",")]
@@ -61,8 +59,7 @@ def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int)
 
 
 def constrained(array: Any, spec: Spec) -> Any:
-    """Constrains an array of a program to a spec over the devices of its replica, if arrays are
-    divided there."""
+    """Constrains an array of a program to a spec over its replica's devices, if any."""
     if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
         return array
     return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
@@ -74,8 +71,7 @@ def constrained_each(arrays: Arrays, specs: Sequence[Spec]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class ProgramSharding:
-    """The sharding of a program's arguments, in the order of its graph: specs of the arguments and
-    of the auxiliary states."""
+    """The specs of a program's arguments and auxiliary states, in the order of its graph."""
 
     args: tuple[Spec, ...]
     aux: tuple[Spec, ...]
@@ -100,8 +96,7 @@ class ProgramSharding:
 
 @dataclass(frozen=True)
 class ShardedUpdate:
-    """An update in the spec of a step, of sharded weights, with the specs of the weights and of the
-    leaves of the state."""
+    """An update in the spec of a step, with the specs of its weights and of its state's leaves."""
 
     update: UpdateFunction
     weights: tuple[Spec, ...]
@@ -121,8 +116,6 @@ class ShardedUpdate:
 def constrained_updates(
     spec: StepSpec, weights: Sequence[Arrays], states: Sequence[Arrays]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Constrains the new weights and flat states of the updates of a step to the specs of the old
-    ones."""
     updates = [u.update if isinstance(u.update, ShardedUpdate) else None for u in spec.updates]
 
     def each(groups: Sequence[Arrays], part: str) -> tuple[Any, ...]:

@@ -87,7 +87,6 @@ class PmapProgram(BaseProgram):
         sharding: ProgramSharding | None = None,
         averages_states: bool = True,
     ) -> PmapProgram:
-        """Returns the pmapped form of a program; made once for the same arguments."""
         key = replicas, sharding, averages_states
         return program.derived(key, lambda: PmapProgram(program, *key))
 
@@ -176,7 +175,6 @@ def _statistics_function(mesh: Mesh) -> PmapFunction:
 
 
 def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
-    """Rows of statistics of each device's entries of stacked arrays, sharded over the devices."""
     return _statistics_function(replicas.mesh)(tuple(stacks))
 
 
@@ -218,25 +216,22 @@ def _reduction(mean: bool, mesh: Mesh, specs: tuple[Spec, ...]) -> PmapFunction:
 def reduce_replicated(
     replicas: Replicas, stacks: Arrays, mean: bool = False
 ) -> tuple[jax.Array, ...]:
-    """Returns sums (or means) of stacked arrays over their devices, stacked: one program."""
     return _reduction(mean, replicas.mesh, tuple(map(spec_of, stacks)))(tuple(stacks))
 
 
 class PmapExecutor(BoundGraph[ReplicatedArray]):
     """A symbol on all devices as one pmapped program, deferred as an Executor is.
 
-    arg_arrays, grad_arrays, aux_arrays, outputs
-        replicated arrays in the symbol's order; None where no gradient is wanted.
     execs
-        an Executor for each device, on the members of the replicated arrays; made when asked for.
+        an Executor for each device, on the members of the replicated arrays.
     runs_separately
         whether the devices have run their own programs since: where a script runs one of ``execs``
         by itself, or watches one with a monitor. Results are the same.
     last_step
         the last forward of all devices together.
 
-    ``gradient_targets``, those of a training step, take the gradients in place of ``grad_arrays``.
-    Updates then consume them.
+    The ``gradient_targets`` of a training step take the gradients in place of ``grad_arrays``, and
+    updates consume them.
     """
 
     def __init__(
@@ -278,19 +273,17 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
 
     @cached_property
     def execs(self) -> list[ReplicaExecutor]:
-        """One executor per device, created on first access."""
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
     def run_separately(self) -> None:
-        """Notes that a device has run its own program."""
         self.runs_separately = True
 
     # -- what a pending step needs ---------------------------------------------------------------
 
     def next_key(self) -> jax.Array:
-        """Draws the data of one key per device, each from its context's stream; where processes
-        train together, from the streams that one process of all devices would use. Every process
-        draws from all of these, so that each saves the state of all."""
+        """Draws the data of one key per device, each from its context's stream. Where processes
+        train together, every process draws from the streams that one process of all devices would
+        use, so that each saves the state of all."""
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
         kinds = [c.device_type for c in self.contexts] * jax.process_count()
@@ -306,7 +299,6 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
         return array.replicas.filled(array.shape, array.dtype, number)
 
     def device_key(self, key_data: Any, k: int) -> Any:
-        """Returns device ``k``'s key in a step; None where there are no keys."""
         return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def update_for(
@@ -326,7 +318,6 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
         return jax.ShapeDtypeStruct(stacked, dtype, sharding=replicas.sharding)
 
     def calls(self, spec: PrecompileSpec) -> list[ProgramCall]:
-        """Returns the calls that the devices will make, with abstract arguments."""
         args, aux, outputs = (
             tuple([self._aval(a.replicas, a.shape, a.dtype) for a in arrays])
             for arrays in (self.arg_arrays, self.aux_arrays, self.outputs)
@@ -336,7 +327,6 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     # -- running -----------------------------------------------------------------------------------
 
     def forward(self, is_train: bool) -> None:
-        """Defers the outputs on all devices."""
         execs = self.__dict__.get("execs", ())  # none before they have been asked for
         self.runs_separately = any(e.is_monitored for e in execs)
         if self.runs_separately:
@@ -350,7 +340,6 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
             self.last_step = PendingStep(self, is_train)
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
-        """Computes the gradients on all devices, given the outputs' head gradients."""
         if self.runs_separately:
             for k, executor in enumerate(self.execs):
                 executor.backward([None if h is None else h[k] for h in heads])
@@ -376,10 +365,7 @@ def _sharding_of(
 
 class ReplicaExecutor(Executor):
     """The executor of one device of a group, on that device's members of the group's arrays.
-
-    A whole Executor: running it by itself writes to the same arrays. ``backward`` after the
-    group's ``forward`` goes back through this device's part of it.
-    """
+    ``backward`` after the group's ``forward`` goes back through this device's part of it."""
 
     def __init__(self, group: PmapExecutor, k: int) -> None:
         super().__init__(

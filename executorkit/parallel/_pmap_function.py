@@ -24,10 +24,9 @@ from ._replicas import own_entries
 
 
 class PmapFunction(CompiledFunction):
-    """A function mapped over the leading axis of its arguments, one entry per device.
-
-    It has no options of the compiler: those of one device have all cores work on one convolution,
-    and mapped devices have one core each.
+    """A function mapped over the leading axis of its arguments, one entry per device, without
+    options of the compiler: one device's have all cores work on one convolution, mapped devices
+    have one each.
 
     finish
         ``finish(mesh, args, results, operands)`` returns the results of a program whose mapped
@@ -56,8 +55,7 @@ class PmapFunction(CompiledFunction):
         return super()._call(self.placed(args), *others, **options)
 
     def placed(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Returns the arguments on the devices of the function: a function of one process takes its
-        own entries of arrays of all."""
+        """Returns the arguments, of arrays of a whole job this process's entries."""
         if jax.process_count() == 1:
             return args
         first, *others = args
@@ -72,7 +70,6 @@ class PmapFunction(CompiledFunction):
         return self.over_mesh(traced, self.mesh)
 
     def over_mesh(self, traced: Callable[..., Any], mesh: Any) -> Any:
-        """Returns the jitted form of the function on the devices of a mesh, whatever its axes."""
         mapped = _over_mesh(traced, mesh, self.replicated, self.name, self.finish)
         donated = 0 if self.donates else ()
         return jax.jit(mapped, donate_argnums=donated)

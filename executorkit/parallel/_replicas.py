@@ -35,7 +35,7 @@ ContextGroups = Mapping[str, Context]
 
 
 class ReplicaContext(Context):
-    """The context of a replica on several devices: equal to the context of the first."""
+    """The context of several devices that divide arrays; otherwise the context of the first."""
 
     __slots__ = ("_devices",)
 
@@ -50,10 +50,8 @@ class ReplicaContext(Context):
 
 def replica_contexts(contexts: Sequence[Context], width: int) -> list[Context]:
     """Returns a context for each replica of ``width`` devices, made of ``width`` contexts; contexts
-    of replicas stay as they are.
-
-    BindError if the number of contexts is not a multiple of ``width``, or a device is there twice.
-    """
+    of replicas stay as they are. BindError if ``width`` does not divide their number, or a device
+    is there twice."""
     if width == 1 or all(isinstance(c, ReplicaContext) for c in contexts):
         return list(contexts)
     if len(contexts) % width:
@@ -72,13 +70,12 @@ def replica_contexts(contexts: Sequence[Context], width: int) -> list[Context]:
 
 
 def replica_workloads(workloads: Sequence[float], width: int) -> list[float]:
-    """Returns the workload of each replica: the sum over its devices."""
     return [sum(workloads[k : k + width]) for k in range(0, len(workloads), width)]
 
 
 def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
     """Returns True if arrays of these contexts can be one sharded array: on distinct devices of one
-    platform, more than one of them counting all processes."""
+    platform, several counting all processes."""
     devices = [device for c in contexts for device in c.devices]
     several = len(devices) > 1 or jax.process_count() > 1
     uniform = len(set(devices)) == len(devices) and len({d.platform for d in devices}) == 1
@@ -90,18 +87,12 @@ PROCESS_AXIS = "processes"
 
 
 class Traffic:
-    """Counts of array movements so far in this process, by kind.
+    """Counts of array movements so far in this process.
 
-    split
-        shards of stacked arrays that were made into arrays of their own.
-    assembled
-        stacked arrays put together from arrays per device.
-    scattered
-        arrays (mostly of a batch) cut into one part per device.
-    broadcast
-        arrays copied to every device.
-    gathered
-        stacked arrays brought together on one device.
+    split, assembled
+        entries of stacked arrays that became arrays, and stacked arrays put together.
+    scattered, broadcast, gathered
+        arrays cut for the devices, copied to every device, brought together on one.
     """
 
     __slots__ = ("assembled", "broadcast", "gathered", "scattered", "split")
@@ -117,14 +108,11 @@ traffic = Traffic()
 
 
 class Replicas:
-    """Distinct devices of one platform, and the stacked arrays on them.
+    """Distinct devices of one platform, and the stacked arrays on them; one object for equal
+    devices.
 
-    ``Replicas.on(devices)`` gives the same object for the same devices.
-
-    rows
-        the devices of each replica: one, or those that divide its parameters.
-    devices
-        the first device of each.
+    rows, devices
+        the devices of each replica, among which parameters are divided, and the first of each.
     spec
         the axis of an entry that is divided over the devices of a row.
     """
@@ -140,32 +128,28 @@ class Replicas:
 
     @staticmethod
     def on(devices: Sequence[Device]) -> Replicas:
-        """Returns the replicas on these devices, one on each: one object for equal lists."""
         return _replicas(tuple([(device,) for device in devices]), ())
 
     @staticmethod
     def of(contexts: Sequence[Context]) -> Replicas:
-        """Returns the replicas on the devices of these contexts."""
         return _replicas(tuple([c.devices for c in contexts]), ())
 
     def sharded(self, spec: Spec) -> Replicas:
-        """Returns the same devices, for stacked arrays whose entries have this spec."""
+        """Returns these devices for stacked arrays whose entries have this spec."""
         return self if spec == self.spec else _replicas(self.rows, spec)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
-        """Returns a stacked array of zeros; ``shape`` is one entry's."""
         return self.filled(shape, dtype, 0)
 
     def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
-        """Returns a stacked array of one number."""
         return self.from_host(np.full((len(self), *shape), number, jnp.dtype(dtype)))
 
     @in_x64
     def from_host(self, host: np.ndarray) -> jax.Array:
-        """Returns a stacked array of NumPy contents, which are not written to any more."""
+        """Returns a stacked array of NumPy contents, not written to any more."""
         return jax.device_put(host, self.sharding)
 
     def keys(self, contexts: Sequence[Context]) -> jax.Array:
@@ -173,25 +157,21 @@ class Replicas:
         return self.from_host(np.stack([next_key_data(c) for c in contexts]))
 
     def split(self, stacked: jax.Array, k: int) -> jax.Array:
-        """Returns entry ``k`` of a stacked array, as an array of its first device."""
         traffic.split += 1
         if spec_of(stacked):
             return to_device(self.host_entry(stacked, k), self.devices[k])
         return _without_leading_axis(parts_of(stacked)[k * self.width])
 
     def host_entry(self, stacked: jax.Array, k: int) -> np.ndarray:
-        """Returns entry ``k`` of a stacked array in the host's memory."""
         parts = [np.asarray(p)[0] for p in self._row(stacked, k)]
         spec = spec_of(stacked)
         return np.concatenate(parts, spec.index(MODEL_AXIS)) if spec else parts[0]
 
     def assemble(self, parts: Sequence[jax.Array]) -> jax.Array:
-        """Returns the stacked array of one part per entry."""
         traffic.assembled += 1
         return self._stack(parts)
 
     def replace(self, stacked: jax.Array, parts: dict[int, jax.Array]) -> jax.Array:
-        """Returns a stacked array with other entries in some places."""
         traffic.assembled += 1
         rows = [
             self._placed(parts[k], k) if k in parts else self._row(stacked, k)
@@ -200,18 +180,15 @@ class Replicas:
         return self._from_parts(rows, stacked.shape[1:])
 
     def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
-        """Assembles the parts of one array that was cut up for the devices."""
         traffic.scattered += 1
         return self._stack(parts)
 
     def scatter_host(self, host: np.ndarray) -> jax.Array:
-        """Returns a stacked array of NumPy contents, counted as scattered."""
         traffic.scattered += 1
         return self.from_host(host)
 
     @in_x64
     def broadcast(self, value: jax.Array | np.ndarray) -> jax.Array:
-        """Returns the stacked array of copies of one array."""
         traffic.broadcast += 1
         if self.spec:
             value = np.asarray(value)  # JAX would bring all of it to every device
@@ -220,7 +197,7 @@ class Replicas:
         )
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
-        """Returns all entries of a stacked array on one device, each with its leading axis."""
+        """Returns all entries on one device, each with its leading axis."""
         traffic.gathered += 1
         if spec_of(stacked):
             entries = range(len(self))
@@ -248,31 +225,24 @@ class Replicas:
 
     @property
     def home(self) -> Device:
-        """The device on which an array is prepared for all: the first, or a CPU if no device is to
-        hold all of it."""
+        """Returns the device on which an array is prepared for all: the first, or a CPU if no
+        device is to hold all of it."""
         return cpu().device if self.spec else self.devices[0]
 
     @property
     def of_job(self) -> JobReplicas:
-        """These devices and their counterparts in all other processes."""
+        """Returns these devices and their counterparts in all other processes."""
         return _job_replicas(self.rows)
 
 
 def spec_of(stacked: Any) -> Spec:
-    """Returns the axis of a stacked array's entries that is divided over a replica's devices."""
     sharding = stacked.sharding
     return tuple(sharding.spec[1:]) if isinstance(sharding, NamedSharding) else ()
 
 
 class JobReplicas:
-    """Devices of this process and their counterparts in all others, process by process, and the
-    arrays of all processes that are stacked over them: each process has the entries of its devices.
-
-    local
-        the devices of this process.
-    mesh
-        all devices, by process.
-    """
+    """Devices of this process (``local``) and their counterparts in all others, process by process.
+    Of an array stacked over them each process has the entries of its devices."""
 
     def __init__(self, local: Replicas) -> None:
         self.local = local
@@ -285,7 +255,7 @@ class JobReplicas:
 
     @property
     def joins_messages(self) -> bool:
-        """True if small arrays are sent together: on CPUs, unless parts of them are divided."""
+        """Returns True if small arrays are sent together: on CPUs, unless arrays are divided."""
         return self.local.devices[0].platform == "cpu" and self.local.width == 1
 
     def scalar(self, number: int) -> jax.Array:
@@ -296,8 +266,8 @@ class JobReplicas:
         return self._scalars[number]
 
     def spread(self, tree: Any) -> Any:
-        """Returns a pytree with the stacked arrays of this process as those of all: the same
-        memory. Other leaves stay as they are."""
+        """Returns a pytree with this process's stacked arrays as parts of arrays of all, in the
+        same memory; other leaves stay as they are."""
         leaves, structure = jax.tree.flatten(tree)
         return jax.tree.unflatten(structure, [self._spread(x) for x in leaves])
 
@@ -334,7 +304,6 @@ def own_entries(stacked: jax.Array) -> jax.Array:
 
 
 def first_entry(stacked: jax.Array) -> list[jax.Array]:
-    """Returns the first entry of this process, on its only device or in the parts of several."""
     sharding: Any = stacked.sharding
     width = sharding.mesh.shape[MODEL_AXIS] if spec_of(stacked) else 1
     return parts_of(stacked)[:width]

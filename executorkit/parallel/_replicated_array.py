@@ -20,11 +20,7 @@ from ._replicas import Replicas, can_replicate
 
 
 class StackedPart(MadeContents):
-    """One device's entry of a stacked array, which becomes an array when it is read.
-
-    stacked, replicas, position
-        the stacked array, its devices, and the place of the device among them.
-    """
+    """The entry of a stacked array at a device's position; an array once it is read."""
 
     __slots__ = ("position", "replicas", "stacked")
 
@@ -36,12 +32,10 @@ class StackedPart(MadeContents):
 
     @property
     def shape(self) -> Shape:
-        """The shape of the entry."""
         return self.stacked.shape[1:]
 
     @property
     def dtype(self) -> Any:
-        """The element type."""
         return self.stacked.dtype
 
     def make(self) -> jax.Array:
@@ -51,8 +45,6 @@ class StackedPart(MadeContents):
 class MemberStorage(Storage):
     """The storage of a replicated array's member.
 
-    array, position
-        the replicated array, and the place of the member in it.
     splitter
         the producer of contents that come from the stacked array.
     shown
@@ -67,12 +59,11 @@ class MemberStorage(Storage):
     shown: int
 
     def snapshot(self) -> Any:
-        """Returns the contents: a :class:`StackedPart`, unless a script has written to them."""
+        """Returns a :class:`StackedPart`, or what a script has written."""
         part = self.array.part(self.position)
         return self.value if part is None else part
 
     def shows(self, value: Any) -> bool:
-        """Returns True if the contents are those of a snapshot."""
         part = self.array.part(self.position)
         if part is None or value.__class__ is not StackedPart:
             return self.current is value
@@ -82,17 +73,14 @@ class MemberStorage(Storage):
 class ReplicatedArray(Sequence[NDArray]):
     """The arrays of one parameter (gradient, input, output) on all devices of a group.
 
-    spec
-        the axis that is divided over the devices of a replica. Members then have the whole, in the
-        host's memory until it is used on a device.
-
-    To scripts it is the sequence of its per-device NDArrays, its members: the next run sees what is
-    written to a member. To a pmapped program it is one stacked array of shape (devices, *shape),
+    To scripts it is the sequence of its per-device NDArrays, its members: the next run sees what
+    they write to a member. To a pmapped program it is one stacked array of shape (devices, *shape),
     whose storage is a pending value like an NDArray's for an executor.
 
     Members are made when one is first asked for, and their contents are split off when one is read.
     The stacked array is assembled again only if a member was written to in between, which the
-    version of its storage shows.
+    version of its storage shows. With a ``spec`` members have the whole, in the host's memory until
+    it is used on a device.
     """
 
     __slots__ = (
@@ -129,21 +117,17 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def value(self) -> jax.Array:
-        """The stacked array, with everything that was written to members."""
         return self._merge() if self.has_written_members else self._stacked.value
 
     def compute(self) -> None:
-        """Computes the contents if they are pending."""
         _ = self.value
 
     @property
     def current(self) -> jax.Array | None:
-        """The stacked array if nothing is pending and no member was written to."""
         return None if self.has_written_members else self._stacked.current
 
     @property
     def pending(self) -> Producer | None:
-        """The producer that reading would run; None if the contents are computed."""
         if self._stacked.producer is not None or not self._storages:
             return self._stacked.pending
         producers = (storage.pending for storage in self._storages)
@@ -151,18 +135,16 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def source(self) -> Producer | None:
-        """The producer that the stacked array waits for, whatever its members wait for."""
+        """Returns what the stacked array waits for, whatever its members wait for."""
         return self._stacked.pending
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents on all devices and cancels deferred work."""
         if not self._storages:
             self._stacked.assign(value, shared)
         else:
             complete(lambda: (self._stacked.assign(value, shared), self._renew_members()))
 
     def defer(self, producer: Producer) -> None:
-        """Lets the contents on all devices come from ``producer``."""
         if not self._storages:
             self._stacked.defer(producer)
             return
@@ -175,18 +157,16 @@ class ReplicatedArray(Sequence[NDArray]):
             raise
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores ``value`` and returns True if ``producer`` is still the one that these arrays wait
-        for. Members that were written to since keep their contents."""
+        """Stores a result, except in members that were written to since."""
         return self._stacked.set_result(producer, value)
 
     def copy_first(self) -> None:
-        """Copies the first device's array to all devices."""
         first = self[0]
         self.assign(self.replicas.broadcast(first.host if self.replicas.spec else first.value))
 
     @property
     def stacked_value(self) -> jax.Array:
-        """The stacked array without what was written to members since it was put together."""
+        """Returns the stacked array without what has been written to members."""
         return self._stacked.value
 
     # -- the sequence of NDArrays that scripts see -----------------------------------------------
@@ -226,7 +206,6 @@ class ReplicatedArray(Sequence[NDArray]):
         self._members = members
 
     def split_off(self, k: int) -> None:
-        """Gives member ``k`` its part of the stacked array."""
         storage = self._storages[k]
         if self.replicas.spec:
             host = self.replicas.host_entry(self._stacked.value, k)
@@ -243,8 +222,7 @@ class ReplicatedArray(Sequence[NDArray]):
         return self.replicas.split(self._stacked.value, k)
 
     def part(self, k: int) -> StackedPart | None:
-        """Returns the contents of member ``k``, computed but not split off; None if it was written
-        to."""
+        """Returns a member's contents without splitting them off; None if it was written to."""
         storage = self._storages[k]
         if storage.version != storage.shown:
             return None
@@ -252,13 +230,13 @@ class ReplicatedArray(Sequence[NDArray]):
         return StackedPart(value, self.replicas, k)
 
     def shows(self, contents: Sequence[Any]) -> bool:
-        """Returns True if the contents of the members are those of snapshots."""
+        """Returns True if the members still have the contents of these snapshots."""
         storages: Any = [member.storage for member in self]
         return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
 
     def follow(self, array: NDArray) -> None:
-        """Lets an array, on the device of the first member, show the stacked array's first part,
-        until the array is written to. Writes to the members do not change it."""
+        """Lets an array on the first device show the stacked array's first part, until the array is
+        written to. Writes to the members do not change it."""
         if self._follower is not array:
             self._settle_follower()
             self._follower = array
@@ -280,7 +258,6 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def has_written_members(self) -> bool:
-        """True if a member was written to since the stacked array was last assembled."""
         for storage in self._storages:  # noqa: SIM110 (it is asked for each array in each step)
             if storage.version != storage.shown:
                 return True
@@ -302,8 +279,6 @@ class ReplicatedArray(Sequence[NDArray]):
 
 
 class _MemberProducer:
-    """The producer of a member's contents: its part of the stacked array."""
-
     __slots__ = ("_array", "_position")
 
     copies = False
@@ -344,8 +319,7 @@ class _FirstPart:
 
 def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
     """Returns arrays with these contents, all of one shape and dtype: members of a replicated one
-    if they are on several devices of one platform, counting all processes, else the arrays
-    themselves."""
+    if :func:`can_replicate`, else the arrays themselves."""
     contexts = [x.context for x in arrays]
     if not can_replicate(contexts, ()) or replicated(arrays):
         return list(arrays)
@@ -355,8 +329,7 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
 
 
 def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) -> list[NDArray]:
-    """Moves the equal parts of an array to several contexts, one to each; ``host`` is not written
-    to any more."""
+    """Moves the equal parts of an array, not written to any more, to several contexts."""
     replicas, shape = Replicas.of(contexts), list(host.shape)
     shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
     parts = np.ascontiguousarray(np.moveaxis(host.reshape(shape), axis, 0))
@@ -387,6 +360,5 @@ def shapes_of(arrays: PerDevice) -> list[Shape]:
 
 
 def first_of(arrays: PerDevice) -> Any:
-    """Returns any of the devices' arrays, for its shape and dtype: a replicated array makes no
-    member."""
+    """Returns an array with the shape and dtype of all; a replicated one makes no member."""
     return arrays if isinstance(arrays, ReplicatedArray) else arrays[0]

@@ -47,7 +47,6 @@ class ExecutorGroup(Viewed, DataParallel):
 
     @property
     def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state the arrays of all devices."""
         return self.core.aux_arrays
 
     def _pairs(self, names: Sequence[str]) -> Pairs:
@@ -67,7 +66,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
     sym
         the network; its arguments have different names, else ValueError.
     arg_names, param_names
-        names of all arguments, and of the parameters.
+        names of all arguments, and of the parameters, which all get gradients.
     ctx, slices
         the devices, and the rows of the batch that each of them gets.
     train_data
@@ -75,11 +74,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
     shared_group
         another bucket's group, whose parameters, gradients and auxiliary states are used.
 
-    All parameters get gradients. Slices of one length on distinct devices run as one pmapped
-    program; the arrays per device are views, made when a script looks at them.
-
-    core
-        the arrays and programs of all devices.
+    Slices of one length on distinct devices run as one pmapped program; the arrays per device are
+    views, made when a script looks at them.
     """
 
     def __init__(
@@ -116,11 +112,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return brief(self, None, self.core.phrases)
 
     def load_data_batch(self, data_batch: Any) -> None:
-        """Copies a batch's data and labels to the devices.
-
-        Raises ValueError, naming the array, if one is missing or of the wrong shape; nothing is
-        changed then.
-        """
+        """Copies a batch's data and labels to the devices; ValueError, with nothing changed, names
+        an array that is missing or of the wrong shape."""
         labels = data_batch.label
         if labels is None and self._labels:
             problem = f"missing, expected an array of shape {self._labels[0].shape}"
@@ -140,10 +133,8 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.core.backward()
 
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Updates a metric with the outputs of each device and its labels.
-
-        ``pre_sliced`` says that ``labels`` has a list of labels for each device.
-        """
+        """Updates a metric with the outputs of each device and its labels; ``pre_sliced`` labels
+        are a list for each device."""
         update_metric(self.core, labels, pre_sliced, [i.axis for i in self._labels], metric.update)
 
     @property
@@ -167,16 +158,12 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return [self.core.grad_arrays[i] for i in self.param_idx]
 
     def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
-        """Finds the first node that made a NaN or an infinity, on any device.
-
-        As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
-        whose they are.
-        """
+        """Finds the first node that made a NaN or an infinity in the last batch, on any device, as
+        :meth:`Executor.check_finite`; findings name the rows."""
         return check_group_finite(self.core, None, raise_error)
 
 
 def _input(description: Any, rows: int) -> BatchInput:
-    """The input of a (name, shape) or DataDesc, with the rows of the slices."""
     name, shape = description[0], tuple(description[1])
     axis = DataDesc.get_batch_axis(getattr(description, "layout", None))
     dtype = getattr(description, "dtype", None)

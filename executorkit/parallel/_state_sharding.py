@@ -33,13 +33,8 @@ from ._replicated_array import ReplicatedArray
 
 @dataclass(frozen=True)
 class StateSharding:
-    """The sharding of optimizer states over devices.
-
-    replicas
-        the devices of this process.
-    joins_processes
-        whether their counterparts in all other processes have parts, too.
-    """
+    """The sharding of optimizer states over the devices of this process; with ``joins_processes``
+    over their counterparts in all others, too."""
 
     replicas: Replicas
     joins_processes: bool
@@ -50,7 +45,6 @@ class StateSharding:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """The axes of the mesh of the devices."""
         return JOB_AXES if self.joins_processes else (DEVICE_AXIS,)
 
     def axis(self, shape: Shape) -> int | None:
@@ -85,13 +79,12 @@ class StateSharding:
         return (*shape[:axis], -(-shape[axis] // self.count), *shape[axis + 1 :])
 
     def from_host(self, whole: jax.Array) -> jax.Array:
-        """Returns the stacked parts of an array that this process's devices hold."""
         first = jax.process_index() * len(self.replicas) if self.joins_processes else 0
         parts = self.parts(np.asarray(whole), np)[first : first + len(self.replicas)]
         return self.replicas.from_host(np.ascontiguousarray(parts))
 
     def parts(self, whole: Any, xp: Any = jnp) -> Any:
-        """Returns the parts of an array, stacked, with zeros behind its last element."""
+        """Returns the stacked parts of an array, with zeros behind its last element."""
         axis, part = self._axis(whole.shape), self.part_shape(whole.shape)
         zeros = part[axis] * self.count - whole.shape[axis]
         padded = xp.pad(whole, [(0, zeros * (a == axis)) for a in range(whole.ndim)])
@@ -99,7 +92,6 @@ class StateSharding:
         return xp.moveaxis(rows, axis, 0)
 
     def whole(self, parts: Any, shape: Shape, xp: Any = jnp) -> Any:
-        """Returns the array of these stacked parts."""
         axis = self._axis(shape)
         rows = xp.moveaxis(parts, 0, axis)
         padded = rows.reshape(*shape[:axis], -1, *shape[axis + 1 :])
@@ -107,11 +99,8 @@ class StateSharding:
 
     @in_x64
     def fetch(self, stacked: jax.Array, shape: Shape) -> jax.Array:
-        """Returns the whole array on the first device of this process.
-
-        Where other processes have parts, they have to ask for the same array: they wait for each
-        other. MXNetError if they do not come.
-        """
+        """Returns the whole array on the first device of this process. Where other processes have
+        parts, all have to ask for the same array; MXNetError if they do not."""
         if self.joins_processes:
             processes.meet(
                 "the optimizer's state",
@@ -131,7 +120,6 @@ class StateSharding:
         return not (self.joins_processes and is_sent_with_others(grad, self.replicas.of_job))
 
     def own_part(self, whole: Any) -> Any:
-        """Returns the device's part of an array that it holds."""
         number = lax.axis_index(self.axes)
         return lax.dynamic_index_in_dim(self.parts(whole), number, keepdims=False)
 
@@ -145,11 +133,8 @@ def _gather(stacked: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 class ShardedState(ReplicatedArray):
-    """An optimizer's state of which each device holds a part.
-
-    Its only member, on the first device, shows the whole: put together when a script reads it, and
-    sharded again if a script has written to it.
-    """
+    """An optimizer's state of which each device holds a part. Its only member, on the first device,
+    is the whole: put together at a read, and sharded again after a write."""
 
     __slots__ = ("state_sharding",)
 
@@ -181,11 +166,8 @@ class ShardedState(ReplicatedArray):
 
 @dataclass(frozen=True)
 class StateShardedUpdate:
-    """An update in the spec of a step, of sharded states.
-
-    leaves
-        for each leaf of the state its whole shape if it is sharded, else None.
-    """
+    """An update in the spec of a step, of sharded states; ``leaves`` are the whole shapes of the
+    sharded leaves of its state, None for others."""
 
     update: UpdateFunction
     sharding: StateSharding
@@ -198,8 +180,6 @@ class StateShardedUpdate:
 def update_in_program(
     update: UpdateFunction, weights: Sequence[ReplicatedArray], cells: Sequence[Any]
 ) -> Any:
-    """Returns the update of these weights for a step, given the leaves of its state: as it is,
-    unless states or weights are sharded."""
     if weights[0].replicas.width > 1:
         specs = (tuple([x.replicas.spec for x in arrays]) for arrays in (weights, cells))
         return ShardedUpdate(update, *specs)
@@ -214,8 +194,8 @@ def update_in_program(
 
 
 class _Operands(NamedTuple):
-    """The arguments of an update: weights, gradients and leaves of the state, in this order. Of
-    sharded ones there are the device's parts; the others are alike on all devices."""
+    """The weights, gradients and leaves of the state that an update takes, in this order: the
+    device's parts of sharded ones, and those that are alike on all devices."""
 
     parts: list[Any]
     whole: list[Any]
@@ -250,10 +230,9 @@ def _operand_shapes(sharded: StateShardedUpdate, weights: Sequence[Shape]) -> li
 
 
 class LateUpdates:
-    """The updates of a step while the mapped part of it is traced.
+    """The updates of a step while the mapped part of it is traced, by whose ``spec`` updates of
+    sharded states only record their operands.
 
-    spec
-        the spec of this part, in which updates of sharded states only record their operands.
     places
         places of small weights in the message that gathers them (:func:`gather_offsets`).
     """
@@ -271,10 +250,8 @@ class LateUpdates:
         return [u.update for u in self.spec.updates if isinstance(u.update, _Late)]
 
     def sums(self, grads: Arrays, sums_of: Callable[[Arrays], Arrays]) -> tuple[Any, ...]:
-        """Returns the sums of the gradients that the updates take, or the device's parts of them.
-
-        ``sums_of`` computes the sums of whole gradients, all at once.
-        """
+        """Returns the sums of the gradients that the updates take, or the device's parts of them;
+        ``sums_of`` computes the sums of whole gradients."""
         shardings = _shardings(self.spec, grads)
         scattered = [s is not None and s.scatters(g) for s, g in zip(shardings, grads, strict=True)]
         whole = iter(
@@ -293,8 +270,6 @@ class LateUpdates:
         return tuple([() if isinstance(u.update, _Late) else g for g, u in pairs])
 
     def with_operands(self, results: Any) -> Any:
-        """Returns the results of the mapped part with the operands that :func:`finish_updates`
-        takes."""
         if not self._late:
             return results
         operands = [o for late in self._late if (o := late.operands) is not None]
@@ -358,8 +333,8 @@ def finish_updates(
 
 
 def finish_of_step(spec: StepSpec) -> Callable[..., Any] | None:
-    """Returns the part of a step behind its mapped part (:class:`PmapFunction`); None for a
-    step that shards no states."""
+    """Returns what follows a step's mapped part (:class:`PmapFunction`); None without sharded
+    states."""
     if not any(isinstance(u.update, StateShardedUpdate) for u in spec.updates):
         return None
 
@@ -381,8 +356,6 @@ def _unless(out_of_data: Any, new: Arrays, old: Arrays) -> tuple[Any, ...]:
 
 
 class _OnMesh:
-    """Whole arrays of a program on the mesh of all devices, as XLA sees them."""
-
     def __init__(self, sharding: StateSharding, mesh: Any) -> None:
         self._sharding = sharding
         self._mesh = mesh
@@ -401,8 +374,7 @@ class _OnMesh:
         return self._constrained(stacked, self._sharding.axes)
 
     def gathered(self, arrays: Arrays, places: Arrays) -> list[Any]:
-        """Returns sharded arrays whole on all devices; small ones are sent in one message if there
-        are places."""
+        """Returns sharded arrays whole on all devices, with places small ones in one message."""
         sharding, results = self._sharding, list(arrays)
         sharded = [i for i, x in enumerate(arrays) if sharding.shards(x)]
         layout = _gather_layout(sharding, [arrays[i] for i in sharded])
