@@ -187,8 +187,7 @@ class TransformationUpdater(OptaxUpdater):
         if index != self._indices:
             raise NotSupportedError(
                 "Trainer",
-                f"{len(index)} parameters are to be updated, the state is that of "
-                f"{len(self._indices)}",
+                f"{len(index)} parameters are to be updated, the state has {len(self._indices)}",
                 because="an optax transformation updates all of its parameters at every step",
                 hint="a new Trainer once grad_req has changed; optax.masked or MXNet's optimizers "
                 "for some of them",
@@ -206,9 +205,9 @@ class TransformationUpdater(OptaxUpdater):
         leaves = loaded.get("leaves") if isinstance(loaded, dict) else None
         own, tree = jax.tree.flatten(self.states[0])
         if not isinstance(leaves, list) or not all(isinstance(x, NDArray) for x in leaves):
-            raise FileFormatError(where, "they are not those of an optax transformation")
+            raise FileFormatError(where, "they do not belong to an optax transformation")
         if [(x.shape, x.dtype) for x in leaves] != [(x.shape, x.dtype) for x in own]:
-            problem = "they are those of another transformation, or of other parameters"
+            problem = "they belong to another transformation, or to other parameters"
             raise FileFormatError(where, problem)
         self.set_state(jax.tree.unflatten(tree, [x.value for x in leaves]))
         self.n_updates = int(loaded.get("updates", 0))
@@ -509,7 +508,7 @@ def _check_wish(store: Any, wish: bool | None, optax: bool) -> None:
         return
     where, problem = "Trainer: update_on_kvstore", None
     if store is None:
-        problem = "True, and there is no store"
+        problem = "True, without a store"
     elif optax:
         problem = "True, and stores do not take steps of optax transformations"
     elif not store.is_capable(store.OPTIMIZER):

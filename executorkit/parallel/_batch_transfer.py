@@ -230,7 +230,7 @@ def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
 def _check_loads(batch_size: int, loads: Sequence[float]) -> None:
     request = f"batch of {batch_size} rows, {len(loads)} devices, workloads {loads}"
     if not loads:
-        problem, hint = "there is no device to divide a batch over", "give at least one context"
+        problem, hint = "no device to divide a batch over", "give at least one context"
     elif not all(load > 0 for load in loads):
         problem, hint = "every workload must be positive", "leave the context out instead"
     elif batch_size < len(loads):

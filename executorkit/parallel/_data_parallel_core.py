@@ -162,7 +162,7 @@ _MAX_LISTED_CONTEXTS = 8
 
 
 class DataParallel:
-    """An executor group, a manager of groups, or a module; ``core`` is what is bound now.
+    """An executor group, a manager of groups, or a module; bound to ``core`` now.
 
     output_layouts
         the batch axis of each output, -1 without one; None: the first axis of each.

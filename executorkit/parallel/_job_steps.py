@@ -334,7 +334,7 @@ def check_ranks(parameters: Iterable[jax.Array]) -> None:
     if different:
         raise MXNetError(
             f"step {lockstep.steps}",
-            f"the parameters of rank {listed(different, 8)} differ from those of the others",
+            f"the parameters of rank {listed(different, 8)} differ from the other ranks'",
             because="all processes of a job make the same updates",
             hint="parameters, rates and states that a script sets have to be set in every process; "
             "go on from the last checkpoint",

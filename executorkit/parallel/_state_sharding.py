@@ -195,7 +195,7 @@ def update_in_program(
 
 class _Operands(NamedTuple):
     """The weights, gradients and leaves of the state that an update takes, in this order: the
-    device's parts of sharded ones, and those that are alike on all devices."""
+    device's parts of sharded ones, and ``whole`` ones, alike on all devices."""
 
     parts: list[Any]
     whole: list[Any]

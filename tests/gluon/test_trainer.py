@@ -225,7 +225,7 @@ def test_states_of_optax_are_resumed(tmp_path):
     stranger = gluon.Trainer(other.parameters, optax.sgd(0.1, momentum=0.9))
     with pytest.raises(FileFormatError, match="another transformation"):
         stranger.load_states(path)
-    with pytest.raises(FileFormatError, match="not those of an optax transformation"):
+    with pytest.raises(FileFormatError, match="do not belong to an optax transformation"):
         stranger.load_states(GOLDEN / "data" / "trainer.states")
 
 
