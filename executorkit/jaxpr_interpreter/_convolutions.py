@@ -70,11 +70,11 @@ def _conv_general_dilated(call: Call) -> Kernel | None:
     by_pixels = math.prod(geometry.out[-1:]) if geometry.strides[-1:] == (1,) else 1
     by_channels = math.prod(geometry.window[-1:]) * left.shape[numbers.lhs_spec[1]]
 
-    def product(x: Any, kernel: Any, geometry: _Geometry) -> Any:
+    def product(x: np.ndarray, kernel: object, geometry: _Geometry) -> np.ndarray:
         turned = channels_last and not (x.flags.c_contiguous and by_channels < by_pixels)
         return (_by_channels_last if turned else _by_channels_first)(x, kernel, geometry)
 
-    def convolve(x: Any, kernel: Any) -> Any:
+    def convolve(x: np.ndarray, kernel: Any) -> np.ndarray:
         x = x.transpose(numbers.lhs_spec).astype(wide, copy=False)
         kernel = kernel.transpose(numbers.rhs_spec).astype(wide, copy=False)
         if geometry.batch_groups > 1:
@@ -95,13 +95,13 @@ def _by_parts(conv: Kernel, x: Any, kernel: Any, geometry: _Geometry, count: int
     return np.concatenate([conv(part, weights, geometry) for part, weights in pairs], 1)
 
 
-def _edged(x: Any, geometry: _Geometry) -> Any:
+def _edged(x: np.ndarray, geometry: _Geometry) -> Any:
     if all(edge == (0, 0, 0) for edge in geometry.padding):
         return np.ascontiguousarray(x)
     return padded(x, 0, ((0, 0, 0), (0, 0, 0), *geometry.padding))
 
 
-def _edged_channels_last(x: Any, geometry: _Geometry) -> Any:
+def _edged_channels_last(x: np.ndarray, geometry: _Geometry) -> Any:
     rank = len(geometry.out)
     x = np.ascontiguousarray(x.transpose(0, *range(2, 2 + rank), 1))
     if any(edge != (0, 0, 0) for edge in geometry.padding):
@@ -109,7 +109,7 @@ def _edged_channels_last(x: Any, geometry: _Geometry) -> Any:
     return x.transpose(0, rank + 1, *range(1, rank + 1))
 
 
-def _patches(x: Any, geometry: _Geometry) -> Any:
+def _patches(x: np.ndarray, geometry: _Geometry) -> Any:
     steps = x.strides[2:]
     return np.lib.stride_tricks.as_strided(
         x,
@@ -189,7 +189,7 @@ def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
     return kernel.transpose(0, *last).reshape(outputs, -1).T
 
 
-def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:
+def _depthwise(x: np.ndarray, kernel: Any, geometry: _Geometry) -> Any:
     batch, channels = x.shape[:2]
     rank = len(geometry.out)
     last = x.strides[1] == x.itemsize
@@ -220,7 +220,7 @@ def _shifted_products(call: Call) -> Kernel:
     return in_float32(lambda x, factors: _sums_of_windows(x, factors, geometry, last), call)
 
 
-def _sums_of_windows(x: Any, factors: Any, geometry: _Geometry, last: bool) -> Any:
+def _sums_of_windows(x: object, factors: Any, geometry: _Geometry, last: bool) -> Any:
     """Returns the sum of the products of each window with the factors of its channel.
 
     x (N, spatial..., C) if the channels come last, (N, C, spatial...) otherwise; factors (elements

@@ -88,7 +88,7 @@ def _div(call: Call) -> Kernel:
         return lambda x, y: np.where(y == 0, largest, np.floor_divide(x, y))
     minus_one = call.dtype.type(-1)
 
-    def divide(x: Any, y: Any) -> Any:
+    def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.where(y == 0, minus_one, np.floor_divide(np.subtract(x, np.fmod(x, y)), y))
 
     return divide
@@ -106,7 +106,7 @@ def _round(call: Call) -> Kernel:
     if int(call.params["rounding_method"]) == 1:
         return np.rint
 
-    def away_from_zero(x: Any) -> Any:
+    def away_from_zero(x: np.ndarray) -> np.ndarray:
         whole = np.trunc(x)
         return whole + np.copysign((np.absolute(x - whole) >= 0.5).astype(x.dtype), x)
 
@@ -120,7 +120,7 @@ def _weighted_sums(call: Call) -> Kernel | None:
         return None
     rows = [[(i, dtype.type(f)) for i, f in enumerate(row) if f] for row in call.params["matrix"]]
 
-    def add_up(*arrays: Any) -> list[Any]:
+    def add_up(*arrays: np.ndarray) -> list[Any]:
         # Arrays are read several times: one whose rows are not runs of memory is copied first.
         arrays = tuple([in_order(x) if x.strides[-1:] > (x.itemsize,) else x for x in arrays])
         product = np.empty(shape, dtype)
@@ -143,7 +143,7 @@ def _integer_pow(call: Call) -> Kernel:
     exponent = call.params["y"]
     one = call.dtype.type(1)
 
-    def power(x: Any) -> Any:
+    def power(x: np.ndarray) -> np.ndarray:
         result, factor, remaining = None, x, abs(exponent)
         while remaining:
             if remaining & 1:
@@ -180,7 +180,7 @@ def _select_n(call: Call) -> Kernel:
             return _blending(call.dtype)
         return lambda which, on_false, on_true: np.where(which, on_true, on_false)
 
-    def choose(which: Any, *cases: Any) -> Any:
+    def choose(which: Any, *cases: Any) -> np.ndarray:
         result = cases[-1]
         for i in range(len(cases) - 2, -1, -1):
             result = np.where(which <= i, cases[i], result)
@@ -189,11 +189,11 @@ def _select_n(call: Call) -> Kernel:
     return choose
 
 
-def _blending(dtype: np.dtype[Any]) -> Kernel:
+def _blending(dtype: np.dtype) -> Kernel:
     """Chooses by bits, with vector instructions; ``np.where`` branches at each element."""
     signed = np.dtype(f"i{dtype.itemsize}")
 
-    def blend(which: Any, on_false: Any, on_true: Any) -> Any:
+    def blend(which: Any, on_false: Any, on_true: Any) -> np.ndarray:
         mask = np.negative(which.view(np.int8)).astype(signed)
         other = on_false.view(signed)
         np.bitwise_and(mask, on_true.view(signed) ^ other, out=mask)
@@ -223,7 +223,7 @@ def _clz(call: Call) -> Kernel:
     bits, dtype = call.dtype.itemsize * 8, call.dtype
     unsigned = np.dtype(f"u{dtype.itemsize}")
 
-    def leading_zeros(x: Any) -> Any:
+    def leading_zeros(x: np.ndarray) -> np.ndarray:
         x = np.array(x.view(unsigned))
         count = np.full(x.shape, bits, np.int64)
         width = bits
@@ -254,7 +254,7 @@ def _clamp(call: Call) -> Kernel:
 def _complex(call: Call) -> Kernel:
     shape, dtype = call.shape, call.dtype
 
-    def compose(real: Any, imag: Any) -> Any:
+    def compose(real: Any, imag: Any) -> np.ndarray:
         result = np.empty(shape, dtype)
         result.real, result.imag = real, imag
         return result
@@ -271,7 +271,7 @@ def _total_order(call: Call) -> Kernel:
     signed = np.dtype(f"i{operand.itemsize}")
     magnitude = signed.type(np.iinfo(signed).max)
 
-    def ordered(x: Any) -> Any:
+    def ordered(x: np.ndarray) -> np.ndarray:
         bits = x.view(signed)
         return np.where(bits < 0, bits ^ magnitude, bits)
 
@@ -298,7 +298,7 @@ def _saturating(source: Any, target: Any) -> Kernel:
     wide = np.dtype(np.float32) if is_small_float(source) else source
     below, above = wide.type(info.min), wide.type(2.0 ** (info.bits - (target.kind == "i")))
 
-    def convert(x: Any) -> Any:
+    def convert(x: Any) -> np.ndarray:
         x = x.astype(wide, copy=False)
         inside = (x >= below) & (x < above)
         if inside.all():
@@ -326,7 +326,7 @@ def _reduce_precision(call: Call) -> Kernel | None:
     largest = dtype.type((2.0 - 2.0 ** -min(mantissa, bits.nmant)) * 2.0**bias)
     smallest = dtype.type(2.0 ** (1 - bias))
 
-    def reduce(x: Any) -> Any:
+    def reduce(x: np.ndarray) -> np.ndarray:
         words = np.asarray(x).view(unsigned)
         if half:
             words = (words + (half - one) + ((words >> drop) & one)) & mask

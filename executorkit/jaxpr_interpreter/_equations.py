@@ -77,7 +77,7 @@ class _NamedPrimitive(NamedTuple):
 
 
 class _JaxprPickler(pickle.Pickler):
-    def persistent_id(self, obj: Any) -> str | None:
+    def persistent_id(self, obj: object) -> str | None:
         return obj.name if isinstance(obj, Primitive) else None
 
 
@@ -101,8 +101,8 @@ def _flat_jaxpr(
     equations: _Equations,
     arguments: Sequence[int],
     results: Sequence[int],
-    argument_avals: Sequence[Any],
-    result_avals: Sequence[Any],
+    argument_avals: Sequence[object],
+    result_avals: Sequence[object],
 ) -> FlatJaxpr:
     live = equations.all
     if not equations.faults:
@@ -157,7 +157,7 @@ class _Equations(Flattener[int]):
         self.constants: dict[int, Any] = {}
         self.faults: dict[int, str] = {}
 
-    def value(self, aval: Any) -> int:
+    def value(self, aval: object) -> int:
         held = aval_of(aval)
         if held is None:
             self.faults[len(self.avals)] = str(getattr(aval, "dtype", aval))
@@ -165,7 +165,7 @@ class _Equations(Flattener[int]):
         self.avals.append(held)
         return len(self.avals) - 1
 
-    def constant(self, aval: Any, contents: Any) -> int:
+    def constant(self, aval: object, contents: object) -> int:
         number = self.value(aval)
         if number not in self.faults:
             self.constants[number] = np.asarray(contents, dtype=self.avals[number].dtype)
@@ -182,10 +182,10 @@ class _Equations(Flattener[int]):
     def apply(
         self,
         primitive: Any,
-        params: Mapping[str, Any],
+        params: Mapping[str, object],
         inputs: tuple[int, ...],
-        ins: Sequence[Any],
-        outs: Sequence[Any],
+        ins: Sequence[object],
+        outs: Sequence[object],
         has_effects: bool,
     ) -> Sequence[int]:
         name = primitive.name
@@ -207,13 +207,13 @@ class _Equations(Flattener[int]):
         return outputs
 
 
-def _without_jaxprs(params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_jaxprs(params: Mapping[str, object]) -> Mapping[str, Any]:
     if params.keys().isdisjoint(_JAXPRS):
         return params
     return {name: _flat(x) if name in _JAXPRS else x for name, x in params.items()}
 
 
-def _flat(param: Any) -> Any:
+def _flat(param: object) -> Any:
     if isinstance(param, tuple):
         return tuple(map(_flat, param))
     return flattened(param) if isinstance(param, ClosedJaxpr | Jaxpr) else param
@@ -268,7 +268,7 @@ def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation
     return equations, tuple([equal.get(i, i) for i in results])
 
 
-def _is_elementwise(kernel: Any) -> bool:
+def _is_elementwise(kernel: object) -> bool:
     return isinstance(kernel, np.ufunc) and kernel.signature is None
 
 

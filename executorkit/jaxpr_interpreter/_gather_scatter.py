@@ -32,7 +32,7 @@ def _dynamic_slice(call: Call) -> Kernel:
 def _updating(call: Call) -> Kernel:
     index = _window(call.ins[0], call.ins[1].shape)
 
-    def update(x: Any, new: Any, *starts: Any) -> Any:
+    def update(x: np.ndarray, new: object, *starts: object) -> np.ndarray:
         x[index(starts)] = new
         return x
 
@@ -134,7 +134,7 @@ def _gather(call: Call) -> Kernel | None:
     columns = windows.columns
     fill = _fill_value(params["fill_value"], operand.dtype) if mode == "FILL_OR_DROP" else None
 
-    def gather(x: Any, indices: Any) -> Any:
+    def gather(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
         rows, valid = windows.rows(indices)
         if not x.size:
             result = np.zeros(shape, x.dtype)
@@ -153,7 +153,7 @@ def _positions(offset_dims: Sequence[int], batch: int, kept: int) -> tuple[int, 
     return tuple([next(window if i in offset_dims else outer) for i in range(batch + kept)])
 
 
-def _fill_value(value: Any, dtype: np.dtype[Any]) -> Any:
+def _fill_value(value: object, dtype: np.dtype) -> Any:
     if value is not None:
         return np.asarray(value, dtype)
     if dtype.kind in "fc" or is_floating(dtype):
@@ -198,7 +198,7 @@ def _scatter(call: Call) -> Kernel | None:
     drop = mode != "CLIP"
     small = combine is not None and is_small_float(operand.dtype)
 
-    def scatter(x: Any, indices: Any, updates: Any) -> Any:
+    def scatter(x: Any, indices: np.ndarray, updates: Any) -> np.ndarray:
         result = np.array(x, np.float32 if small else None, order="C")
         if not updates.size or not x.size:
             return result.astype(operand.dtype, copy=False)

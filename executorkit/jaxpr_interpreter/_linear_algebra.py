@@ -13,7 +13,7 @@ from ._rules import Call, Kernel, is_small_float, rule
 _TILE = 16
 
 
-def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype[Any]:
+def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype:
     """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough: float32
     for small floats, as XLA does, and for small integers float32 or float64, where sums are
     exact."""
@@ -48,7 +48,7 @@ def _dot_general(call: Call) -> Kernel | None:
     if plain and len(left.shape) == len(right.shape) == 2:
         return _matrices(left_order != (0, 1), right_order != (0, 1), rows * terms * columns)
 
-    def multiply(x: Any, y: Any) -> Any:
+    def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         x = x.transpose(left_order).reshape(left_shape).astype(wide, copy=False)
         y = y.transpose(right_order).reshape(right_shape).astype(wide, copy=False)
         return np.matmul(x, y).astype(dtype, copy=False).reshape(shape)
@@ -83,7 +83,7 @@ def _cholesky(call: Call) -> Kernel:
     symmetrize = call.params.get("symmetrize_input", False)
     shape, dtype = call.shape, call.dtype
 
-    def factor(x: Any) -> Any:
+    def factor(x: np.ndarray) -> np.ndarray:
         if symmetrize:
             x = (x + np.swapaxes(x, -1, -2).conj()) / 2
         try:
@@ -108,7 +108,7 @@ def _triangular_solve(call: Call) -> Kernel:
     turn, conjugate, unit = params["transpose_a"], params["conjugate_a"], params["unit_diagonal"]
     size = call.ins[0].shape[-1]
 
-    def solve(a: Any, b: Any) -> Any:
+    def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         a = np.tril(a) if lower else np.triu(a)
         if unit:
             a = a - a * np.eye(size, dtype=a.dtype) + np.eye(size, dtype=a.dtype)
@@ -124,7 +124,7 @@ def _triangular_solve(call: Call) -> Kernel:
     return solve
 
 
-def _substituted(a: Any, b: Any, lower: bool) -> Any:
+def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> Any:
     x = np.empty(b.shape, b.dtype)
     size = a.shape[-1]
     for i in range(size) if lower else range(size - 1, -1, -1):
@@ -139,7 +139,7 @@ def _lu(call: Call) -> Kernel:
     shape, pivots_shape = call.ins[0].shape, call.outs[1].shape
     rows, columns = shape[-2:]
 
-    def factor(x: Any) -> Any:
+    def factor(x: np.ndarray) -> tuple[np.ndarray, ...]:
         lu = np.array(x)
         pivots = np.zeros(pivots_shape, np.int32)
         permutation = np.broadcast_to(np.arange(rows, dtype=np.int32), shape[:-1]).copy()
@@ -173,7 +173,7 @@ def _eigh(call: Call) -> Kernel | None:
         return None
     triangle: Any = "L" if call.params["lower"] else "U"
 
-    def decompose(x: Any) -> Any:
+    def decompose(x: np.ndarray) -> tuple[np.ndarray, ...]:
         values, vectors = np.linalg.eigh(x, triangle)
         return vectors, values
 
@@ -189,7 +189,7 @@ def _svd(call: Call) -> Kernel | None:
     if not params["compute_uv"]:
         return lambda x: [np.linalg.svd(x, compute_uv=False)]
 
-    def decompose(x: Any) -> Any:
+    def decompose(x: np.ndarray) -> tuple[np.ndarray, ...]:
         left, values, right = np.linalg.svd(x, full_matrices=full)
         return values, left, right
 

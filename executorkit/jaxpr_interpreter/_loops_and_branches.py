@@ -22,7 +22,7 @@ class Cond(NestedKernel):
         self.plans = [plan(branch) for branch in call.params["branches"]]
         self.estimate = max([p.estimate for p in self.plans])
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Any:
         index = min(max(int(operands[0]), 0), len(self.plans) - 1)
         return self.plans[index].evaluate(operands[1:])
 
@@ -40,7 +40,7 @@ class While(NestedKernel):
         self._consts = params["cond_nconsts"] + params["body_nconsts"]
         self.estimate = (self._cond.estimate + self._body.estimate) * ASSUMED_ITERATIONS
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Any:
         cond_consts = operands[: self._cond_consts]
         body_consts = operands[self._cond_consts : self._consts]
         carry: Sequence[Any] = operands[self._consts :]
@@ -74,7 +74,7 @@ class Scan(NestedKernel):
         self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
         self.estimate = (self._body.estimate + 1e-6) * self._length
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Any:
         first = self._consts + self._carries
         consts, carry = operands[: self._consts], list(operands[self._consts : first])
         slices = operands[first:]

@@ -123,7 +123,7 @@ class Plan:
             results.append(x)
         return results
 
-    def evaluate(self, args: Sequence[Any]) -> list[Any]:
+    def evaluate(self, args: Sequence[np.ndarray]) -> list[Any]:
         """Computes the results inside of another plan: values as they come, keys as they are
         held."""
         values = self.constants.copy()
@@ -153,7 +153,7 @@ class NestedKernel:
     def uncovered(self) -> tuple[str, ...]:
         return tuple(sorted({name for plan in self.plans for name in plan.uncovered}))
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: np.ndarray) -> Any:
         raise NotImplementedError
 
 
@@ -169,9 +169,9 @@ def execute(steps: list[PlanStep], values: list[Any]) -> None:
             values[i] = None
 
 
-def keys_of_data(data: Any) -> Any:
+def keys_of_data(data: np.ndarray) -> Any:
     return np.ascontiguousarray(data, np.uint32).view(KEY)[..., 0]
 
 
-def data_of_keys(keys: Any) -> np.ndarray:
+def data_of_keys(keys: object) -> np.ndarray:
     return np.array(np.asarray(keys, KEY)[..., None], order="C").view(np.uint32)

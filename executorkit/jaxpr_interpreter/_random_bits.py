@@ -54,7 +54,7 @@ rule("random_unwrap", fresh=True, weight=1)(lambda call: data_of_keys)
 rule("random_clone", weight=0)(lambda call: lambda keys: keys)
 
 
-def _words(keys: Any, rank: int) -> tuple[Any, Any]:
+def _words(keys: object, rank: int) -> tuple[Any, Any]:
     data = data_of_keys(keys)
     shape = data.shape[:-1] + (1,) * rank
     return data[..., 0].reshape(shape), data[..., 1].reshape(shape)
@@ -79,7 +79,7 @@ def _random_bits(call: Call) -> Kernel | None:
     if not _partitionable():
         return None
 
-    def bits(keys: Any) -> Any:
+    def bits(keys: object) -> np.ndarray:
         first, second = threefry2x32(*_words(keys, len(shape)), *_counters(shape))
         if width == 64:
             return (first.astype(np.uint64) << np.uint64(32)) | second
@@ -109,7 +109,7 @@ def _random_seed(call: Call) -> Kernel | None:
         return None
     wide = call.ins[0].dtype.itemsize == 8
 
-    def seed(numbers: Any) -> Any:
+    def seed(numbers: Any) -> np.ndarray:
         low = numbers.astype(np.uint32)
         high = (numbers.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
         return _keys(high if wide else np.zeros_like(low), low)

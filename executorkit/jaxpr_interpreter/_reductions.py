@@ -22,13 +22,13 @@ _CUMULATIVE: dict[str, np.ufunc] = {
 MONOIDS = _ASSOCIATIVE | {"add": np.add, "add_any": np.add, "mul": np.multiply}
 
 
-def smallest(dtype: np.dtype[Any]) -> Any:
+def smallest(dtype: np.dtype) -> Any:
     if dtype.kind == "b":
         return np.False_
     return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
 
 
-def largest(dtype: np.dtype[Any]) -> Any:
+def largest(dtype: np.dtype) -> Any:
     if dtype.kind == "b":
         return np.True_
     return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
@@ -94,7 +94,7 @@ def _arg_reduce(call: Call) -> Kernel | None:
     search = np.argmax if call.name == "argmax" else np.argmin
     small = is_small_float(call.ins[0].dtype)
 
-    def locate(x: Any) -> Any:
+    def locate(x: np.ndarray) -> np.ndarray:
         return search(x.astype(np.float32) if small else x, axis=axis).astype(dtype)
 
     return locate
@@ -106,7 +106,7 @@ def _cumulative(call: Call) -> Kernel:
     axis, dtype = call.params["axis"], call.dtype
     wide = np.dtype(np.float32) if is_small_float(dtype) else dtype
 
-    def forward(x: Any) -> Any:
+    def forward(x: np.ndarray) -> np.ndarray:
         return ufunc.accumulate(x, axis=axis, dtype=wide)
 
     if not call.params["reverse"]:
@@ -123,7 +123,7 @@ def _sort(call: Call) -> Kernel:
         dtype = call.dtype
         return lambda x: [np.sort(_comparable(x), axis=axis, kind=kind).astype(dtype, copy=False)]
 
-    def sort(*operands: Any) -> Any:
+    def sort(*operands: np.ndarray) -> list[np.ndarray]:
         if keys == 1:
             order = argsort(operands[0], axis)
         else:
@@ -133,11 +133,11 @@ def _sort(call: Call) -> Kernel:
     return sort
 
 
-def _comparable(x: Any) -> Any:
+def _comparable(x: np.ndarray) -> Any:
     return x.astype(np.float32) if is_floating(x.dtype) and x.dtype.kind != "f" else x
 
 
-def argsort(x: Any, axis: int) -> np.ndarray:
+def argsort(x: np.ndarray, axis: int) -> np.ndarray:
     return np.argsort(_comparable(x), axis=axis, kind="stable")
 
 
@@ -149,7 +149,7 @@ def _top_k(call: Call) -> Kernel:
     head = (slice(None),) * axis + (slice(None, count),)
     size = call.ins[0].shape[axis]
 
-    def top(x: Any) -> Any:
+    def top(x: np.ndarray) -> tuple[np.ndarray, ...]:
         # Equal elements stay in order if both the array and the ascending order are turned around.
         order = (size - 1 - argsort(x[flip], axis))[flip][head]
         return np.take_along_axis(x, order, axis), order.astype(dtype)
@@ -158,7 +158,7 @@ def _top_k(call: Call) -> Kernel:
 
 
 #: Reductions of windows, by primitive: the ufunc, and the number that stands for no element.
-WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype[Any]], Any]]] = {
+WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype], Any]]] = {
     "reduce_window_sum": (np.add, lambda dtype: 0),
     "reduce_window_max": (np.maximum, smallest),
     "reduce_window_min": (np.minimum, largest),

@@ -15,7 +15,7 @@ class Aval(NamedTuple):
     """Shape and dtype of a value as the interpreter holds it. A typed key is one ``uint64``."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype
 
     @property
     def size(self) -> int:
@@ -37,7 +37,7 @@ class Call(NamedTuple):
         return self.outs[0].shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype:
         return self.outs[0].dtype
 
 
@@ -102,12 +102,12 @@ _SMALL_FLOATS = frozenset(
 )
 
 
-def is_small_float(dtype: np.dtype[Any]) -> bool:
+def is_small_float(dtype: np.dtype) -> bool:
     """Returns True for floats of 16 bits or fewer, which are computed in float32."""
     return dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name in _SMALL_FLOATS)
 
 
-def is_floating(dtype: np.dtype[Any]) -> bool:
+def is_floating(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or dtype.name in _SMALL_FLOATS
 
 
@@ -117,7 +117,7 @@ def in_float32(kernel: Kernel, call: Call) -> Kernel:
         return kernel
     dtype = call.dtype
 
-    def widened(*operands: Any) -> Any:
+    def widened(*operands: np.ndarray) -> np.ndarray:
         wide = [x.astype(np.float32) if s else x for x, s in zip(operands, small, strict=True)]
         return kernel(*wide).astype(dtype)
 

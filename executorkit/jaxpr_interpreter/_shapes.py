@@ -110,7 +110,7 @@ def _iota(call: Call) -> Kernel | None:
     size = shape[axis]
     column = (size,) + (1,) * (len(shape) - axis - 1)
 
-    def iota() -> Any:
+    def iota() -> np.ndarray:
         numbers = np.arange(size).astype(dtype)
         if len(shape) == 1:
             return numbers

@@ -14,7 +14,7 @@ from ._shapes import padded
 _SLICES_LIMIT = 24
 
 
-def _along(rank: int, axis: int, index: Any) -> tuple[Any, ...]:
+def _along(rank: int, axis: int, index: object) -> tuple[Any, ...]:
     return (slice(None),) * axis + (index,) + (slice(None),) * (rank - axis - 1)
 
 
@@ -57,7 +57,7 @@ def _reduce_window(call: Call) -> Kernel:
     if 0 in call.shape:
         return lambda x: np.zeros(call.shape, call.dtype)
 
-    def reduce(x: Any) -> Any:
+    def reduce(x: np.ndarray) -> np.ndarray:
         result = _reduced_windows(padded(x, neutral, config) if pads else x, ufunc, params)
         return result if result.base is None and result is not x else np.array(result)
 
@@ -72,7 +72,7 @@ def _general_reduce_window(call: Call) -> Kernel | None:
     params, config = call.params, _base_config(call.params)
     dtype = call.dtype
 
-    def reduce(x: Any, start: Any) -> Any:
+    def reduce(x: np.ndarray, start: object) -> list[Any]:
         # The number that is reduced first stands for the elements of the edges, too.
         result = _reduced_windows(padded(np.asarray(x), start, config), ufunc, params)
         return [ufunc(result, start).astype(dtype, copy=False)]
@@ -96,7 +96,7 @@ class _Offsets:
         ]
         self.inside = padded(np.ones(operand, bool), False, self.config)
 
-    def selected(self, x: Any, compare: Any) -> Any:
+    def selected(self, x: np.ndarray, compare: Any) -> Any:
         """Returns for each window the number of the place that XLA's ``select`` settles on."""
         edged = padded(x, 0, self.config)
         winner = np.full(self.inside[self.slices[0]].shape, -1)
@@ -124,7 +124,7 @@ def _select_and_scatter_add(call: Call) -> Kernel | None:
     )
     wide = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
 
-    def scatter(heads: Any, x: Any) -> Any:
+    def scatter(heads: Any, x: Any) -> np.ndarray:
         winner = offsets.selected(x, compare)
         total = np.zeros(offsets.inside.shape, wide)
         heads = heads.astype(wide, copy=False)
@@ -144,7 +144,7 @@ def _select_and_gather_add(call: Call) -> Kernel | None:
         return None
     offsets = _Offsets(call.ins[1].shape, call, call.shape)
 
-    def gather(tangents: Any, x: Any) -> Any:
+    def gather(tangents: Any, x: np.ndarray) -> np.ndarray:
         winner = offsets.selected(x, compare)
         edged = padded(tangents, 0, offsets.config)
         result = np.zeros(call.shape, call.dtype)

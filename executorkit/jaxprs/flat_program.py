@@ -66,7 +66,7 @@ class FlatProgram:
         self.outputs = tuple(outputs)
         self.operations = needed(operations, self.outputs)
 
-    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+    def __call__(self, *arrays: object) -> tuple[Any, ...]:
         contents: dict[FlatValue, Any] = dict(zip(self.inputs, arrays, strict=True))
 
         def read(value: FlatValue) -> Any:

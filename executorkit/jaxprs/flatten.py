@@ -35,7 +35,7 @@ class Flattener(Generic[Value]):
         self.platform = platform
         self.scopes: tuple[Any, ...] = ()
 
-    def constant(self, aval: Any, contents: Any) -> Value:
+    def constant(self, aval: object, contents: object) -> Value:
         """Returns the value of a constant."""
         raise NotImplementedError
 
@@ -43,7 +43,7 @@ class Flattener(Generic[Value]):
         """Returns the contents of a constant; None for all other values."""
         return None
 
-    def equation(self, equation: Any, inputs: tuple[Value, ...]) -> Sequence[Value]:
+    def equation(self, equation: object, inputs: tuple[Value, ...]) -> Sequence[Value]:
         """Returns the results of an equation that is not inlined."""
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class Flattener(Generic[Value]):
             for v in jaxpr.outvars
         ]
 
-    def inline(self, equation: Any, jaxpr: Any, inputs: Sequence[Value]) -> list[Value]:
+    def inline(self, equation: Any, jaxpr: object, inputs: Sequence[Value]) -> list[Value]:
         outer = self.scopes
         self.scopes = (*outer, equation.source_info.name_stack)
         results = self.flatten(jaxpr, inputs)
@@ -114,7 +114,7 @@ def bodies(equation: Any) -> list[Any]:
 
 
 class _Identifiers(Flattener[Hashable]):
-    def constant(self, aval: Any, contents: Any) -> Hashable:
+    def constant(self, aval: object, contents: object) -> Hashable:
         return id(contents), aval
 
     def equation(self, equation: Any, inputs: tuple[Hashable, ...]) -> Sequence[Hashable]:
@@ -142,7 +142,7 @@ class FlatEquation(Protocol):
 Equation = TypeVar("Equation", bound=FlatEquation)
 
 
-def needed(equations: Sequence[Equation], results: Iterable[Any]) -> list[Equation]:
+def needed(equations: Sequence[Equation], results: Iterable[object]) -> list[Equation]:
     live = set(results)
     kept = []
     for equation in reversed(equations):

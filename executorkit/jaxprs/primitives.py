@@ -44,7 +44,7 @@ class _Row(NamedTuple):
     flops: _Flops | None = None
 
 
-def _size(aval: Any) -> int:
+def _size(aval: object) -> int:
     return prod(getattr(aval, "shape", ()))
 
 
@@ -59,26 +59,30 @@ def _convolution(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[A
     return 2.0 * _size(outs[0]) * per_output / prod(params["lhs_dilation"])
 
 
-def _window(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _window(params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]) -> float:
     return float(_size(outs[0]) * prod(params["window_dimensions"]))
 
 
-def _shifted_products(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _shifted_products(
+    params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]
+) -> float:
     return 2.0 * _size(outs[0]) * prod(params["window"])
 
 
-def _weighted_sums(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _weighted_sums(
+    params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[object]
+) -> float:
     entries = [f for row in params["matrix"] for f in row if f]
     operations = 2 * len(entries) - entries.count(1) - len(outs)
     return float(_size(outs[0]) * operations)
 
 
-def _sort(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _sort(params: Mapping[str, object], ins: Sequence[Any], outs: Sequence[object]) -> float:
     count = _size(ins[0])
     return count * log2(max(2, ins[0].shape[-1] if count else 2))
 
 
-def _fft(params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def _fft(params: Mapping[str, Any], ins: Sequence[object], outs: Sequence[Any]) -> float:
     return 5.0 * _size(outs[0]) * log2(max(2, prod(params["fft_lengths"])))
 
 
@@ -152,7 +156,9 @@ _BY_INPUT = primitives_with(Trait.REDUCES)
 COUNTED = _UNCOUNTED | _BY_INPUT | {name for name, row in _ROWS.items() if row.flops}
 
 
-def flops(name: str, params: Mapping[str, Any], ins: Sequence[Any], outs: Sequence[Any]) -> float:
+def flops(
+    name: str, params: Mapping[str, object], ins: Sequence[object], outs: Sequence[object]
+) -> float:
     """Returns the operations of a primitive: two for each product of a dot or a convolution, one
     for each element that it computes, none for moving it."""
     if name in _UNCOUNTED:

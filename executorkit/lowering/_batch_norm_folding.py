@@ -94,7 +94,7 @@ def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
     assert layer.op is not None
     name = normalization.name
 
-    def call(op: str, *operands: Entry, **attrs: Any) -> Entry:
+    def call(op: str, *operands: Entry, **attrs: object) -> Entry:
         return _call(op, name, operands, attrs), 0
 
     scale = call("rsqrt", call("_plus_scalar", var, scalar=p.eps))

@@ -73,7 +73,7 @@ class Graph:
         yield from zip(self.args, self.arg_values, strict=True)
         yield from zip(self.aux, self.aux_values, strict=True)
 
-    def numbered(self, args: Iterable[Any], aux: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    def numbered(self, args: Iterable[object], aux: Iterable[object]) -> Iterator[tuple[int, Any]]:
         yield from zip(self.arg_values, args, strict=True)
         yield from zip(self.aux_values, aux, strict=True)
 
@@ -187,7 +187,7 @@ def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
 # -- memos -----------------------------------------------------------------------------------------
 
 
-def memoize(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
+def memoize(memo: dict[Any, Any], key: object, value: object, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
     with _memo_lock:
         while len(memo) >= limit:

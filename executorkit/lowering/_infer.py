@@ -452,7 +452,9 @@ class StandInSizes:
         return number
 
 
-def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+def resolved_params(
+    graph: Graph, args: Iterable[object], aux: Iterable[object]
+) -> Mapping[int, Params]:
     """Completes, by inference from these arrays, the attributes of operators with an open shape."""
     if not graph.has_open_shapes:
         return {}

@@ -73,7 +73,7 @@ class JaxFunction:
         self,
         args: Mapping[str, Any],
         aux: Mapping[str, Any] | None = None,
-        key: Any = None,
+        key: object = None,
         is_train: bool = False,
     ) -> tuple[tuple[jax.Array, ...], dict[str, jax.Array]]:
         if isinstance(is_train, Tracer):
@@ -196,7 +196,7 @@ class JaxFunction:
         return inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes
 
 
-def _as_array(value: Any, where: str) -> jax.Array:
+def _as_array(value: object, where: str) -> jax.Array:
     if isinstance(value, jax.Array):
         return value
     try:
@@ -206,7 +206,7 @@ def _as_array(value: Any, where: str) -> jax.Array:
         raise InputTypeError(f"{_WHERE}: {where}", problem) from None
 
 
-def _as_aval(value: Any, where: str) -> jax.ShapeDtypeStruct:
+def _as_aval(value: object, where: str) -> jax.ShapeDtypeStruct:
     # A shape alone means float32.
     if isinstance(value, tuple | list):
         return jax.ShapeDtypeStruct(tuple(value), jnp.float32)

@@ -112,7 +112,7 @@ class LoweredBody:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, LoweredBody) and self.structure == other.structure
 
-    def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
+    def __call__(self, arrays: Sequence[object], key: object, train: bool) -> tuple[Any, ...]:
         args, aux = ([arrays[i] for i in part] for part in self._positions)
         return self._run(args, aux, key, train)[0]
 
@@ -128,7 +128,7 @@ class LoweredBody:
         return step.op, step.params
 
     def interpret(
-        self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
+        self, inputs: Sequence[object], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
         arguments, states = ([inputs[i] for i in positions] for positions in self._positions)
         values = dict(self.graph.numbered(arguments, states))
@@ -153,7 +153,7 @@ class LoweredBody:
         arguments, outputs, states = graph_types(self.graph, dtypes)
         return self._by_input(arguments, states), outputs
 
-    def _by_input(self, arguments: Sequence[Any], states: Sequence[Any]) -> list[Any]:
+    def _by_input(self, arguments: Sequence[object], states: Sequence[object]) -> list[Any]:
         facts: list[Any] = [None] * len(self.input_names)
         for positions, values in zip(self._positions, (arguments, states), strict=True):
             for i, value in zip(positions, values, strict=True):

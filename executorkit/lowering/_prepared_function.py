@@ -39,7 +39,7 @@ class PreparedFunction:
         self.names = tuple(inputs)
         self.arrays = tuple(arrays)
 
-    def __call__(self, inputs: Mapping[str, Any], key: Any = None) -> tuple[jax.Array, ...]:
+    def __call__(self, inputs: Mapping[str, Any], key: object = None) -> tuple[jax.Array, ...]:
         missing = [name for name in self.names if name not in inputs]
         if missing:
             raise MissingParameterError(_WHERE, f"missing inputs: {', '.join(missing)}")
@@ -71,10 +71,10 @@ class PreparedFunction:
 
 def prepared_function(
     graph: Graph,
-    params: Mapping[str, Any],
-    aux: Mapping[str, Any],
+    params: Mapping[str, object],
+    aux: Mapping[str, jax.Array],
     inputs: Mapping[str, jax.ShapeDtypeStruct],
-    key: Any = None,
+    key: object = None,
 ) -> PreparedFunction:
     """Prepares the inference of a graph: ``params`` and ``aux`` are arrays by name, ``inputs``
     shapes and dtypes of all other arguments, ``key`` any random key if inference draws random

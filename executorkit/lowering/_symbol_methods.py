@@ -45,7 +45,7 @@ def infer_shape_partial(
     return _mapped(_numpy_shape if numpy_shapes() else (lambda s: () if s is None else s), inferred)
 
 
-def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+def infer_type(symbol: Symbol, /, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
     """Infers element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
     Types are given by name or by position, as anything that NumPy takes for a dtype. Returns three
@@ -56,14 +56,14 @@ def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, 
     return _complete(symbol, result, "types", lambda t: t is None)
 
 
-def infer_type_partial(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+def infer_type_partial(symbol: Symbol, /, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
     """Returns the known part of :meth:`infer_type`: None for an unknown type."""
     inferred = graph_types(graph_of(symbol.heads), _known_types(symbol, args, kwargs))
     return _mapped(lambda t: None if t is None else np.dtype(t).type, inferred)
 
 
 def summary(
-    symbol: Symbol, /, type_dict: Mapping[str, Any] | None = None, **shapes: Sequence[int]
+    symbol: Symbol, /, type_dict: Mapping[str, object] | None = None, **shapes: Sequence[int]
 ) -> Summary:
     """Summarizes output shapes, parameters, FLOPs and bytes of every layer.
 
@@ -127,7 +127,7 @@ for _method in (infer_shape, infer_shape_partial, infer_type, infer_type_partial
 
 
 def _infer_shapes(
-    symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]
+    symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[Any, Any, Any]:
     graph = graph_of(symbol.heads)
     result = infer(graph, _known_shapes(symbol, args, kwargs))
@@ -139,7 +139,9 @@ def _mapped(function: Callable[[Any], Any], inferred: tuple[Any, Any, Any]) -> t
     return arguments, outputs, states
 
 
-def _by_name(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def _by_name(
+    symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, Any]:
     if args and kwargs:
         raise ValueError("give shapes or types by position or by name, not both")
     names = symbol.list_arguments()
@@ -155,7 +157,7 @@ def _by_name(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 
 
 def _known_shapes(
-    symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]
+    symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> dict[str, Shape]:
     shapes = _by_name(symbol, args, kwargs)
     for name, shape in shapes.items():
@@ -170,7 +172,9 @@ def _known_shapes(
     return dict.fromkeys(scalars, ()) | _unknown_as_zero(known)
 
 
-def _known_types(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
+def _known_types(
+    symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, str]:
     return {name: numpy_dtype_name(t) for name, t in _by_name(symbol, args, kwargs).items()}
 
 

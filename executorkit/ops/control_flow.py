@@ -88,7 +88,7 @@ def foreach(
     constants = data[n_data + n_states :]
     locations = (*in_data_locs, *in_state_locs, *remain_locs)
 
-    def scan_body(carry: tuple[Any, tuple[Any, ...]], slices: tuple[Any, ...]):
+    def scan_body(carry: tuple[Any, tuple[Any, ...]], slices: tuple[object, ...]):
         number, states = carry
         arrays: list[Any] = [None] * len(locations)
         for location, array in zip(locations, (*slices, *states, *constants), strict=True):

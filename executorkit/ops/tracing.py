@@ -22,7 +22,7 @@ T = TypeVar("T")
 # is not known.
 
 
-def is_known(*sizes: Any) -> bool:
+def is_known(*sizes: object) -> bool:
     return all(isinstance(size, (int, np.integer)) for size in sizes)
 
 
@@ -34,7 +34,7 @@ def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
         return otherwise
 
 
-def varying_axes(arrays: Iterable[Any]) -> frozenset[Any]:
+def varying_axes(arrays: Iterable[Array]) -> frozenset[Any]:
     """Returns the axes of the surrounding ``shard_map`` along which any of the arrays varies."""
     return frozenset().union(*(jax.typeof(x).manual_axis_type.varying for x in arrays))
 
@@ -98,7 +98,7 @@ def without_rules(plain: Callable[P, T], with_rules: Callable[P, T]) -> Callable
     return function
 
 
-def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
+def for_platform(*arrays: Array, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
     if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

@@ -119,7 +119,7 @@ class _PlanExecution:
         numbers = np.array([s.random_number for s in steps], np.uint32)
         return jax.vmap(partial(node_keys, require_key(first, self.runner.key)))(numbers)
 
-    def _put_rows(self, steps: Sequence[GraphStep], result: int, array: Any) -> None:
+    def _put_rows(self, steps: Sequence[GraphStep], result: int, array: jax.Array) -> None:
         numbers = [number for s in steps for number, k in self._result_numbers(s) if k == result]
         self.store.put_stack(numbers, StackedArrays(array, len(steps)))
 
@@ -136,7 +136,7 @@ class _PlanExecution:
         invariant = {i: self.store[x.values[0]] for i, x in enumerate(operands) if x.is_invariant}
         varying = {i: self.store.stacked(x.values) for i, x in enumerate(operands) if x.is_stacked}
 
-        def apply(varying: Mapping[int, Any], key: Key) -> tuple[jax.Array, ...]:
+        def apply(varying: Mapping[int, object], key: Key) -> tuple[jax.Array, ...]:
             arrays = {**invariant, **varying}
             inputs = [arrays[i] for i in range(len(operands))]
             return apply_step(steps[0], inputs, key, self.runner.train)
@@ -161,7 +161,7 @@ class _PlanExecution:
         init = [[self.store[v] for v in values[:n]] for _, n, values in tracer.carries]
         reverse = sum(self.store.row_direction(values) for values in stacked) > 0
 
-        def in_scan_order(items: Sequence[Any]) -> tuple[Any, ...]:
+        def in_scan_order(items: Sequence[object]) -> tuple[Any, ...]:
             return tuple(items[::-1] if reverse else items)
 
         varying = {values: self.store.stacked(in_scan_order(values)) for values in stacked}
@@ -191,7 +191,7 @@ class _PlanExecution:
             self.store[loop.packs[p][-1].first_output + k] = final[carry][-1]
 
 
-def _preserves_carry(body: Callable[..., Any], init: Any, xs: Any) -> bool:
+def _preserves_carry(body: Callable[..., Any], init: Any, xs: object) -> bool:
     row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), xs)
     carry, _ = jax.eval_shape(body, init, row)
     equal = jax.tree.map(lambda a, b: (a.shape, a.dtype) == (b.shape, b.dtype), carry, init)

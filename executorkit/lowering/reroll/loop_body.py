@@ -53,7 +53,7 @@ class LoopBodyTracer:
     def _product(self, step: GraphStep, row: Sequence[PackedOperand]) -> ScanProduct:
         shared = {i: operand.values[0] for i, operand in enumerate(row) if operand.is_invariant}
 
-        def apply(constants: Constants, varying: Mapping[int, Any]) -> Any:
+        def apply(constants: Constants, varying: Mapping[int, object]) -> Any:
             arrays = {
                 i: constants[~n].T if ~n in constants else constants[n] for i, n in shared.items()
             }

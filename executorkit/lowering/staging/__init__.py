@@ -13,7 +13,7 @@ from .split import Stages as Stages, split, static_values
 
 def two_stages(
     function: Callable[..., Sequence[Any]],
-    arguments: Sequence[Any],
+    arguments: Sequence[object],
     staying: Sequence[bool],
     platform: str,
 ) -> Stages:

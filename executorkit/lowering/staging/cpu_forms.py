@@ -42,7 +42,7 @@ def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
 
 
 def _with_turned_weight(
-    operation: Operation, permutation: Sequence[int], **params: Any
+    operation: Operation, permutation: Sequence[int], **params: object
 ) -> list[Operation]:
     # The transposition of an operation's weight, and the operation with other parameters.
     data, weight = operation.inputs

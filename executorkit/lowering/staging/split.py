@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -134,7 +133,7 @@ def _structure(program: FlatProgram) -> Hashable:
     return shapes, tuple(steps), tuple(_name_of(v, numbers) for v in program.outputs)
 
 
-def _holds_arrays(param: Any) -> bool:
+def _holds_arrays(param: object) -> bool:
     consts = param.consts if isinstance(param, ClosedJaxpr) else ()
     return bool(consts) or isinstance(param, np.ndarray | jax.Array)
 

@@ -68,7 +68,7 @@ class WorkCounter(Flattener[None]):
         inner = getattr(jaxpr, "jaxpr", jaxpr)
         self.flatten(jaxpr, [None] * len(inner.invars), [None] * len(inner.constvars))
 
-    def constant(self, aval: Any, contents: Any) -> None:
+    def constant(self, aval: object, contents: object) -> None:
         return None
 
     def equation(self, equation: Any, inputs: tuple[None, ...]) -> Sequence[None]:
@@ -89,12 +89,12 @@ class WorkCounter(Flattener[None]):
         return [None] * len(equation.outvars)
 
 
-def total_work(jaxpr: Any) -> OperationCount:
+def total_work(jaxpr: object) -> OperationCount:
     """Counts the work of a jaxpr and of the functions inside it."""
     work = OperationCount()
     WorkCounter(lambda equation, _, times: work.add(equation, times)).count(jaxpr)
     return work
 
 
-def _bytes(aval: Any) -> int:
+def _bytes(aval: object) -> int:
     return prod(getattr(aval, "shape", ())) * getattr(getattr(aval, "dtype", None), "itemsize", 0)

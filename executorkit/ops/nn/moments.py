@@ -90,7 +90,7 @@ def _scaled(x: Array, gamma: Array, beta: Array, mean: Array, var: Array, eps: f
 
 @partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
 def _batch_norm_gradients(
-    axes: Axes, eps: float, over: str | None, residuals: Any, g: Array
+    axes: Axes, eps: float, over: str | None, residuals: object, g: Array
 ) -> tuple[Array, ...]:
     # The sums of the gradients of gamma and beta are the ones that x's gradient needs. The gradient
     # of x is a loop of its own, behind a barrier: XLA's CPU backend would store the standardised x
@@ -171,7 +171,7 @@ def _moving_normalize_fwd(
 
 
 def _moving_normalize_bwd(
-    axes: Axes, eps: float, over: str | None, residuals: Any, head: Any
+    axes: Axes, eps: float, over: str | None, residuals: Any, head: Array
 ) -> tuple[Any, ...]:
     _, _, mean, var = residuals
     return (

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -133,7 +133,7 @@ def _root(total: Array, power: int) -> Array:
 
 
 def _divides_gradient_by_window(
-    convention: str, count_include_pad: bool | None, layout: str | None, dtype: Any
+    convention: str, count_include_pad: bool | None, layout: str | None, dtype: object
 ) -> bool:
     # oneDNN, which MXNet may leave this gradient to, divides by the size of the whole window, also
     # where the window reaches over the edge.

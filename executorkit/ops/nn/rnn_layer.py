@@ -80,7 +80,7 @@ def _lstm(clip: Callable[[Array], Array]) -> CellStep:
     return step
 
 
-def _gru(carry: Carry, x: Array, h: Array, project: Any) -> Carry:
+def _gru(carry: Carry, x: Array, h: Array, project: object) -> Carry:
     rx, zx, nx = jnp.split(x, 3, axis=-1)
     rh, zh, nh = jnp.split(h, 3, axis=-1)
     z = jax.nn.sigmoid(zx + zh)

@@ -164,7 +164,7 @@ def _window_sums(x: Array, windows: WindowGrid) -> Array:
     return linear_with_transpose(forward, transposed)(x)
 
 
-def pad_axes(x: Array, value: Any, axes: Shape, pads: Sequence[Shape]) -> Array:
+def pad_axes(x: Array, value: object, axes: Shape, pads: Sequence[Shape]) -> Array:
     if not any(map(any, pads)):
         return x
     config = [(0, 0, 0)] * x.ndim

@@ -97,7 +97,7 @@ def register_update(
     names, mutated = update.names(mixed), update.mutated(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:
-        def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[Array, ...]:
+        def run(arrays: tuple[Array, ...], attrs: dict[str, Any]) -> tuple[Array, ...]:
             per_weight, trailing = arrays[: len(names)], arrays[len(names) :]
             p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
             return rule.run(p, mixed, *per_weight)
@@ -145,7 +145,7 @@ def register_many(
     names, mutated = update.names(mixed), update.mutated(mixed)
     plural = {n: singular for n, singular in _PLURALS.items() if n in attrs or n in trailing}
 
-    def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[Array, ...]:
+    def run(arrays: tuple[Array, ...], p: dict[str, Any]) -> tuple[Array, ...]:
         weight_count = p[count]
         trailing_arrays = arrays[weight_count * len(names) :]
         shared = {**p, **dict(zip((*update.trailing, *trailing), trailing_arrays, strict=True))}

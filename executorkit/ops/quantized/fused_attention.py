@@ -37,7 +37,9 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "float32" if real else byte_dtype)
 
 
-def _attention(attend: Callable[..., Array], p: Params, *arrays: Any) -> Array | tuple[Array, ...]:
+def _attention(
+    attend: Callable[..., Array], p: Params, *arrays: Array
+) -> Array | tuple[Array, ...]:
     if not p.quantized:
         return attend(*arrays, heads=p.heads)
     count = len(arrays) // 3

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 
-def _if_attr(name: str, *values: Any) -> Callable[[Any], bool]:
+def _if_attr(name: str, *values: object) -> Callable[[Any], bool]:
     return lambda node: node.params is not None and node.params[name] in values
 
 

@@ -63,12 +63,12 @@ def _typed(t: TypeFacts, p: Params) -> None:
 
 
 def _register_samplers(stem: str, d: DistributionSampler) -> None:
-    def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
+    def of_shape(_: tuple[object, ...], attrs: dict[str, Any], key: Any) -> Array:
         shape, dtype = attrs["shape"], attrs["dtype"] or "float32"
         shape = (1,) if shape is None else shape
         return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
-    def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> Array:
+    def like(arrays: tuple[Array, ...], attrs: dict[str, Any], key: Any) -> Array:
         (data,) = arrays
         return _draw_with_scalars(d, f"_random_{stem}_like", key, data.shape, data.dtype, attrs)
 
@@ -209,7 +209,7 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
         new = jnp.all(numbers_drawn != number)
         return key, numbers_drawn.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
 
-    def row(key: Any) -> tuple[Array, Array]:
+    def row(key: object) -> tuple[Array, Array]:
         zero = jnp.zeros((), jnp.int64)
         init = key, jnp.full(numbers, -1, jnp.int64), zero, zero
         _, numbers_drawn, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, init)

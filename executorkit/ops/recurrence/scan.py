@@ -41,7 +41,7 @@ def scan_with_vjp(
     body: ScanBody,
     constants: Constants,
     init: Any,
-    xs: Any,
+    xs: object,
     length: int,
     reverse: bool = False,
     weights: Collection[int] = (),
@@ -56,8 +56,8 @@ def scan_with_vjp(
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
-    def run(constants: Constants, init: Any, xs: Any) -> Any:
-        def iteration(carry: Any, x: Any) -> Any:
+    def run(constants: Constants, init: object, xs: Any) -> Any:
+        def iteration(carry: Any, x: object) -> Any:
             return body.plain(constants, carry, materialize(x))
 
         is_short = not at_least(length, _MAX_UNROLLED + 1, otherwise=True)
@@ -65,7 +65,7 @@ def scan_with_vjp(
         steps = length if is_known(length) else None
         return lax.scan(iteration, init, xs, steps, reverse=reverse, unroll=unroll)
 
-    def forward(constants: Constants, init: Any, xs: Any) -> Any:
+    def forward(constants: Constants, init: object, xs: Any) -> Any:
         scan = LinearizedScan(body, constants, init, xs)
         results, rows = scan.forward(constants, init, xs, length, reverse)
         read = {n: x for n, x in constants.items() if n in scan.read}

@@ -37,13 +37,13 @@ class ScanBody(NamedTuple):
     products: Sequence[ScanProduct]
     non_product_constants: Sequence[int] = ()
 
-    def plain(self, constants: Constants, carry: Any, x: Any) -> tuple[Any, Any]:
+    def plain(self, constants: Constants, carry: object, x: Any) -> tuple[Any, Any]:
         return self.call(
             constants, carry, x, lambda i, inputs: self.products[i].apply(constants, inputs)
         )
 
 
-def materialize(tree: Any) -> Any:
+def materialize(tree: object) -> Any:
     """Returns the arrays, computed before anything that reads them.
 
     XLA's CPU backend would read a slice of a stack's row (a gate) element by element where it is

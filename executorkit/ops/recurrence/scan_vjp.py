@@ -48,7 +48,7 @@ class LinearizedScan:
     """A scan body traced for the forward pass, with the residuals that its backward pass needs.
     ``read`` holds the numbers of the constants that the backward pass reads."""
 
-    def __init__(self, body: ScanBody, constants: Constants, init: Any, xs: Any) -> None:
+    def __init__(self, body: ScanBody, constants: Constants, init: object, xs: Any) -> None:
         self.body = body
         self.numbers = tuple(constants)
         carry, self._carry_tree = jax.tree.flatten(jax.tree.map(_aval_of, init))
@@ -124,11 +124,11 @@ class LinearizedScan:
         self.body.call(constants, *self._carry_and_x(inputs), product)
         return results
 
-    def _carry_and_x(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
+    def _carry_and_x(self, inputs: Sequence[object]) -> tuple[Any, Any]:
         carry, x = inputs[: self._n_carry], inputs[self._n_carry :]
         return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._x_tree, x)
 
-    def _with_floating(self, inputs: Sequence[Any], floating: Sequence[Any]) -> list[Any]:
+    def _with_floating(self, inputs: Sequence[object], floating: Sequence[Any]) -> list[Any]:
         new = iter(floating)
         return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
@@ -137,7 +137,7 @@ class LinearizedScan:
         return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
     def forward(
-        self, constants: Constants, init: Any, xs: Any, length: int, reverse: bool
+        self, constants: Constants, init: Any, xs: object, length: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
@@ -172,12 +172,12 @@ class LinearizedScan:
         carry_floating = self._floating[: self._n_carry]
         n_floating_carry = sum(carry_floating)
 
-        def residuals(xs: Sequence[Any], stacks: Sequence[Any]) -> list[Any]:
+        def residuals(xs: Sequence[Any], stacks: Sequence[object]) -> list[Any]:
             arrays: dict[str, Any] = {"constant": constants, "x": xs, "stack": stacks}
             sources = [arrays[kind][number] for kind, number in self._sources]
             return [sources[i] for i in self._positions]
 
-        def iteration(sums: Any, rows: Any) -> Any:
+        def iteration(sums: Any, rows: object) -> Any:
             d_carry, d_constants = sums
             d_y, x, row_residuals = materialize(rows)
             leaves = residuals(x, row_residuals)[n_product_inputs:]
@@ -209,12 +209,12 @@ class LinearizedScan:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _perturbed(apply: Callable[..., Any], constants: Constants, inputs: Any, zero: Any) -> Any:
+def _perturbed(apply: Callable[..., Any], constants: Constants, inputs: Any, zero: object) -> Any:
     # The gradient of the result goes to the inputs and to ``zero``.
     return apply(constants, inputs)
 
 
-def _perturbed_fwd(apply: Any, constants: Constants, inputs: Any, zero: Any) -> Any:
+def _perturbed_fwd(apply: Any, constants: Constants, inputs: object, zero: object) -> Any:
     untransposed = {n: x for n, x in constants.items() if n >= 0}
     return apply(constants, inputs), jax.vjp(partial(apply, untransposed), inputs)[1]
 
@@ -233,7 +233,7 @@ def _constant_gradients(
     return jax.linear_transpose(results, floating)(gradient)[0]
 
 
-def _is_stored(primitive: Any, *_: Any, **__: Any) -> bool:
+def _is_stored(primitive: Any, *_: object, **__: object) -> bool:
     return primitive.name not in _CHEAP
 
 
@@ -244,7 +244,7 @@ def _is_floating(x: Any) -> bool:
 def deduplicated_scan(
     body: Callable[[Any, Any], tuple[Any, list[Any]]],
     init: Any,
-    xs: Any,
+    xs: object,
     length: int,
     reverse: bool,
 ) -> tuple[Any, list[Any]]:
@@ -257,7 +257,7 @@ def deduplicated_scan(
     first, positions = _unique(output_ids(closed)[n_carry:])
     run = jaxpr_as_fun(closed)
 
-    def iteration(carry: Any, x: Any) -> Any:
+    def iteration(carry: Any, x: object) -> Any:
         results = run(*jax.tree.leaves((carry, x)))
         return jax.tree.unflatten(jax.tree.structure(end), results[:n_carry]), [
             results[n_carry + i] for i in first
@@ -276,9 +276,9 @@ def _unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     return list(first.values()), [order[key] for key in keys]
 
 
-def _aval_of(x: Any) -> jax.ShapeDtypeStruct:
+def _aval_of(x: jax.Array) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-def _row_aval(x: Any) -> jax.ShapeDtypeStruct:
+def _row_aval(x: jax.Array) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)

@@ -83,7 +83,7 @@ def dtype_name(value: object) -> str:
     return name
 
 
-def to_text(value: Any) -> str:
+def to_text(value: object) -> str:
     """Writes an attribute value as MXNet does into a symbol; NumPy scalars as Python numbers.
 
     >>> to_text((np.int64(3), 3)), to_text(np.float32(0.3)), to_text(True), to_text(np.float16)
@@ -174,7 +174,7 @@ def _parse_dtype(text: str) -> str:
     return dtype_name(int(text) if text.strip().lstrip("-").isdigit() else text.strip())
 
 
-def _choice(values: tuple[Any, ...]) -> Callable[[str], Any]:
+def _choice(values: tuple[object, ...]) -> Callable[[str], Any]:
     by_text = {str(value): value for value in values}
 
     def parse(text: str) -> Any:
@@ -186,7 +186,7 @@ def _choice(values: tuple[Any, ...]) -> Callable[[str], Any]:
     return parse
 
 
-def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
+def _parser(annotation: object) -> tuple[Callable[[str], Any], str]:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         if "dtype" in args[1:]:
@@ -242,7 +242,7 @@ class Attr:
         return value
 
 
-def make_attr(name: str, annotation: Any, default: Any) -> Attr:
+def make_attr(name: str, annotation: object, default: object) -> Attr:
     parse, accepts = _parser(annotation)
     return Attr(
         name=name,

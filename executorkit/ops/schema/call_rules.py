@@ -16,11 +16,11 @@ WIDEST = "widest"
 class CallRule(Protocol):
     """Changes of calls; attributes are the call's keywords."""
 
-    def input_type(self, op: OpDef, attrs: Mapping[str, Any]) -> str | None:
+    def input_type(self, op: OpDef, attrs: Mapping[str, object]) -> str | None:
         """Returns the type to cast inputs of :data:`CAST_TYPES` to, :data:`WIDEST`, or None."""
         ...
 
-    def array_attrs(self, op: OpDef, attrs: Mapping[str, Any]) -> Mapping[str, Any]: ...
+    def array_attrs(self, op: OpDef, attrs: Mapping[str, object]) -> Mapping[str, Any]: ...
 
     def symbol_call(self, op: OpDef) -> None: ...
 

@@ -144,7 +144,11 @@ def _positions(
 
 
 def bind_call(
-    op: OpDef, frontend: Frontend, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    op: OpDef,
+    frontend: Frontend,
+    func_name: str,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
 ) -> BoundCall:
     """Sorts the arguments of a call of ``func_name``.
 
@@ -210,7 +214,7 @@ def with_signature(
     """
     variadic = arrays[0].startswith("*") if arrays else False
 
-    def fn(*args: Any, **keywords: Any) -> Any:
+    def fn(*args: object, **keywords: object) -> Any:
         extra = (keywords.pop("key"),) if random else ()
         inputs = () if variadic else tuple(keywords.pop(n) for n in arrays[len(args) :])
         return run((*args, *inputs), keywords, *extra)

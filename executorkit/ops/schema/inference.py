@@ -71,7 +71,7 @@ class Facts(dict[str, Any]):
 
     __slots__ = ("changed", "op")
 
-    def __init__(self, op: str, facts: Mapping[str, Any]) -> None:
+    def __init__(self, op: str, facts: Mapping[str, object]) -> None:
         super().__init__(facts)
         self.op = op
         self.changed = False

@@ -57,7 +57,7 @@ _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
 def operator_function(
     op: OpDef, frontend: Frontend, name: str, call: OperatorCall
 ) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         return call(op, name, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -73,7 +73,7 @@ def operator_method(
     op = lookup(name)
     assert op is not None, name
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: object, *args: object, **kwargs: object) -> Any:
         return call(op, name, (self, *args), kwargs)
 
     signature = call_signature(op, frontend)
@@ -132,7 +132,7 @@ def sparse_module(
 
 def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
     # A function, and no exception at lookup: documentation tools may read it.
-    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+    def refused(*args: object, **kwargs: object) -> NoReturn:
         """Raises NotSupportedError: it needs sparse storage."""
         raise NotSupportedError(name, "it needs sparse storage", hint=hint)
 

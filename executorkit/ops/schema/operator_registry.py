@@ -114,7 +114,7 @@ class OpDef:
         """The docstring of the function, without its indentation."""
         return inspect.cleandoc(self.fn.__doc__ or "")
 
-    def parse(self, texts: Mapping[str, Any]) -> Params:
+    def parse(self, texts: Mapping[str, object]) -> Params:
         """Parses the attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
@@ -185,7 +185,7 @@ class OpDef:
     def apply(
         self,
         p: Params,
-        arrays: Iterable[Any],
+        arrays: Iterable[object],
         *,
         key: Any = None,
         train: bool = False,
@@ -209,7 +209,7 @@ class OpDef:
 _OPS: dict[str, OpDef] = {}
 
 
-def _as_function(value: Any) -> Callable[[Params], Any]:
+def _as_function(value: object) -> Callable[[Params], Any]:
     return value if callable(value) else lambda p: value
 
 

@@ -23,12 +23,12 @@ class SubgraphBody(Protocol):
     @property
     def last(self) -> tuple[OpDef, Params]: ...
 
-    def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
+    def __call__(self, arrays: Sequence[object], key: object, train: bool) -> tuple[Any, ...]:
         """Returns the outputs; ``key`` may be None if this mode draws no random numbers."""
         ...
 
     def interpret(
-        self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
+        self, inputs: Sequence[object], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
     ) -> tuple[Any, ...]:
         """Returns the outputs with ``call(operator, attributes, inputs)`` for every operator."""
         ...

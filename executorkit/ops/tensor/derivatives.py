@@ -22,7 +22,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     Rules of constant arguments are not run: a scalar exponent costs no logarithm."""
     f = jax.custom_jvp(fn)
 
-    def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+    def jvp(primals: tuple[Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
         out = f(*primals)
         terms = [
             rule(tangent, out, *primals)
@@ -35,7 +35,7 @@ def with_jvp(fn: Callable[..., Array], *rules: TangentRule | None) -> Callable[.
     return without_rules(fn, f)
 
 
-def delay_residuals(residuals: Any, g: Any) -> tuple[Any, Any]:
+def delay_residuals(residuals: object, g: object) -> tuple[Any, Any]:
     """Returns ``residuals`` and the cotangent ``g``, available only once ``g`` is.
 
     XLA's CPU backend computes values that depend on residuals alone (a padded copy, a transposed

@@ -112,13 +112,13 @@ class _LinearMap(NamedTuple):
     out_avals: tuple[jax.ShapeDtypeStruct, ...]
     floating: tuple[int, ...]
 
-    def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Sequence[Any]) -> list[Any]:
         values, primals = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.active, tangents, strict=True))
         if self.rules.tangent is None:
             leaves = jax.tree.leaves(primals)
 
-            def of_active(active: Sequence[Any]) -> list[Any]:
+            def of_active(active: Sequence[object]) -> list[Any]:
                 replaced = dict(zip(self.active, active, strict=True))
                 arguments = [replaced.get(i, x) for i, x in enumerate(leaves)]
                 results = jax.tree.leaves(self.rules.fn(*self._grouped(arguments)))
@@ -129,7 +129,7 @@ class _LinearMap(NamedTuple):
         results = self.out.flatten_up_to(self.rules.tangent(values, self._grouped(filled, True)))
         return [_filled(results[i], self.out_avals[i]) for i in self.floating]
 
-    def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Any]:
         values, _ = jax.tree.unflatten(self.residuals, residuals)
         moved = dict(zip(self.floating, cotangents, strict=True))
         heads = [
@@ -170,7 +170,7 @@ def _aval(x: Any) -> jax.ShapeDtypeStruct:
 
 
 def _tangents(
-    rules: _Rules, primals: tuple[Any, ...], tangents: tuple[Any, ...], out: Any, residuals: Any
+    rules: _Rules, primals: tuple[Any, ...], tangents: tuple[Any, ...], out: Any, residuals: object
 ) -> Any:
     kept, structure = jax.tree.flatten((residuals, None if rules.tangent else primals))
     flat_out, out_structure = jax.tree.flatten(out)
@@ -213,7 +213,7 @@ def _run(*arrays: Any, linear_map: Any, n_residuals: int, avals: Any) -> list[An
 
 
 def _jvp(
-    primals: Sequence[Any], tangents: Sequence[Any], *, n_residuals: int, **params: Any
+    primals: Sequence[Any], tangents: Sequence[Any], *, n_residuals: int, **params: object
 ) -> tuple[Any, Any]:
     # The map itself, unless residuals have a tangent too.
     call = partial(linear_map_p.bind, n_residuals=n_residuals, **params)
@@ -223,7 +223,7 @@ def _jvp(
         return call(*primals), call(*primals[:n_residuals], *moved)
     moving = [i for i, is_zero in enumerate(zero) if not is_zero]
 
-    def of_moving(*arrays: Any) -> list[Any]:
+    def of_moving(*arrays: Array) -> list[Any]:
         replaced = dict(zip(moving, arrays, strict=True))
         inputs = [replaced.get(i, x) for i, x in enumerate(primals)]
         return _run(*inputs, n_residuals=n_residuals, **params)
@@ -232,7 +232,7 @@ def _jvp(
 
 
 def _transpose(
-    cotangents: Sequence[Any], *arrays: Any, linear_map: Any, n_residuals: int, avals: Any
+    cotangents: Sequence[Array], *arrays: Array, linear_map: Any, n_residuals: int, avals: Any
 ) -> list[Any]:
     heads = [
         jnp.zeros(aval.shape, aval.dtype) if isinstance(ct, ad.Zero) else ct
@@ -250,17 +250,17 @@ class _Batched(NamedTuple):
     linear_map: Any
     residual_axes: tuple[int | None, ...]
 
-    def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+    def tangents(self, residuals: Sequence[object], tangents: Sequence[Any]) -> list[Any]:
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.tangents, axes)(list(residuals), list(tangents))
 
-    def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def cotangents(self, residuals: Sequence[object], cotangents: Sequence[Array]) -> list[Any]:
         axes = list(self.residual_axes), 0
         return jax.vmap(self.linear_map.cotangents, axes)(list(residuals), list(cotangents))
 
 
 def _batch(
-    arrays: Sequence[Any],
+    arrays: Sequence[Array],
     axes: Sequence[int | None],
     *,
     linear_map: Any,

@@ -34,7 +34,7 @@ IMAGENET_AXES = ((-0.5675, 0.7192, 0.4009), (-0.5808, -0.0045, -0.8140), (-0.583
 _PART_PIXELS = 8192
 
 
-def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: Any) -> Any:
+def _apply_in_float(change: Callable[..., Any], data: Any, *arguments: object) -> Any:
     # Images are JAX's or NumPy's, here and below.
     check_image(data)
     out = change(data if data.dtype == jnp.float64 else data.astype("float32"), *arguments)
@@ -76,7 +76,7 @@ def _saturation(x: Array, alpha: Array) -> Array:
     return _plus_per_channel(x * alpha, (1 - alpha) * gray)
 
 
-def _plus_per_channel(x: Any, part: Any) -> Any:
+def _plus_per_channel(x: object, part: Any) -> Any:
     # NumPy is given one channel at a time: it takes ten times as long for the short axis.
     if not isinstance(x, np.ndarray):
         return x + part
@@ -158,7 +158,9 @@ for _stem, _row in _CHANGES.items():
     _register_random_change(_stem, *_row)
 
 
-def _jitter_steps(widths: tuple[float, ...], keys: Sequence[Any]) -> list[Callable[[Array], Array]]:
+def _jitter_steps(
+    widths: tuple[float, ...], keys: Sequence[object]
+) -> list[Callable[[Array], Array]]:
     steps = []
     for (stem, (change, *_)), width, key in zip(_CHANGES.items(), widths, keys, strict=True):
         middle = 0.0 if stem == "hue" else 1.0

@@ -37,7 +37,7 @@ class Bins(NamedTuple):
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
 
-    def walk(self, width: int, visit: Callable[..., Any], init: Any) -> Any:
+    def walk(self, width: int, visit: Callable[..., Any], init: object) -> Any:
         """Runs ``state = visit(state, at, inside)`` for every pixel of the bins.
 
         Each iteration takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is its
@@ -46,7 +46,7 @@ class Bins(NamedTuple):
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
-        def visit_pixel(number: Array, state: Any) -> Any:
+        def visit_pixel(number: Array, state: object) -> Any:
             row, column = self.top + number // wide, self.left + number % wide
             inside = (row < self.bottom)[..., None] & (column < self.right)[..., None, :]
             at = jnp.where(inside, row[..., None] * width + column[..., None, :], 0)
@@ -59,7 +59,7 @@ class Bins(NamedTuple):
 _MIN_BLOCK_SIZE = 8192
 
 
-def to_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
+def to_blocks(regions: object, numbers: int) -> tuple[Any, int]:
     """Groups arrays of R regions into blocks, (blocks, B, ...) each, padded with zeros; returns R
     too. B regions of ``numbers`` elements each make one iteration of a loop worth its cost."""
     count = jax.tree.leaves(regions)[0].shape[0]
@@ -113,7 +113,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
         return jnp.where(inside[..., None], value, 0)
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    def pooling(rows: Array, *regions: Any) -> Array:
+    def pooling(rows: Array, *regions: object) -> Array:
         def pool(region: tuple[Any, ...]) -> Array:
             start, bins, *factors = region
 
@@ -125,7 +125,7 @@ def pooled_planes(data: Array, image: Array, bins: Bins, groups: int, *weights: 
         blocks, number = to_blocks(regions, math.prod(start.shape[1:]) * depth)
         return join_blocks(lax.map(pool, blocks), number)
 
-    def backward(regions: tuple[Any, ...], heads: Array) -> tuple[Array | None, ...]:
+    def backward(regions: tuple[object, ...], heads: Array) -> tuple[Array | None, ...]:
         def spread(total: Array, region: tuple[Any, ...]) -> tuple[Array, None]:
             start, bins, *factors, head = region
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -64,7 +64,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     if p.sample_type == "bilinear" or len(shapes) > 1:
         return None
 
-    def channels_last(data: Array, **_: Any) -> Array:
+    def channels_last(data: Array, **_: object) -> Array:
         return _repeat_pixels(data, data.shape[1] * p.scale, data.shape[2] * p.scale, 1)
 
     return LayoutRewrite(p, (0,), function=channels_last)

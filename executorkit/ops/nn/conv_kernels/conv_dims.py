@@ -26,7 +26,9 @@ class ConvDims(NamedTuple):
     def spatial(self, shape: Shape) -> Shape:
         return shape[1:-1] if self.channels_last else shape[2:]
 
-    def per_axis(self, first: Any, channels: Any, spatial: Sequence[Any]) -> tuple[Any, ...]:
+    def per_axis(
+        self, first: object, channels: object, spatial: Sequence[object]
+    ) -> tuple[Any, ...]:
         return (first, *spatial, channels) if self.channels_last else (first, channels, *spatial)
 
     def output_sizes(self, sizes: Shape, kernel: Shape) -> Shape:
@@ -34,7 +36,7 @@ class ConvDims(NamedTuple):
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in axes)
 
 
-def as_unsigned(index: Any) -> Array:
+def as_unsigned(index: Array) -> Array:
     """Returns a nonnegative index as uint32: XLA then adds no code for negative indices."""
     return lax.convert_element_type(index, np.uint32)
 

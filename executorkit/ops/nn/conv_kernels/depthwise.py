@@ -73,7 +73,7 @@ def _sum_of_products(
     return reduce(lax.add, terms)
 
 
-def _product_aval(data: Any, factors: Any, *, out: Shape, channels: int, **_: Any) -> Any:
+def _product_aval(data: Any, factors: object, *, out: Shape, channels: int, **_: object) -> Any:
     sizes = iter(out)
     kept = (0, channels)
     shape = tuple(n if i in kept else next(sizes) for i, n in enumerate(data.shape))
@@ -103,7 +103,7 @@ def _weight_grad_by_row(data: Array, g: Array, kernel: Shape, dims: ConvDims) ->
         # Inside the loop: outside it would be part of the computation of x, and slow that down.
         return x.reshape(*x.shape[:-2], -1) if joined else x
 
-    def add_row(index: Any, sums: list[Array]) -> list[Array]:
+    def add_row(index: Array, sums: list[Array]) -> list[Array]:
         g_row = lax.dynamic_index_in_dim(join_channels(g), index, 1, keepdims=False)
         previous = iter(sums)
         new_sums = []

@@ -182,7 +182,9 @@ def _conv_fwd(data: Array, weight: Array, dims: ConvDims, winograd: Winograd) ->
     return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
 
 
-def _conv_bwd(dims: ConvDims, winograd: Winograd, residuals: Any, g: Array) -> tuple[Array, Array]:
+def _conv_bwd(
+    dims: ConvDims, winograd: Winograd, residuals: object, g: Array
+) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     winograd = winograd._replace(prepared=False)
     d_data = _input_grad(g, weight, data.shape, dims, winograd)
@@ -211,7 +213,7 @@ def _conv_transpose_fwd(
 
 
 def _conv_transpose_bwd(
-    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, g: Array
+    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: object, g: Array
 ) -> tuple[Array, Array]:
     (data, weight), g = delay_residuals(residuals, g)
     d_data = _forward(g, weight, dims, winograd._replace(prepared=False))
@@ -246,7 +248,7 @@ def _pointwise_weight_grad_transposed(g: Array, data: Array) -> Array:
     return lax.optimization_barrier(_pointwise_weight_grad(data, g)).T
 
 
-def _pointwise_bwd(residuals: Any, g: Array) -> tuple[Array, Array]:
+def _pointwise_bwd(residuals: object, g: Array) -> tuple[Array, Array]:
     # The CPU's product over a common first axis copies its first matrix into another order, so the
     # smaller one should come first: on one core, 12544 positions, 64 channels, 256 filters, 4.8 ms
     # in place of 8.1. Transposing the result costs less if there are more positions than channels.

@@ -19,11 +19,13 @@ def sum_primitive(
     primitive = Primitive(name)
     primitive.multiple_results = several
 
-    def differentiated(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+    def differentiated(
+        primals: Sequence[jax.Array], tangents: Sequence[Any], **params: object
+    ) -> Any:
         arrays = [ad.instantiate_zeros(t) for t in tangents]
         return jax.jvp(partial(written_out, **params), [*primals], arrays)
 
-    def mapped(arrays: Sequence[Any], axes: Sequence[int | None], **params: Any) -> Any:
+    def mapped(arrays: Sequence[jax.Array], axes: Sequence[int | None], **params: object) -> Any:
         results = jax.vmap(partial(written_out, **params), tuple(axes))(*arrays)
         return results, [0] * len(results) if several else 0
 

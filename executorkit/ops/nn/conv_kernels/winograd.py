@@ -46,7 +46,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial, reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -146,7 +146,7 @@ def winograd_in(setting: str, training: bool) -> str:
     return "exact" if training else "F4"
 
 
-def current_winograd(dtype: Any) -> Winograd:
+def current_winograd(dtype: object) -> Winograd:
     if dtype not in _DTYPES:
         return Winograd()
     setting = winograd_in(_setting.get() or winograd_default(), training=False)
