@@ -48,7 +48,6 @@ class Load(CheckedKeywords):
         self.verbose = verbose
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Overwrites ``arr`` with the parameter of that name."""
         loaded = self.param.get(name)
         if loaded is not None:
             if loaded.shape != arr.shape:
@@ -69,14 +68,8 @@ class Load(CheckedKeywords):
 
 class Mixed(CheckedKeywords):
     """Initializers by pattern: the first regular expression that matches the start of a name
-    counts.
-
-    patterns
-        Regular expressions; a last pattern ``".*"`` matches all other names.
-    initializers
-        The initializer for each pattern.
-
-    Raises ValueError for a name that no pattern matches.
+    counts; a last pattern ``".*"`` matches all other names. Raises ValueError for a name that no
+    pattern matches.
 
     >>> import executorkit as mx
     >>> initializer = Mixed(["fc1_", ".*"], [mx.init.One(), mx.init.Zero()])
@@ -93,7 +86,6 @@ class Mixed(CheckedKeywords):
         self.map = [(re.compile(p), i) for p, i in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Calls the initializer for that name."""
         for pattern, initializer in self.map:
             if pattern.match(name):
                 initializer(name, arr)

@@ -36,14 +36,9 @@ class One(Initializer):
 
 @register
 class Constant(Initializer):
-    """A fixed value.
-
-    value
-        A number, or an NDArray, NumPy array or list that broadcasts to the parameter.
-
-    Raises ValueError if it does not broadcast. Unlike in MXNet, lists and NumPy's numbers can be
-    dumped, and array constants can be compared.
-    """
+    """A fixed value: a number, or an NDArray, NumPy array or list that broadcasts to the parameter,
+    else raises ValueError. Unlike in MXNet, lists and NumPy's numbers can be dumped, and array
+    constants can be compared."""
 
     def __init__(self, value: Any) -> None:
         constant = value.asnumpy() if isinstance(value, NDArray) else value
@@ -58,10 +53,8 @@ class Constant(Initializer):
 @register
 class Bilinear(Initializer):
     """The kernel (channels, channels, rows, columns) of a bilinearly upsampling deconvolution.
-
     Every channel gets the same kernel; the number of columns determines the spacing. Raises
-    IndexError for fewer than four axes.
-    """
+    IndexError for fewer than four axes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,11 +68,9 @@ class Bilinear(Initializer):
 
 @register
 class LSTMBias(Initializer):
-    """The bias of an LSTM, gates i, f, c, o in blocks of rows: ``forget_bias`` for f, else 0.
-
-    An open forget gate preserves gradients over many steps (Jozefowicz et al. 2015). Use it as the
-    ``init`` of a variable; otherwise names that end in 'bias' get 0.
-    """
+    """The bias of an LSTM, gates i, f, c, o in blocks of rows: ``forget_bias`` for f, else 0. An
+    open forget gate preserves gradients over many steps (Jozefowicz et al. 2015). Use it as the
+    ``init`` of a variable; otherwise names that end in 'bias' get 0."""
 
     def __init__(self, forget_bias: float = 1.0) -> None:
         super().__init__(forget_bias=forget_bias)

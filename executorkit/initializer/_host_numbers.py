@@ -14,7 +14,6 @@ from ..ndarray import NDArray
 
 
 def host_generator(arr: NDArray) -> np.random.Generator:
-    """Returns a new random generator, seeded from the stream of the array's context."""
     seed = np.random.SeedSequence(next_key_data(arr.context).tolist())
     return np.random.Generator(np.random.SFC64(seed))
 
@@ -36,7 +35,6 @@ def draw_uniform(arr: NDArray, bound: float) -> None:
 
 
 def draw_normal(arr: NDArray, sigma: float) -> None:
-    """Overwrites the array with normal numbers of mean 0 and standard deviation ``sigma``."""
     host = host_generator(arr).standard_normal(arr.shape, _drawn_dtype(arr))
     host *= sigma
     arr[:] = host

@@ -96,10 +96,8 @@ class Initializer(CheckedKeywords):
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None
     ) -> Self:
-        """Switches the log line after each array on or off.
-
-        It contains ``print_func(array)``, by default the root mean square.
-        """
+        """Switches the log line after each array, with ``print_func(array)``, on or off; by default
+        the root mean square is printed."""
         self._verbose = verbose
         self._print_func = print_func or _root_mean_square
         return self
@@ -117,7 +115,6 @@ class Initializer(CheckedKeywords):
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc: str, arr: NDArray) -> None:
-        """Overwrites ``arr`` with initial values for a parameter of that name."""
         if not isinstance(desc, InitDesc):
             self._legacy_init(desc, arr)
             return

@@ -45,14 +45,12 @@ class Normal(Initializer):
 
 @register
 class Orthogonal(Initializer):
-    """``scale`` times a matrix of orthonormal rows or columns, whichever are fewer.
+    """``scale`` times a matrix of orthonormal rows or columns, whichever are fewer. Saxe et al.
+    2013, https://arxiv.org/abs/1312.6120.
 
     The parameter counts as a matrix of ``shape[0]`` rows. It is a factor of the singular value
-    decomposition of a random matrix. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
-
-    rand_type
-        'uniform' draws the random matrix's entries from [-1, 1), 'normal' from a normal
-        distribution.
+    decomposition of a random matrix, whose entries are from [-1, 1) with ``rand_type`` 'uniform',
+    and normal with 'normal'.
     """
 
     def __init__(
@@ -82,8 +80,6 @@ class Orthogonal(Initializer):
 class Xavier(Initializer):
     """Random numbers with a spread that preserves the magnitude of signals from layer to layer.
 
-    Glorot and Bengio 2010. Raises ValueError for fewer than two axes, and for other types.
-
     rnd_type
         'uniform' draws from [-s, s), 'gaussian' with standard deviation s = sqrt(magnitude / f).
     factor_type
@@ -91,6 +87,8 @@ class Xavier(Initializer):
         (``shape[0]`` times it), f is n ('in'), m ('out') or (n + m) / 2 ('avg').
     magnitude
         The factor of the variance.
+
+    Glorot and Bengio 2010. Raises ValueError for fewer than two axes, and for other types.
     """
 
     def __init__(
@@ -125,15 +123,8 @@ class Xavier(Initializer):
 
 @register
 class MSRAPrelu(Xavier):
-    """Xavier's normal numbers with magnitude 2 / (1 + slope ** 2), for layers before a PReLU.
-
-    He et al. 2015, https://arxiv.org/abs/1502.01852.
-
-    factor_type
-        As for :class:`Xavier`.
-    slope
-        The slope of the PReLU at the start, 0 for a ReLU.
-    """
+    """Xavier's normal numbers with magnitude 2 / (1 + slope ** 2), for layers before a PReLU with
+    that slope at the start, 0 for a ReLU. He et al. 2015, https://arxiv.org/abs/1502.01852."""
 
     def __init__(
         self, factor_type: Literal["avg", "in", "out"] = "avg", slope: float = 0.25

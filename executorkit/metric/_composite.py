@@ -9,15 +9,9 @@ from ._eval_metric import EvalMetric, alias, create_registered, register
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
-    """Returns a metric from its name ('acc', 'mse', ...), a function, a configuration, or a list of
-    these.
-
-    metric
-        a registered name, an :class:`EvalMetric` (returned itself), a class of metrics, a function
-        of (label, pred) on NumPy arrays, a dict of ``get_config``, or a list for a
-        :class:`CompositeEvalMetric`.
-    args, kwargs
-        arguments of the metric's constructor.
+    """Returns a metric from a registered name, an :class:`EvalMetric` (returned itself), a class of
+    metrics, a function of (label, pred) on NumPy arrays, a dict of ``get_config``, or a list of
+    these for a :class:`CompositeEvalMetric`. The other arguments are the constructor's.
 
     >>> create(["acc", "mse"]).get()
     (['accuracy', 'mse'], [nan, nan])
@@ -34,10 +28,8 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
 @register
 @alias("composite")
 class CompositeEvalMetric(EvalMetric):
-    """Metrics that are updated together; ``get`` gives lists of their names and values.
-
-    With ``output_names`` and ``label_names``, ``update_dict`` hands the members those entries only.
-    """
+    """Metrics that are updated together; ``get`` gives lists of their names and values. With
+    ``output_names`` and ``label_names``, ``update_dict`` hands the members those entries only."""
 
     def __init__(
         self, metrics: Any = None, name: str = "composite", output_names=None, label_names=None
@@ -50,7 +42,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """Returns the member with that number. ValueError if there is none (MXNet returns the
+        """Returns the member with that number. ValueError if it is missing (MXNet returns the
         error)."""
         try:
             return self.metrics[index]

@@ -19,13 +19,6 @@ class PearsonCorrelation(DeviceMetric):
         'macro': the mean over the pairs of the correlation of each; 'micro': the correlation over
         all pairs together. With 'micro', ``reset_local`` starts over and ``get_global`` does not;
         in MXNet the first has no effect and the second gives 0.
-
-    >>> import executorkit as mx
-    >>> metric = PearsonCorrelation()
-    >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([6, 4, 2])])
-    >>> name, value = metric.get()
-    >>> name, round(value, 4)
-    ('pearsonr', -1.0)
     """
 
     def __init__(
@@ -102,8 +95,7 @@ class PCC(DeviceMetric):
 
     Predictions (N, C) of scores, the highest counts; labels of N classes from 0 to C - 1, others
     raise ValueError when the metric is read (in MXNet they increase the number of classes).
-    Predictions of the labels' shape are class numbers. Their range is unknown until they are read,
-    so every update copies them to the host.
+    Predictions of the labels' shape are class numbers, and every update copies them to the host.
     """
 
     _tally_size = 1

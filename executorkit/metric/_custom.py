@@ -8,7 +8,8 @@ from ._eval_metric import EvalMetric, check_label_shapes, register
 
 @register
 class CustomMetric(EvalMetric):
-    """The mean of ``feval(label, pred)`` over the pairs, on NumPy arrays.
+    """The mean of ``feval(label, pred)`` over the pairs, on NumPy arrays: every update copies its
+    arrays to the host.
 
     feval
         returns the value for a pair, or (sum, count).
@@ -16,8 +17,6 @@ class CustomMetric(EvalMetric):
         by default the function's; 'custom(<lambda>)' for one without.
     allow_extra_outputs
         allows more predictions than labels; the surplus is ignored.
-
-    Since the function takes NumPy arrays, every update copies its arrays to the host.
     """
 
     def __init__(
@@ -55,5 +54,5 @@ def np(
     name: str | None = None,
     allow_extra_outputs: bool = False,
 ) -> CustomMetric:
-    """:class:`CustomMetric` of a function of NumPy arrays."""
+    """Returns a :class:`CustomMetric` of a function of NumPy arrays."""
     return CustomMetric(numpy_feval, name, allow_extra_outputs)

@@ -65,11 +65,9 @@ def _entry(all_batches: bool, entry: int, doc: str) -> Any:
 
 
 class DeviceMetric(EvalMetric):
-    """A metric whose sums are accumulated on the devices of the predictions.
-
-    The last entry of a tally is the number of invalid labels. The tally of a plain metric is (sum,
-    count, invalid); others override :meth:`_sums`.
-    """
+    """A metric whose sums are accumulated on the devices of the predictions. The last entry of a
+    tally is the number of invalid labels. The tally of a plain metric is (sum, count, invalid);
+    others override :meth:`_sums`."""
 
     #: Length of the tally.
     _tally_size = 3
@@ -103,8 +101,7 @@ class DeviceMetric(EvalMetric):
     def _measure(self) -> Measure:
         raise NotImplementedError
 
-    def _check(self, label: Raw, pred: Raw) -> None:
-        """Raises MetricShapeError for shapes that the metric cannot take."""
+    def _check(self, label: Raw, pred: Raw) -> None: ...
 
     def _misfit(self, problem: str, **more: str) -> MetricShapeError:
         return MetricShapeError(f"metric {self.name!r}", problem, **more)
@@ -202,7 +199,7 @@ class DeviceMetric(EvalMetric):
         self._fetch_tallies()
         tally = self._global_tally if all_batches else self._local_tally
         if tally[-1]:
-            problem = f"{int(tally[-1])} labels are not what it takes"
+            problem = f"{int(tally[-1])} labels are invalid"
             because, hint = self._label_requirement, "reset() before going on"
             raise MetricValueError(f"metric {self.name!r}", problem, because=because, hint=hint)
         return self._sums(tally)

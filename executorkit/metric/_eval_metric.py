@@ -33,8 +33,7 @@ class EvalMetric(CheckedKeywords):
     name
         label of the value.
     output_names, label_names
-        entries that ``update_dict`` takes; None takes all. Every metric has these three
-        arguments.
+        entries that ``update_dict`` takes; None takes all. Every metric has these three arguments.
     kwargs
         constructor arguments of the subclass, kept for ``get_config``; ``has_global_stats=True``
         says that it also adds to ``global_sum_metric`` and ``global_num_inst``, which
@@ -77,7 +76,7 @@ class EvalMetric(CheckedKeywords):
         }
 
     def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
-        """``update`` with labels and predictions given by name."""
+        """Calls ``update`` with labels and predictions given by name."""
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
@@ -106,11 +105,11 @@ class EvalMetric(CheckedKeywords):
         return self.name, ratio_or_nan(self.global_sum_metric, self.global_num_inst)
 
     def get_name_value(self) -> list[tuple[str, Any]]:
-        """``get`` as a list of (name, value)."""
+        """Returns ``get`` as a list of (name, value)."""
         return _pairs(*self.get())
 
     def get_global_name_value(self) -> list[tuple[str, Any]]:
-        """``get_global`` as a list of (name, value)."""
+        """Returns ``get_global`` as a list of (name, value)."""
         return _pairs(*self.get_global()) if self._has_global_stats else self.get_name_value()
 
 

@@ -12,8 +12,6 @@ from ._eval_metric import alias, register
 
 
 class _Likelihood(DeviceMetric):
-    """The mean of -log(p + eps) over the examples, p being the probability of the label."""
-
     _label_requirement = "a label is a class from -C to C - 1, negative ones counted from the end"
 
     def __init__(self, eps: float, name: str, output_names: Any, label_names: Any) -> None:
@@ -46,10 +44,8 @@ def _likelihood(xp: Any, label: Raw, pred: Raw, *, eps: float) -> Raw:
 @alias("ce")
 class CrossEntropy(_Likelihood):
     """The mean of -log(p + eps) over the examples, p being the probability of the label.
-
     Predictions (N, C) of probabilities, labels of N elements. A label beyond the classes raises
-    IndexError when the metric is read.
-    """
+    IndexError when the metric is read."""
 
     def __init__(
         self, eps: float = 1e-12, name: str = "cross-entropy", output_names=None, label_names=None
@@ -60,7 +56,7 @@ class CrossEntropy(_Likelihood):
 @register
 @alias("nll_loss")
 class NegativeLogLikelihood(_Likelihood):
-    """The same as :class:`CrossEntropy` under another name, as in MXNet."""
+    """:class:`CrossEntropy` under another name, as in MXNet."""
 
     def __init__(
         self, eps: float = 1e-12, name: str = "nll-loss", output_names=None, label_names=None
@@ -74,13 +70,6 @@ class Perplexity(DeviceMetric):
 
     Predictions (N, C) of probabilities along ``axis``; labels in any shape of N elements, clipped
     to the classes. Labels equal to ``ignore_label`` do not count (None: all do).
-
-    >>> import executorkit as mx
-    >>> metric = mx.metric.Perplexity(ignore_label=None)
-    >>> metric.update([mx.nd.array([0, 1, 1])], [mx.nd.array([[0.3, 0.7], [0, 1], [0.4, 0.6]])])
-    >>> name, value = metric.get()
-    >>> round(value, 4)
-    1.7711
     """
 
     def __init__(

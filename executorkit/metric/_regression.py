@@ -12,8 +12,6 @@ from ._eval_metric import register
 
 
 class _Distance(DeviceMetric):
-    """The mean over the pairs of one number for each."""
-
     _distance: Callable[[Any, Any], Any]
 
     def _measure(self) -> Measure:
@@ -66,15 +64,7 @@ class MAE(_Distance):
 
 @register
 class MSE(_Distance):
-    """The mean over the pairs of mean (label - pred)^2. Arrays (N,) count as (N, 1); shapes
-    broadcast.
-
-    >>> import executorkit as mx
-    >>> metric = MSE()
-    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 5])])
-    >>> metric.get()
-    ('mse', 4.5)
-    """
+    """The mean over the pairs of mean (label - pred)^2; shapes as for :class:`MAE`."""
 
     _distance = staticmethod(lambda xp, x: _mean(xp, _squares(xp, x)))
 
@@ -84,15 +74,8 @@ class MSE(_Distance):
 
 @register
 class RMSE(_Distance):
-    """The mean over the pairs of sqrt(mean (label - pred)^2): each pair has its own root. Arrays
-    (N,) count as (N, 1); shapes broadcast.
-
-    >>> import executorkit as mx
-    >>> metric = RMSE()
-    >>> metric.update([mx.nd.array([2, 2])], [mx.nd.array([5, -1])])
-    >>> metric.get()
-    ('rmse', 3.0)
-    """
+    """The mean over the pairs of sqrt(mean (label - pred)^2): each pair has its own root. Shapes as
+    for :class:`MAE`."""
 
     _distance = staticmethod(lambda xp, x: xp.sqrt(_mean(xp, _squares(xp, x))))
 

@@ -35,11 +35,10 @@ def save_checkpoint(
     remove_amp_cast
         removes the casts of automatic mixed precision from the written symbol.
 
-    Each file appears complete or not at all: it is written under another name and then renamed. A
-    process that is killed meanwhile leaves the checkpoint before whole, and at most a file ending
-    in ``.tmp``, which the next call with this prefix and epoch deletes. Raises TypeError if a value
-    is no NDArray (nothing is written then), FileAccessError if a file cannot be written (it is then
-    as it was).
+    Each file appears complete or not at all; a process that is killed meanwhile leaves at most a
+    file ending in ``.tmp``, which the next call with this prefix and epoch deletes. Raises
+    TypeError if a value is not an NDArray (nothing is written then), FileAccessError if a file
+    cannot be written (it stays as it was).
     """
     entries = parameter_entries("save_checkpoint", arg_params, aux_params)
     path = params_path(prefix, epoch)
@@ -53,7 +52,7 @@ def save_checkpoint(
 def parameter_entries(
     where: str, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
 ) -> Params:
-    """The entries of a ``.params`` file, on the CPU. TypeError for a value that is no NDArray."""
+    """Returns the entries of a ``.params`` file, on the CPU. TypeError for other values."""
     entries: Params = {}
     for kind, params in (("arg", arg_params), ("aux", aux_params)):
         if not isinstance(params, Mapping):
@@ -69,12 +68,13 @@ def parameter_entries(
 
 
 def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
-    """The parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by name.
+    """Returns the parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by
+    name.
 
     Entries of a kind other than ``arg:`` and ``aux:`` are ignored, as in MXNet; a file without
-    entries gives two empty dicts and a warning in the log. Raises MXNetError if the file is
-    missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``). The
-    message of a missing file lists the epochs that are there.
+    entries gives two empty dicts and a warning in the log. Raises MXNetError, which lists existing
+    epochs, if the file is missing, if it is damaged, and if its entries have no kind (a file of
+    ``Block.save_parameters``).
     """
     path = params_path(prefix, epoch)
     if not os.path.exists(path):
@@ -92,7 +92,7 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
         kind, colon, name = key.partition(":")
         if not colon:
             problem = f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'"
-            because = "it is no checkpoint; files that Gluon's save_parameters wrote are not"
+            because = "it is not a checkpoint; files that Gluon's save_parameters wrote are not"
             hint = "mx.nd.load(file), which gives a dict of all entries"
             raise FileFormatError(f"load_params: {path}", problem, because=because, hint=hint)
         if kind in params:
@@ -101,16 +101,13 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
 
 
 def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
-    """The symbol in ``<prefix>-symbol.json`` and the parameters of an epoch (:func:`load_params`).
-
-    Returns (symbol, arg_params, aux_params), the last two dicts of NDArrays on the CPU, whatever
-    version of MXNet has written the files::
+    """Returns the symbol in ``<prefix>-symbol.json`` and the parameters and auxiliary states of an
+    epoch (:func:`load_params`) on the CPU, whatever version of MXNet has written the files. Raises
+    MXNetError if a file is missing or damaged.
 
         symbol, arg_params, aux_params = mx.model.load_checkpoint("resnet-50", 0)
         executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(1, 3, 224, 224))
         executor.copy_params_from(arg_params, aux_params)
-
-    Raises MXNetError if a file is missing or damaged.
     """
     path = f"{prefix}-symbol.json"
     if not os.path.exists(path):
@@ -121,7 +118,6 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
 
 
 def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
-    """The text of an error about a missing file, if perhaps a file's name was given as a prefix."""
     end = re.search(r"-(symbol(\.json)?|-?\d{3,}(\.(params|states|step))?)$|\.params$", str(prefix))
     return explain(
         path,
@@ -132,14 +128,13 @@ def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
 
 
 def checkpoint_epochs(prefix: Any) -> list[int]:
-    """The epochs of which there are parameters ``<prefix>-<epoch>.params``, in order."""
+    """Returns the epochs of existing files ``<prefix>-<epoch>.params``, in order."""
     pattern = re.compile(re.escape(os.path.basename(str(prefix))) + r"-(-?\d{3,})\.params")
     matches = map(pattern.fullmatch, _entries_beside(prefix))
     return sorted(int(match[1]) for match in matches if match)
 
 
 def _entries_beside(prefix: Any) -> list[str]:
-    """The names in the folder of a prefix; none if it cannot be read."""
     try:
         return os.listdir(os.path.dirname(str(prefix)) or ".")
     except OSError:
@@ -147,7 +142,6 @@ def _entries_beside(prefix: Any) -> list[str]:
 
 
 def _prefixes_hint(prefix: Any) -> str | None:
-    """The prefixes of symbol files in the same folder, if there are few."""
     folder = os.path.dirname(str(prefix))
     ending = "-symbol.json"
     names = [e.removesuffix(ending) for e in _entries_beside(prefix) if e.endswith(ending)]
@@ -156,7 +150,6 @@ def _prefixes_hint(prefix: Any) -> str | None:
 
 
 def _epochs_hint(prefix: Any) -> str | None:
-    """The epochs of which there are parameters, the last ones if there are many."""
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         return None
@@ -165,5 +158,5 @@ def _epochs_hint(prefix: Any) -> str | None:
 
 
 def params_path(prefix: Any, epoch: int) -> str:
-    """The path of a checkpoint's parameters."""
+    """Returns the path of a checkpoint's parameters."""
     return f"{prefix}-{int(epoch):04d}.params"

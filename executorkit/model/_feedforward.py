@@ -65,8 +65,8 @@ class FeedForward:
     allow_extra_params
         ignores parameters that the network does not have, instead of raising an error.
 
-    As in MXNet a DeprecationWarning points to Module. Unlike in MXNet, the class is no scikit-learn
-    estimator, and predictions always use the present values of the parameters.
+    As in MXNet a DeprecationWarning points to Module. Unlike in MXNet, the class is not a
+    scikit-learn estimator, and predictions always use the present values of the parameters.
     """
 
     def __init__(
@@ -200,7 +200,8 @@ class FeedForward:
         return_data: bool = False,
         reset: bool = True,
     ) -> Any:
-        """The outputs for all examples as a NumPy array, or a list of them if there are several.
+        """Returns the outputs for all examples as a NumPy array, or a list of them if there are
+        several.
 
         X
             an iterator or an array; rows that only fill the last batch are left out.
@@ -230,11 +231,9 @@ class FeedForward:
         batch_end_callback: Any = None,
         reset: bool = True,
     ) -> Any:
-        """The value of a metric over an iterator's batches, at most ``num_batch`` of them.
-
+        """Returns the value of a metric over an iterator's batches, at most ``num_batch`` of them.
         Rows that only fill the last batch count, as in MXNet. A metric that is given as an object
-        goes on from its present value.
-        """
+        goes on from its present value."""
         is_metric = isinstance(eval_metric, metrics.EvalMetric)
         metric = eval_metric if is_metric else metrics.create(eval_metric)
         data: Any = _as_iterator(X, None, self.numpy_batch_size, train=False)
@@ -258,10 +257,8 @@ class FeedForward:
 
     @staticmethod
     def load(prefix: Any, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
-        """The model of a checkpoint; ``fit`` goes on with epoch ``epoch``.
-
-        ``kwargs`` are arguments of the class, or of the optimizer.
-        """
+        """Returns the model of a checkpoint; ``fit`` goes on with epoch ``epoch``. ``kwargs`` are
+        arguments of the class, or of the optimizer."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
         return FeedForward(
             symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch,
@@ -289,7 +286,7 @@ class FeedForward:
         eval_batch_end_callback: Any = None,
         **kwargs: Any,
     ) -> FeedForward:
-        """A model that is trained at once: the class's arguments and those of :meth:`fit`."""
+        """Returns a model that is trained at once, by arguments of the class and of :meth:`fit`."""
         model = FeedForward(symbol, ctx, num_epoch, epoch_size, optimizer, initializer, **kwargs)
         model.fit(
             X, y, eval_data, eval_metric, epoch_end_callback=epoch_end_callback,
@@ -301,7 +298,7 @@ class FeedForward:
 
     def _symbol(self, method: str) -> Symbol:
         if self.symbol is None:
-            raise FeedForwardError(method, "there is no symbol", hint="fit first")
+            raise FeedForwardError(method, "symbol is None", hint="fit first")
         return self.symbol
 
     def _check_symbol(self, symbol: Symbol) -> None:
@@ -313,21 +310,15 @@ class FeedForward:
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
     ) -> tuple[list[str], list[str], list[str]]:
-        """Gives the model all its parameters; returns the names of arguments, parameters and
-        auxiliary states.
-
-        inputs
-            a DataDesc, or (name, shape), of each input.
-        overwrite
-            initialises parameters that have values too.
-        """
+        """Gives the model all its parameters, with ``overwrite`` also new values of old ones;
+        returns the names of arguments, parameters and auxiliary states."""
         symbol = self._symbol("_init_params")
         descs = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in inputs]
         arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
         arg_shapes, _, aux_shapes = symbol.infer_shape(**{d.name: d.shape for d in descs})
         arg_types, _, aux_types = symbol.infer_type(**{d.name: d.dtype for d in descs})
         if arg_shapes is None or arg_types is None:
-            problem = "the shapes of the parameters do not follow from those of the inputs"
+            problem = "the shapes of the inputs do not determine the parameters' shapes"
             given_by = ", ".join(f"{d.name} {d.shape}" for d in descs)
             raise FeedForwardError("FeedForward", problem, given_by=given_by)
         input_names = {d.name for d in descs}
@@ -400,15 +391,9 @@ class FeedForward:
 class _ManagerLoop(TrainingLoop):
     """Trains a manager's network, through a key-value store or by an updater.
 
-    arg_params, aux_params
-        the parameters, which are written to them after each epoch.
-    kvstore, update_on_kvstore
-        the results of :func:`_create_kvstore`.
-    epoch_size
-        batches in an epoch, which goes on where the one before it stopped; None: all.
-
     With one device and no store, forward, backward and update are one compiled program; so they are
-    over the devices of all processes with a store that sums over these.
+    over the devices of all processes with a store that sums over these. An epoch of ``epoch_size``
+    batches goes on where the one before it stopped.
     """
 
     _first_batch = 1
@@ -499,7 +484,6 @@ class _ManagerLoop(TrainingLoop):
 
 
 def _concatenate_batches(batches: Sequence[Sequence[np.ndarray]]) -> Any:
-    """The rows of all batches as one array, or a list of them if there are several."""
     arrays = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
     return arrays[0] if len(arrays) == 1 else arrays
 
@@ -509,17 +493,10 @@ def _restricted_to(params: Params | None, names: Sequence[str]) -> Params | None
 
 
 def _as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
-    """An iterator over data and labels; an iterator is returned unchanged.
-
-    data
-        a NumPy array or NDArray, one example per row; batches have ``rows`` rows, or all of them.
-    labels
-        one label for each row, of shape (n,) or (n, 1); None means zeros, and is refused for
-        training.
-    train
-        True shuffles, with ``numpy.random``, and carries incomplete batches over to the next epoch;
-        otherwise batches are in order, and the last one is padded.
-    """
+    """Returns an iterator over data and labels; an iterator is returned unchanged. Batches have
+    ``rows`` rows, or all of them; labels are (n,) or (n, 1), None for zeros. For training they are
+    required, rows are shuffled by ``numpy.random``, and incomplete batches are carried over to the
+    next epoch; otherwise the last batch is padded."""
     if isinstance(data, DataIter):
         return data
     if not isinstance(data, np.ndarray | NDArray):
@@ -546,10 +523,6 @@ def _as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
 
 
 def _evaluation_iterator(eval_data: Any, rows: int) -> DataIter | None:
-    """An iterator over evaluation data: an iterator, (data, labels), or (iterator, None).
-
-    Data and labels may be lists. Like MXNet's, batches of arrays are shuffled.
-    """
     if eval_data is None or isinstance(eval_data, DataIter):
         return eval_data
     if not isinstance(eval_data, tuple | list) or len(eval_data) != 2:

@@ -26,18 +26,8 @@ from ..parallel import PerDevice, ReplicatedArray
 def _create_kvstore(
     kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
 ) -> tuple[Any, bool]:
-    """The store for a training loop, or None, and True if it updates the parameters.
-
-    kvstore
-        a store, the name of one, or None.
-    num_device
-        number of devices; one device alone needs no store unless it is a 'dist' one.
-    arg_params
-        the parameters: if one of them is large, a 'local' store only sums gradients.
-
-    The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum. TypeError if
-    ``kvstore`` is of another type.
-    """
+    # As in MXNet, one device alone needs no store unless it is a 'dist' one; a 'local' store only
+    # sums gradients if a parameter is large, as does every store with MXNET_UPDATE_ON_KVSTORE=0.
     return kvs.choose_store(kvstore, num_device, (a.size for a in arg_params.values()))
 
 
@@ -48,12 +38,8 @@ def _initialize_kvstore(
     param_names: Sequence[str],
     update_on_kvstore: bool,
 ) -> None:
-    """Puts the parameters in a store under their names.
-
-    param_arrays
-        for each of ``param_names`` the arrays of all devices; if the store updates parameters,
-        they are given the stored values.
-    """
+    """Puts the parameters in a store under their names. If the store updates parameters, the arrays
+    of all devices are given the stored values."""
     rows = list(zip(param_names, param_arrays, strict=False))
     if isinstance(kvstore, kvs.KVStore) and rows:
         names, values = [n for n, _ in rows], [arg_params[n] for n, _ in rows]
@@ -75,10 +61,6 @@ def _update_params_on_kvstore(
     kvstore: Any,
     param_names: Sequence[str],
 ) -> None:
-    """Pushes the gradients of all devices, and pulls the parameters that the store updated.
-
-    A parameter whose gradients are None is left out.
-    """
     _push_and_pull(kvstore, param_names, _with_gradients(param_arrays, grad_arrays))
 
 
@@ -97,8 +79,8 @@ def _update_params(
     """Updates the parameters on each device; a store, if there is one, sums the gradients first.
 
     updater
-        called once per device with tuples (indices, gradients, parameters). Parameter i of device
-        k has the index ``i * num_device + k``, so that each device has optimizer states of its own.
+        called once per device with tuples (indices, gradients, parameters). Parameter i of device k
+        has the index ``i * num_device + k``, so that each device has optimizer states of its own.
     param_names
         the keys of the parameters in the store.
 
@@ -118,7 +100,7 @@ def _update_params(
             updater(*zip(*update, strict=True))
 
 
-#: The number of a parameter with its gradients and what is written.
+#: The number of a parameter with its gradients and the arrays that are written.
 _Row = tuple[int, PerDevice, PerDevice]
 
 
@@ -133,8 +115,6 @@ def _with_gradients(
 
 
 def _push_and_pull(store: Any, names: Sequence[str], rows: Sequence[_Row]) -> None:
-    """Pushes the second of each row, and pulls the third: all at once with a store of this package,
-    so that processes send one message."""
     if isinstance(store, kvs.KVStore) and rows:
         indices, pushed, pulled = map(list, zip(*rows, strict=True))
         store.pushpull([names[i] for i in indices], pushed, out=pulled)

@@ -25,7 +25,6 @@ class LogValidationMetricsCallback:
 
 
 def callback_list(callbacks: Any) -> Sequence[Callable[..., Any]]:
-    """Callbacks as a sequence: given as one, several, or None."""
     if callbacks is None:
         return ()
     return callbacks if isinstance(callbacks, list | tuple) else (callbacks,)
@@ -61,7 +60,7 @@ class Lookahead(Iterator[Any]):
         self._ahead: list[Any] = []
 
     def peek(self) -> Any:
-        """The next element; None at the end."""
+        """Returns the next element; None at the end."""
         if not self._ahead:
             self._ahead = [next(self._elements, None)]
         return self._ahead[0]
@@ -80,7 +79,7 @@ class TrainingLoop:
     Subclasses define ``symbol`` and the hooks ``_train_batch`` (forward, backward and update),
     ``_update_metric`` (by the outputs and the labels of a batch), ``_trained_params`` (parameters
     and auxiliary states, after an epoch) and ``_evaluate`` (scores the evaluation data), and
-    override those at the end as they need.
+    override the hooks at the end as they need.
     """
 
     logger: Any
@@ -162,18 +161,14 @@ class TrainingLoop:
             for callback in callback_list(callbacks):
                 callback(param)
 
-    def _begin_epoch(self, spec: FitSpec, epoch: int) -> None:
-        """Called before the first batch of an epoch."""
+    def _begin_epoch(self, spec: FitSpec, epoch: int) -> None: ...
 
-    def _end_epoch(self, spec: FitSpec) -> None:
-        """Called after the evaluation."""
+    def _end_epoch(self, spec: FitSpec) -> None: ...
 
     def _batches(self, spec: FitSpec, epoch: int) -> Iterable[Any]:
         return spec.train_data
 
     def _look_ahead(self, spec: FitSpec, batches: Lookahead) -> list[tuple[str, Any]]:
-        """Called before the callbacks of a batch; returns the values to be logged, if it is the
-        last."""
         return []
 
     def _callback_variables(self) -> dict[str, Any]:

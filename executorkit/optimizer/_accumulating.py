@@ -30,8 +30,8 @@ class _AdaGradRule(StepRule):
 class AdaGrad(Optimizer):
     """AdaGrad: the gradient divided by the root of the sum of its squares so far.
 
-    ``history = history + g^2; weight - lr (g / sqrt(history + eps) + wd weight)``, where g is the
-    gradient times rescale_grad, then clipped. Source: Duchi et al., 2011.
+    ``history = history + g^2; weight - lr (g / sqrt(history + eps) + wd weight)``. Source: Duchi et
+    al., 2011.
     """
 
     def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
@@ -48,15 +48,12 @@ class AdaGrad(Optimizer):
 class RMSProp(Optimizer):
     """RMSProp: the gradient divided by the root of the moving average of its squares.
 
-    With ``h = clip(rescale_grad grad + wd weight)``: ``n = gamma1 n + (1 - gamma1) h^2; weight - lr
-    h / sqrt(n + epsilon)``. Centred: also ``g = gamma1 g + (1 - gamma1) h; delta = gamma2 delta -
-    lr h / sqrt(n - g^2 + epsilon); weight + delta``. Sources: Tieleman and Hinton, 2012; Graves,
-    2013.
+    ``n = gamma1 n + (1 - gamma1) h^2; weight - lr h / sqrt(n + epsilon)``. Centred: also ``g =
+    gamma1 g + (1 - gamma1) h; delta = gamma2 delta - lr h / sqrt(n - g^2 + epsilon); weight +
+    delta``. Sources: Tieleman and Hinton, 2012; Graves, 2013.
 
-    gamma1
-        The decay of the moving averages.
-    gamma2
-        The momentum of the centred form.
+    gamma1, gamma2
+        The decay of the moving averages, and the momentum of the centred form.
     epsilon
         Added under the root.
     centered
@@ -112,10 +109,9 @@ class _AdaDeltaRule(StepRule):
 class AdaDelta(Optimizer):
     """AdaDelta: steps in the proportion of past steps to past gradients, without a rate.
 
-    ``a = rho a + (1 - rho) g^2; step = sqrt(b + epsilon) / sqrt(a + epsilon) g;
-    b = rho b + (1 - rho) step^2; weight - (step + wd weight)``, where g is the gradient times
-    rescale_grad, then clipped. MXNet also overwrites the gradient with the rescaled one.
-    Source: Zeiler, 2012.
+    ``a = rho a + (1 - rho) g^2; step = sqrt(b + epsilon) / sqrt(a + epsilon) g; b = rho b + (1 -
+    rho) step^2; weight - (step + wd weight)``. MXNet also overwrites the gradient with the rescaled
+    one. Source: Zeiler, 2012.
     """
 
     def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
@@ -134,13 +130,8 @@ class Ftrl(Optimizer):
     """Follow the regularised leader.
 
     ``z = z + g - (sqrt(n + g^2) - sqrt(n)) weight / lr; n = n + g^2; weight = (sign(z) lamda1 - z)
-    / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0; g is the gradient times
-    rescale_grad, then clipped. Source: McMahan et al., 2013.
-
-    lamda1
-        The weight of the L1 norm.
-    beta
-        A constant that lowers the rate of each element.
+    / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0. ``lamda1`` is the weight of the
+    L1 norm; ``beta`` lowers the rate of each element. Source: McMahan et al., 2013.
     """
 
     def __init__(

@@ -16,14 +16,11 @@ from ._rule import Index, Number, NumbersAndState, Rule, StepRule, clipped
 class Adam(Optimizer):
     """Adam: moving averages of the gradient and of its square, with bias correction.
 
-    ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
-    var = beta2 var + (1 - beta2) h^2; weight - lr sqrt(1 - beta2^t) / (1 - beta1^t) mean /
-    (sqrt(var) + epsilon)``. Source: Kingma and Ba, 2015.
+    ``mean = beta1 mean + (1 - beta1) h; var = beta2 var + (1 - beta2) h^2; weight - lr sqrt(1 -
+    beta2^t) / (1 - beta1^t) mean / (sqrt(var) + epsilon)``. Source: Kingma and Ba, 2015.
 
-    beta1
-        The decay of the mean.
-    beta2
-        The decay of the mean square.
+    beta1, beta2
+        The decay of the mean and of the mean square.
     epsilon
         Added to the divisor.
     lazy_update
@@ -63,11 +60,11 @@ class Adam(Optimizer):
 
 @register
 class FTML(Optimizer):
-    """FTML, follow the moving leader, at update t.
+    """FTML, follow the moving leader, at update t. ``beta1``, ``beta2`` and ``epsilon`` are as for
+    :class:`Adam`.
 
-    ``h = clip(rescale_grad grad + wd weight); v = beta2 v + (1 - beta2) h^2;
-    d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon);
-    z = beta1 z + (1 - beta1) h - (d' - beta1 d) weight; weight = -z / d'``. Source: Zheng and Kwok,
+    ``v = beta2 v + (1 - beta2) h^2; d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon); z
+    = beta1 z + (1 - beta1) h - (d' - beta1 d) weight; weight = -z / d'``. Source: Zheng and Kwok,
     2017.
     """
 
@@ -106,11 +103,12 @@ class _AdamaxRule(StepRule):
 
 @register
 class Adamax(Optimizer):
-    """Adamax: Adam with the largest past magnitude in place of the root of the mean square.
+    """Adamax: Adam with the largest past magnitude in place of the root of the mean square;
+    ``beta2`` is its decay.
 
-    ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
-    norm = max(beta2 norm, |h|); weight - lr / (1 - beta1^t) mean / norm``. An element whose
-    gradient has always been 0 becomes NaN, as in MXNet. Source: Kingma and Ba, 2015, section 7.
+    ``mean = beta1 mean + (1 - beta1) h; norm = max(beta2 norm, |h|); weight - lr / (1 - beta1^t)
+    mean / norm``. An element whose gradient has always been 0 becomes NaN, as in MXNet. Source:
+    Kingma and Ba, 2015, section 7.
     """
 
     def __init__(
@@ -148,11 +146,11 @@ class _NadamRule(StepRule):
 
 @register
 class Nadam(Optimizer):
-    """Nadam: Adam with Nesterov's momentum.
+    """Nadam: :class:`Adam` with Nesterov's momentum, whose schedule has the decay
+    ``schedule_decay``.
 
-    mean (beta1) and var (beta2) are Adam's moving averages of ``h = clip(rescale_grad grad +
-    wd weight)``. With ``m(t) = beta1 (1 - 0.96^(t schedule_decay) / 2)`` and s the product of
-    all m so far: ``weight - lr ((1 - m(t)) h / (1 - s) + m(t+1) mean / (1 - s m(t+1))) /
+    With Adam's mean and var, ``m(t) = beta1 (1 - 0.96^(t schedule_decay) / 2)``, and s the product
+    of all m so far: ``weight - lr ((1 - m(t)) h / (1 - s) + m(t+1) mean / (1 - s m(t+1))) /
     (sqrt(var / (1 - beta2^t)) + epsilon)``. As in MXNet, s is one number for all parameters and
     each update of any of them multiplies it. Source: Dozat, 2015.
     """

@@ -1,8 +1,8 @@
 """Updates of NDArrays by rules: as a part of the program that computes the gradients
 (:func:`attach_update`), or as one compiled call for any number of parameters.
 
-Weights and states are written in place: the program writes into their buffers, or, where someone
-else may hold these, into copies. Weights that a step holds for another backward are not donated.
+Weights and states are written in place, or into copies of buffers with other references. Weights
+that a step holds for another backward are not donated.
 """
 
 from collections import Counter
@@ -45,12 +45,9 @@ _updates: CodeCache[CompiledFunction] = CodeCache("updates", 256, 0.1)
 
 
 class Sharing:
-    """The parameters of a training with equal hyperparameters in all steps so far.
-
-    places
-        for each parameter the number of its row. Parameters that once differed keep two rows, so
-        that few programs are made.
-    """
+    """The parameters of a training with equal hyperparameters in all steps so far: ``places`` has
+    for each parameter the number of its row. Parameters that once differed keep two rows, so that
+    few programs are compiled."""
 
     # XLA compiles a kernel for each place of the vector that numbers are taken from: 160 equal
     # updates take 3 s with a place for each parameter, 0.3 s with one for all.
@@ -93,7 +90,6 @@ def misfits(weights: Sequence[Any], grads: Sequence[Any]) -> list[int]:
 
 
 def check_arrays(where: str, weight: Any, grad: Any) -> None:
-    """Raises InputTypeError, ShapeError or DTypeError for a gradient unlike its weight."""
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
             problem = f"{name} is {type(x).__name__}, expected an NDArray"
@@ -114,8 +110,6 @@ def attach_update(
 ) -> UpdateCall | None:
     """Makes an update a part of the pending program that computes the gradients.
 
-    weights, grads
-        The arrays to be updated, and their gradients.
     prepare
         Counts and makes the update. It is called only when the step can take the update; None
         withdraws it.
@@ -152,11 +146,9 @@ def _attach(
 def apply_update(
     weights: Sequence[NDArray], grads: Sequence[NDArray], prepare: Prepare
 ) -> UpdateCall | None:
-    """Updates weights and states in place; ``prepare`` is as for :func:`attach_update`.
-
-    Pending gradients are not computed first: the update becomes a part of their program. An
-    exception leaves weights, states and counts all as before the update, or all as after it.
-    """
+    """Updates weights and states in place; ``prepare`` is as for :func:`attach_update`. Pending
+    gradients are not computed first: the update becomes a part of their program. An exception
+    leaves weights, states and counts all as before the update, or all as after it."""
     return _attach(weights, grads, prepare, otherwise_now=True)
 
 
@@ -173,9 +165,8 @@ def apply_rules(
     """Updates each weight by its rule, like :func:`apply_update`; arrays have been checked.
 
     count
-        Counts the step and returns the hyperparameters of each rule.
-    undo
-        Takes the counts back.
+        Counts the step and returns the hyperparameters of each rule; ``undo`` takes the counts
+        back.
     finite
         An array that gets 1, or 0 if a gradient is not finite and the update changes nothing.
     sharing
@@ -247,11 +238,8 @@ def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
 
 @dataclass(frozen=True)
 class CombinedUpdate:
-    """Rules for several parameters as one ``program.UpdateFunction``.
-
-    places, widths
-        Where the hyperparameters of each rule begin, and their numbers.
-    """
+    """Rules for several parameters as one ``program.UpdateFunction``; the hyperparameters of each
+    rule begin at its place, and are as many as its width."""
 
     rules: tuple[Rule, ...]
     places: tuple[int, ...]
@@ -294,7 +282,6 @@ def plan_update(
     sharing: Sharing | None = None,
 ) -> UpdateCall:
     """Returns one step for several parameters, by a rule, hyperparameters and a state for each.
-
     Each random rule draws a key from the context's stream, as one call of a random operator does.
     """
     sharing = Sharing() if sharing is None else sharing

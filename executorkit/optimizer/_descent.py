@@ -19,8 +19,7 @@ RATE_NAMES = ("lr", "wd", "rescale_grad")
 
 
 def aggregation_size(default: int) -> int:
-    """Returns the number of weights that MXNet updates in one call; some hyperparameters depend on
-    it."""
+    """Returns the number of weights of one call of MXNet; some hyperparameters depend on it."""
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
@@ -31,7 +30,6 @@ def or_negative(limit: float | None) -> float:
 
 @lru_cache(maxsize=64)
 def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
-    """Returns gradient descent, with momentum if that is positive."""
     limit = or_negative(clip_gradient)
     if momentum > 0:
         momentum = float(momentum)
@@ -43,10 +41,7 @@ def attribute_rule(
     optimizer: Any, update: UpdateRule, *constants: str, more: tuple[str, ...] = (), **others: Any
 ) -> Rule:
     """Returns the rule of an update operator whose constants are attributes of an optimizer, and
-    others.
-
-    ``more`` are names of hyperparameters besides the rates.
-    """
+    others. ``more`` are names of hyperparameters besides the rates."""
     others |= {n: float(getattr(optimizer, n)) for n in constants}
     if "clip_grad" not in others:
         others["clip_gradient"] = or_negative(optimizer.clip_gradient)
@@ -55,10 +50,8 @@ def attribute_rule(
 
 @register
 class SGD(Optimizer):
-    """Stochastic gradient descent.
-
-    ``mom = momentum mom - lr (g + wd weight); weight = weight + mom``, where g is the gradient
-    times rescale_grad, then clipped.
+    """Stochastic gradient descent, ``mom = momentum mom - lr (g + wd weight); weight = weight +
+    mom``.
 
     momentum
         The share of the last step that is repeated.
@@ -99,9 +92,8 @@ class ccSGD(SGD):  # noqa: N801 - MXNet's name
 class NAG(Optimizer):
     """NAG, Nesterov's accelerated gradient.
 
-    ``s = lr (g + wd weight); new = weight + momentum (momentum mom - s) - s;
-    mom = momentum mom - lr (g + wd new)``, where g is the gradient times rescale_grad, then
-    clipped. As in MXNet, the momentum contains the decay of the new weight.
+    ``s = lr (g + wd weight); new = weight + momentum (momentum mom - s) - s; mom = momentum mom -
+    lr (g + wd new)``. As in MXNet, the momentum contains the decay of the new weight.
     """
 
     _skips_update = True
@@ -126,11 +118,8 @@ class Signum(Optimizer):
     """Signum: descent by the sign of the momentum, or of the gradient with ``momentum=0``.
 
     ``mom = momentum mom - (1 - momentum) (g + wd weight); weight = (1 - lr wd_lh) weight + lr
-    sign(mom)``, where g is the gradient times rescale_grad, then clipped. Source: Bernstein et al.,
-    signSGD, 2018.
-
-    wd_lh
-        A weight decay that acts on the weight itself.
+    sign(mom)``: ``wd_lh`` is a weight decay that acts on the weight itself. Source: Bernstein et
+    al., signSGD, 2018.
     """
 
     def __init__(
@@ -170,9 +159,8 @@ class DCASGD(Optimizer):
     """DCASGD, asynchronous descent with delay compensation.
 
     ``mom = momentum mom - lr (g + wd weight + lamda g^2 (weight - previous)); weight = weight +
-    mom``, where previous is the weight before the last update and g the gradient times
-    rescale_grad, then clipped. MXNet raises an error if momentum is not 0. Source: Zheng et
-    al., 2017.
+    mom``, where previous is the weight before the last update. MXNet raises an error if momentum is
+    not 0. Source: Zheng et al., 2017.
     """
 
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
@@ -207,9 +195,9 @@ class _LangevinRule(Rule):
 class SGLD(Optimizer):
     """SGLD, stochastic gradient Langevin dynamics.
 
-    ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr and g the
-    gradient times rescale_grad, then clipped. The noise is drawn as by ``mx.nd.random.normal(0,
-    sqrt(lr), shape, dtype)``; its numbers differ from MXNet's. Source: Patterson and Teh, 2013.
+    ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr, drawn as by
+    ``mx.nd.random.normal(0, sqrt(lr), shape, dtype)``; its numbers differ from MXNet's. Source:
+    Patterson and Teh, 2013.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -53,14 +53,12 @@ class LARS(Optimizer):
     """LARS: gradient descent with a rate per layer.
 
     ``rate = lr eta |weight| / (|g| + wd |weight| + eps)``, or lr where a norm is 0; then as
-    :class:`SGD`. g is the gradient times rescale_grad; it is clipped after its norm is computed.
-    Parameters whose name ends in gamma, beta or bias keep lr; only names with ``_weight`` at the
-    end are decayed. Source: You et al., 2017.
+    :class:`SGD`. The gradient is clipped after its norm is computed. Parameters whose name ends in
+    gamma, beta or bias keep lr; only names with ``_weight`` at the end are decayed. Source: You et
+    al., 2017.
 
-    eta
-        The ratio of the rate.
-    eps
-        Added to the divisor.
+    eta, eps
+        The ratio of the rate, and a number added to the divisor.
     momentum_correction
         Whether the momentum is multiplied by the rate's change since the last update; as in MXNet
         only for the first few parameters of a step (``aggregate_num``).
@@ -133,21 +131,18 @@ class LARS(Optimizer):
         return self._at_layer_rate(index, self._descent())
 
     def _master_weight_rule(self, index: Index, weight: NDArray) -> Rule:
-        # The norms are those of the half precision arrays.
+        # The norms are of the half precision arrays.
         return self._at_layer_rate(index, MasterWeightRule(self._descent(), master_last=True))
 
 
 @register
 class LAMB(Optimizer):
-    """LAMB: Adam with steps in proportion to the norm of the parameter.
+    """LAMB: Adam with steps in proportion to the norm of the parameter, ``lower_bound`` and
+    ``upper_bound`` (None for none) being limits of that norm.
 
     mean (beta1) and var (beta2) are moving averages of g and g^2, divided by 1 - beta^t with
     ``bias_correction``; ``h = mean / (sqrt(var) + epsilon) + wd weight; weight - lr |weight| / |h|
-    h``, where the ratio is 1 if a norm is 0. g is the gradient times rescale_grad, then clipped.
-    Source: You et al., 2020.
-
-    lower_bound, upper_bound
-        Limits of ``|weight|``; None for none.
+    h``, where the ratio is 1 if a norm is 0. Source: You et al., 2020.
     """
 
     _skips_update = True
@@ -185,8 +180,7 @@ class LAMB(Optimizer):
 
 @dataclass(frozen=True)
 class _LargeBatchRule(Rule):
-    """Another rule, applied to the mean of ``scale`` gradients at steps whose fourth hyperparameter
-    is 1."""
+    """Another rule, applied to the mean of ``scale`` gradients where hyperparameter 3 is 1."""
 
     rule: Rule
     scale: int

@@ -28,17 +28,9 @@ Provider = TypeVar("Provider", bound=RuleProvider)
 
 
 class OptimizerState(NamedTuple):
-    """The state of a transformation.
-
-    count
-        Number of updates done, ``begin_num_update`` included.
-    states
-        The state of each parameter, by name.
-    shared_state
-        Numbers of all parameters together: Nadam's momentum schedule, LARS's last rates.
-    key
-        Key data of random numbers; None if no rule draws any.
-    """
+    """The state of a transformation: the number of updates done, ``begin_num_update`` included; the
+    state of each parameter, by name; numbers of all parameters together (Nadam's momentum schedule,
+    LARS's last rates); key data of random numbers, None if no rule draws any."""
 
     count: Array
     states: dict[str, State]
@@ -49,7 +41,6 @@ class OptimizerState(NamedTuple):
 def transformation(
     optimizer: RuleProvider, names: Sequence[str] | None, key: Any
 ) -> "optax.GradientTransformationExtraArgs":
-    """Returns the optax transformation of ``Optimizer.to_optax``."""
     import optax
 
     if not optimizer._is_pure:

@@ -32,11 +32,8 @@ def is_transformation(optimizer: Any) -> bool:
 
 
 class StatefulUpdate(Protocol):
-    """An update of all parameters, a ``program.UpdateFunction``, with its first state.
-
-    It may have a method ``loss_scale(state)``. ``names`` are the parameters, in the order of the
-    weights.
-    """
+    """An update of all parameters, a ``program.UpdateFunction``, with its first state. It may have
+    a method ``loss_scale(state)``. ``names`` are the parameters, in the order of the weights."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -52,13 +49,8 @@ class StatefulUpdate(Protocol):
 
 @dataclass(frozen=True)
 class OptaxUpdate:
-    """An optax transformation's updates of a dict of parameters by name.
-
-    names
-        The parameters, in the order of the weights.
-    rescale
-        Gradients are multiplied by it first, and by the hyperparameter if there is one.
-    """
+    """An optax transformation's updates of a dict of parameters by name. Gradients are multiplied
+    by ``rescale`` first, and by the hyperparameter if there is one."""
 
     transformation: optax.GradientTransformation
     names: tuple[str, ...]
@@ -159,17 +151,15 @@ class OptaxUpdater:
         return attach_update(weights, grads, partial(self._counted, state_of, updaters))
 
     def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
-        """Returns the number of the parameter whose name is in the path of a leaf of the state;
-        else None."""
+        """Returns the number of the parameter that the path of a leaf names, or None."""
         keys = [entry.key for entry in path if isinstance(entry, DictKey)]
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
-        """Does nothing: the state is there."""
+        """Does nothing: the state exists already."""
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
-        """Updates all weights in place, as one program."""
         states = self.states
         apply_update(weight, grad, partial(self._counted, lambda i: states[i], [self]))
 

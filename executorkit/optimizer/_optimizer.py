@@ -1,8 +1,8 @@
 """The base class of optimizers: rates, multipliers and counts, as MXNet keeps them.
 
 An optimizer of this package defines the update of a parameter by a rule, a pure function (see
-``_rule``), and the hyperparameters of a step. This module applies them to any number of arrays in
-one compiled call. Optimizers of users override ``update`` and work on NDArrays.
+``_rule``), and the hyperparameters of a step, which are applied to any number of arrays in one
+compiled call. Optimizers of users override ``update`` and work on NDArrays.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ _rate_methods = attrgetter(
 
 
 class Optimizer(CheckedKeywords):
-    """Base class of optimizers.
+    """Base class of optimizers. In the equations of subclasses, g is the gradient times
+    rescale_grad, then clipped, and h is ``clip(rescale_grad grad + wd weight)``.
 
     rescale_grad
         Gradients are multiplied by this factor, usually 1 / batch size.
@@ -64,8 +65,7 @@ class Optimizer(CheckedKeywords):
     lr_scheduler
         A function that computes the rate from the number of updates.
     sym
-        A symbol; the ``__lr_mult__`` and ``__wd_mult__`` attributes of its variables are
-        multipliers.
+        A symbol, whose variables' ``__lr_mult__`` and ``__wd_mult__`` attributes are multipliers.
     begin_num_update
         The number of updates done before.
     multi_precision
@@ -154,10 +154,8 @@ class Optimizer(CheckedKeywords):
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
-        """Returns an optimizer by the case-insensitive name of its class, and its arguments.
-
-        Raises ValueError for a name that is not registered, or not a str.
-        """
+        """Returns an optimizer by the case-insensitive name of its class, and its arguments. Raises
+        ValueError for a name that is not registered, or not a str."""
         if not isinstance(name, str):
             raise RegistryError("optimizer: create", f"{name!r}, expected the name of an optimizer")
         registry = Optimizer.opt_registry
@@ -193,10 +191,8 @@ class Optimizer(CheckedKeywords):
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
-        """Sets multipliers of the weight decay by name or index.
-
-        They override the symbol's, and 0 for named parameters that are neither weights nor gammas.
-        """
+        """Sets multipliers of the weight decay by name or index. They override the symbol's, and 0
+        for named parameters that are neither weights nor gammas."""
         unnamed = {n: 0.0 for n in self.idx2name.values() if not self._decays(n)}
         self.wd_mult = {**unnamed, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
 
@@ -256,7 +252,6 @@ class Optimizer(CheckedKeywords):
                 self.num_update = largest = count
 
     def _count_undo(self, indices: Sequence[Index]) -> Callable[[], None]:
-        """Returns a function that takes back later updates of these parameters."""
         counts = self._index_update_count
         before = [(i, counts.get(i)) for i in indices]
         num_update, shared_state = self.num_update, self.shared_state
@@ -338,15 +333,9 @@ class Optimizer(CheckedKeywords):
         return True
 
     def _hyperparams(self, lr: Number, wd: Number, t: Number, shared_state: Any) -> NumbersAndState:
-        """Returns the hyperparameters of update ``t`` (1 is the first), and the new
-        ``shared_state``.
-
-        Arithmetic only: it is called with Python numbers, and traced by :meth:`to_optax`.
-        """
         return (lr, wd, self.rescale_grad), shared_state
 
     def _begin_step(self, rate: Number, shared_state: Any) -> Any:
-        """Returns ``shared_state`` at the start of a call that updates parameters at ``rate``."""
         return shared_state
 
     @property
@@ -369,18 +358,12 @@ class Optimizer(CheckedKeywords):
         return self._get_wds(indices)
 
     def _schedule_count(self, position: int, count: Number) -> Number:
-        """Returns the number of updates passed to the scheduler for update ``count``.
-
-        ``position`` numbers the parameters updated at each step.
-        """
         return count
 
     def _count_step(self, indices: Sequence[Index], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
-
         ``together`` parameters at a time are counted before their rates are computed; all of them,
-        where nothing but a parameter's own count matters.
-        """
+        where nothing but a parameter's own count matters."""
         hyperparams: list[Hyperparams] = []
         if self._counts_matter_alone and len({*indices}) == len(indices):
             together = max(len(indices), 1)
@@ -462,7 +445,6 @@ class Optimizer(CheckedKeywords):
     # Pickling
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns all attributes but ``param_dict``, which belongs to the trainer."""
         return {k: v for k, v in self.__dict__.items() if k != "param_dict"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -477,13 +459,10 @@ def _as_lists(*items: Any) -> tuple[Sequence[Any], ...]:
 
 
 def zeros_like(weight: NDArray) -> NDArray:
-    """Returns a state of zeros for a weight."""
     return zeros(weight.shape, weight.context, dtype=weight.dtype)
 
 
 def zero_states(count: int) -> Any:
-    """Returns a method ``create_state`` for states of ``count`` arrays of zeros."""
-
     def create_state(self: Any, index: Index, weight: NDArray) -> State:
         return zeros_like(weight) if count == 1 else tuple(zeros_like(weight) for _ in range(count))
 

@@ -36,7 +36,6 @@ _HALF = frozenset({"float16", "bfloat16"})
 
 @lru_cache(maxsize=64)
 def is_half(dtype: Any) -> bool:
-    """Returns True for dtypes of half precision, whose weights may have a float32 master."""
     return jnp.dtype(dtype).name in _HALF
 
 
@@ -46,7 +45,6 @@ def as_float32(number: float) -> float:
 
 
 def clipped(grad: Array, limit: float | None) -> Array:
-    """Clips ``grad`` to [-limit, limit], unless the limit is None."""
     return grad if limit is None else jnp.clip(grad, -limit, limit)
 
 
@@ -84,17 +82,9 @@ class StepRule(Rule):
 
 @dataclass(frozen=True)
 class OperatorRule(Rule):
-    """A rule with the equation of an update operator.
-
-    equation
-        The operator's function of named parameters, weight, gradient and states.
-    states
-        Number of states; 0 leaves a state unchanged.
-    names
-        The equation's names of the hyperparameters, in order.
-    constants
-        The other named parameters.
-    """
+    """A rule with the equation of an update operator: a function of named parameters, weight,
+    gradient and ``states`` states (0 leaves a state unchanged). ``names`` are the equation's names
+    of the hyperparameters, in order, ``constants`` the other named parameters."""
 
     equation: Callable[..., tuple[Array, ...]]
     states: int
@@ -121,9 +111,7 @@ def operator_rule(update: UpdateRule, names: tuple[str, ...], **constants: Any) 
 @dataclass(frozen=True)
 class MasterWeightRule(Rule):
     """A rule applied to the float32 master of a half precision weight, which is the master rounded.
-
-    The state is (master, state of the rule), or the other way round with ``master_last``.
-    """
+    The state is (master, state of the rule), or the other way round with ``master_last``."""
 
     rule: Rule
     master_last: bool = False
@@ -141,11 +129,8 @@ class MasterWeightRule(Rule):
 
 @dataclass(frozen=True)
 class Float32Rule(Rule):
-    """A rule applied to a half precision weight without a master.
-
-    The step is computed in float32 and rounded once, so that constants such as 1e-8 do not become 0
-    (in MXNet they do).
-    """
+    """A rule applied to a half precision weight without a master. The step is computed in float32
+    and rounded once, so that constants such as 1e-8 do not become 0 (in MXNet they do)."""
 
     rule: Rule
 
@@ -160,8 +145,7 @@ class Float32Rule(Rule):
 
 
 class RuleProvider(Protocol):
-    """The properties of an optimizer that an optax transformation needs; ``Optimizer`` documents
-    them."""
+    """The properties of an optimizer that an optax transformation needs; see ``Optimizer``."""
 
     _master_last: ClassVar[bool]
 

@@ -38,10 +38,8 @@ def dump_updater(updater: Any) -> bytes:
 
 
 def read_state_file(path: str | os.PathLike[str]) -> bytes:
-    """Returns the bytes of a file of states.
-
-    Raises OSError as ``open`` does, or FileFormatError for a recognised file of another kind.
-    """
+    """Returns the bytes of a file of states. Raises OSError as ``open`` does, or FileFormatError
+    for a recognised file of another kind."""
     with open(path, "rb") as file:
         remove_leftovers(path)
         return read_kind(file, path, PICKLE)
@@ -61,8 +59,6 @@ def prepare_restoration(
     devices
         The number of the device on which updates are made; or of all devices, each with its own
         states at ``index * len(devices) + k``.
-    where
-        The path of the file, for errors.
 
     Files of a module with a store have names where others have numbers, and files of several
     devices without a store have states for each; any file is read by any module. States of devices
@@ -178,10 +174,8 @@ def _parsed(text: bytes, where: str) -> dict[str, Any]:
 
 
 def checked_random_state(value: Any) -> Any:
-    """Returns a state of ``mx.random`` from JSON's lists.
-
-    Raises ValueError, TypeError or MXNetError for other values.
-    """
+    """Returns a state of ``mx.random`` from JSON's lists. Raises ValueError, TypeError or
+    MXNetError for other values."""
     start, streams = value
     positions = ((Context(kind, operator.index(n)), operator.index(at)) for kind, n, at in streams)
     return operator.index(start), tuple((c.device_type, c.device_id, at) for c, at in positions)

@@ -196,7 +196,7 @@ def _plain_key(key: Any) -> Any:
 
 
 class _Builder:
-    """The second reading, which makes the calls. ``size`` is the length of the pickle."""
+    """The second reading, which makes the calls; ``size`` is the length of the pickle."""
 
     def __init__(self, where: str, size: int) -> None:
         self._where = where
@@ -395,8 +395,6 @@ _CALLS: dict[Any, Callable[..., Any]] = {
 
 
 class _Writer(pickle._Pickler):  # type: ignore[name-defined]
-    """A pickler that writes MXNet's names of classes, which need not be importable."""
-
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=3)
         self._names = _mxnet_names()
@@ -426,10 +424,8 @@ def dump_states(states: Any) -> bytes:
 
 def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = False) -> Any:
     """Returns the states in bytes from :func:`dump_states` or MXNet's ``Updater.get_states``.
-
     Raises FileFormatError, which names ``where``, for other or truncated bytes, for unknown
-    classes, and with ``whole`` for bytes after the end, which MXNet ignores.
-    """
+    classes, and with ``whole`` for bytes after the end, which MXNet ignores."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileFormatError(where, f"{type(data).__name__} given, expected bytes")
     misfit = describe_misfit(where, bytes(data[:HEAD]), PICKLE) if len(data) else None

@@ -64,11 +64,9 @@ class Updater:
         undo: list[Callable[[], None]],
     ) -> None:
         """Updates weights in place unless a gradient is not finite; the program writes 1 in
-        ``finite`` after an update, else 0.
-
-        ``undo`` gets the function that takes back the counts, for the second case. Does nothing at
-        all if the optimizer's class overrides ``update``, or weights share their memory.
-        """
+        ``finite`` after an update, else 0, and ``undo`` gets the function that takes back the
+        counts. Does nothing at all if the optimizer's class overrides ``update``, or weights share
+        their memory."""
         shared = len({id(w.storage) for w in weight}) < len(weight)
         if shared or self.optimizer._pure_rules(index, weight) is None:
             return
@@ -164,8 +162,8 @@ class Updater:
         return undo_all
 
     def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
-        """Returns the position, among ``indices``, of the parameter of a leaf of the state of
-        ``index``."""
+        """Returns the position, among ``indices``, of the parameter of a leaf of ``index``'s
+        state."""
         return indices.index(index)
 
     def attach(
@@ -239,10 +237,8 @@ class Updater:
         return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
 
     def set_states(self, states: bytes) -> None:
-        """Replaces the states by bytes of :meth:`get_states`, from here or MXNet.
-
-        Raises FileFormatError for other bytes; nothing that they name is imported or run.
-        """
+        """Replaces the states by bytes of :meth:`get_states`, from here or MXNet. Raises
+        FileFormatError for other bytes; nothing that they name is imported or run."""
         loaded = load_states(states)
         optimizer = self.optimizer
         if isinstance(loaded, tuple):

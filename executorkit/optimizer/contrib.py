@@ -26,9 +26,8 @@ class _GroupAdaGradRule(StepRule):
 class GroupAdaGrad(Optimizer):
     """AdaGrad with one rate for each row of a matrix.
 
-    ``history = history + mean(g^2)`` over each row; ``weight - lr g / sqrt(history + eps)``, where
-    g is the gradient times rescale_grad, then clipped. Weight decay is refused (AssertionError), as
-    are weights that are not matrices. Meant for embeddings.
+    ``history = history + mean(g^2)`` over each row; ``weight - lr g / sqrt(history + eps)``. Weight
+    decay is refused (AssertionError), as are weights that are not matrices. Meant for embeddings.
     """
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:

@@ -29,19 +29,15 @@ _KINDS = ("weight", "bias")
 
 
 class RNNParams:
-    """The variables of a cell by name; cells with the same RNNParams share them.
-
-    prefix
-        The beginning of all names.
-    """
+    """The variables of a cell by name, with ``prefix`` in front; cells with the same RNNParams
+    share them."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """Returns the variable ``prefix + name``; a new one is created with ``kwargs`` for
-        ``mx.sym.var``."""
+        """Returns the variable ``prefix + name``; creates it with ``kwargs`` for ``mx.sym.var``."""
         full = self._prefix + name
         if full not in self._params:
             self._params[full] = sym.var(full, **kwargs)
@@ -49,7 +45,6 @@ class RNNParams:
 
 
 def apply_activation(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
-    """Applies an activation, given by name or as a function of symbols."""
     if callable(activation):
         return activation(inputs, **kwargs)
     return sym.Activation(inputs, act_type=activation, **kwargs)
@@ -59,12 +54,8 @@ class BaseRNNCell(CountedSteps):
     """Base class of cells: ``output, states = cell(input, states)`` is one step.
 
     A subclass overrides ``__call__`` and ``state_info``, and ``_gate_names`` if its parameters can
-    be unpacked.
-
-    prefix
-        The beginning of the names of nodes, and of variables unless ``params`` are given.
-    params
-        Variables to share with another cell.
+    be unpacked. Names of nodes begin with ``prefix``; ``params`` are variables to share with
+    another cell, whose names otherwise begin with ``prefix``, too.
     """
 
     _num_hidden: int
@@ -88,7 +79,6 @@ class BaseRNNCell(CountedSteps):
         self._reset_counters(self._cells)
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        """Returns output and new states of one step, for an input (batch, features) and states."""
         raise NotImplementedError(f"{type(self).__name__}: a step")
 
     @property
@@ -112,21 +102,15 @@ class BaseRNNCell(CountedSteps):
         return f"{self._prefix}t{self._counter}_"
 
     def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
-        """Returns symbols of the states before the first step.
-
-        func
-            A function that creates a state from ``name``, ``shape``, ``__layout__`` and ``kwargs``:
-            ``mx.sym.zeros``, or ``mx.sym.var`` for states that are arguments.
-        """
+        """Returns symbols of the states before the first step, created by ``func`` from ``name``,
+        ``shape``, ``__layout__`` and ``kwargs``: ``mx.sym.zeros``, or ``mx.sym.var`` for states
+        that are arguments."""
         return self._initial_states(func, ({**kwargs, **(info or {})} for info in self.state_info))
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """Returns ``args`` with weights and biases split by gate. Raises KeyError if one is
-        missing.
-
-        ``lstm_i2h_weight`` (4 hidden, features) becomes ``lstm_i2h_i_weight``, ``_f_``, ``_c_`` and
-        ``_o_`` (hidden, features). Other entries stay.
-        """
+        """Returns ``args`` with weights and biases split by gate: ``lstm_i2h_weight`` (4 hidden,
+        features) becomes ``lstm_i2h_i_weight``, ``_f_``, ``_c_`` and ``_o_`` (hidden, features).
+        Other entries stay. Raises KeyError if one is missing."""
         arrays = dict(args)
         for group in _GROUPS if self._gate_names else ():
             h = self._num_hidden
@@ -135,7 +119,7 @@ class BaseRNNCell(CountedSteps):
                 for kind in _KINDS
             }
             hosts = {kind: values.asnumpy() for kind, values in packed.items()}
-            # MXNet's order, and so that of checkpoints: a gate's weight, then its bias.
+            # MXNet's order, which checkpoints have: a gate's weight, then its bias.
             for j, gate in enumerate(self._gate_names):
                 for kind, values in packed.items():
                     arrays[f"{self._prefix}{group}{gate}_{kind}"] = array(
@@ -196,7 +180,6 @@ def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
 
 
 def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
-    """Removes and returns an entry. Raises KeyError with its name if it is missing."""
     if name not in args:
         problem = f"{name!r} is not among the parameters"
         raise MissingParameterError(method, problem, given_by=", ".join(args))

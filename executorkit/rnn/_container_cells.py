@@ -12,8 +12,6 @@ from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
 class _Container(BaseRNNCell):
-    """Base of cells with the states and parameters of inner cells."""
-
     _cells: list[BaseRNNCell]
 
     def __init__(self, params: RNNParams | None) -> None:
@@ -53,8 +51,7 @@ class _Container(BaseRNNCell):
 
 
 class SequentialRNNCell(_Container):
-    """A stack of cells: each takes the output of the cell below it. Its states are the states of
-    all cells."""
+    """A stack of cells: each takes the output of the cell below. It has the states of all."""
 
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__(params)
@@ -95,18 +92,10 @@ class SequentialRNNCell(_Container):
 
 
 class BidirectionalCell(_Container):
-    """One cell forward in time and another backward, with concatenated outputs.
-
-    l_cell
-        The forward cell.
-    r_cell
-        The backward cell.
-    output_prefix
-        The beginning of the names of the outputs.
-
-    The states of ``l_cell`` come before the states of ``r_cell``; ``unroll`` returns two lists. It
-    cannot be stepped, because the backward cell begins at the end.
-    """
+    """One cell forward in time and another backward, with concatenated outputs, whose names begin
+    with ``output_prefix``. The states of ``l_cell``, the forward cell, come before the states of
+    ``r_cell``; ``unroll`` returns two lists. It cannot be stepped, because the backward cell begins
+    at the end."""
 
     def __init__(
         self,

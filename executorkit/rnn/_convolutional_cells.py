@@ -116,10 +116,7 @@ class ConvRNNCell(BaseConvRNNCell):
 
 class ConvLSTMCell(BaseConvRNNCell):
     """LSTM with convolutions; ``activation`` replaces LSTM's tanh. The base class describes the
-    arguments.
-
-    Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes.
-    """
+    arguments. Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes."""
 
     _default_prefix = "ConvLSTM_"
     _gate_names = GATE_NAMES["lstm"]
@@ -137,10 +134,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
 class ConvGRUCell(BaseConvRNNCell):
     """GRU with convolutions; ``activation`` replaces GRU's tanh. The base class describes the
-    arguments.
-
-    As in MXNet, channels must be axis 1 of ``conv_layout``.
-    """
+    arguments. As in MXNet, channels must be axis 1 of ``conv_layout``."""
 
     _default_prefix = "ConvGRU_"
     _gate_names = GATE_NAMES["gru"]

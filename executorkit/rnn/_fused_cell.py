@@ -37,7 +37,7 @@ class FusedRNNCell(BaseRNNCell):
         The beginning of all names; None: the mode and '_'.
 
     Its variable 'parameters' is packed in the order of the operator RNN. States are (layers x
-    directions, batch, num_hidden). Faster than cells on every device.
+    directions, batch, num_hidden). The layout 'TNC' saves two transpositions.
     """
 
     def __init__(
@@ -75,9 +75,7 @@ class FusedRNNCell(BaseRNNCell):
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
         """Returns ``args`` with the packed parameters split by gate, as the cells of ``unfuse()``
-        name them.
-
-        Raises KeyError if the vector is missing, AssertionError if its length is wrong.
+        name them. Raises KeyError if the vector is missing, AssertionError if its length is wrong.
         """
         arrays = dict(args)
         packed = pop_parameter(arrays, str(self._parameter.name), "unpack_weights")
@@ -106,8 +104,6 @@ class FusedRNNCell(BaseRNNCell):
         raise NotSupportedError("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
 
     def unroll(self, length, inputs, begin_state=None, layout="NTC", merge_outputs=None) -> Outputs:
-        """Returns the outputs, and the states after the last step. The layout 'TNC' saves two
-        transpositions."""
         self.reset()
         axis = time_axis(layout)
         if axis > 1:
@@ -136,11 +132,9 @@ class FusedRNNCell(BaseRNNCell):
         return merge_or_split(length, outputs, layout, merge_outputs), states
 
     def unfuse(self) -> SequentialRNNCell:
-        """Returns the same layers as a stack of cells, which can be stepped.
-
+        """Returns the same layers as a stack of cells, which can be stepped;
         ``cell.pack_weights(fused.unpack_weights(args))`` converts parameters. As in MXNet, the
-        cells of an LSTM have a forget bias of 1.
-        """
+        cells of an LSTM have a forget bias of 1."""
         makers: dict[str, Callable[[str], BaseRNNCell]] = {
             "rnn_relu": lambda prefix: RNNCell(self._num_hidden, "relu", prefix),
             "rnn_tanh": lambda prefix: RNNCell(self._num_hidden, "tanh", prefix),

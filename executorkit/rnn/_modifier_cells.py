@@ -14,10 +14,8 @@ from ._unrolling import merge_or_split
 
 
 class ModifierCell(BaseRNNCell):
-    """Base of cells that modify ``base_cell``, which must no longer be called by itself.
-
-    Parameters and states are the base cell's. As in MXNet, ``reset`` does not reset it.
-    """
+    """Base of cells that modify ``base_cell``, which must no longer be called by itself. Parameters
+    and states are the base cell's. As in MXNet, ``reset`` does not reset it."""
 
     def __init__(self, base_cell: BaseRNNCell) -> None:
         super().__init__()
@@ -39,7 +37,7 @@ class ModifierCell(BaseRNNCell):
         func: Callable[..., Symbol] | None = None,
         **kwargs: Any,
     ) -> States:
-        """Initial states of the base cell; ``init_sym`` and ``func`` are names of one argument."""
+        """Returns states of the base cell; ``init_sym`` and ``func`` are names of one argument."""
         self._check_not_modified()
         with self.base_cell.as_unmodified():
             return self.base_cell.begin_state(func=func or init_sym, **kwargs)
@@ -52,16 +50,10 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Zoneout: in training, a fraction of outputs or states keeps the values of the step before.
-
-    zoneout_outputs
-        The fraction of outputs.
-    zoneout_states
-        The fraction of states.
-
-    Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, inference takes all new
-    values. Raises AssertionError for cells that cannot be stepped.
-    """
+    """Zoneout: in training, the fractions ``zoneout_outputs`` and ``zoneout_states`` of outputs and
+    states keep the values of the step before. As in MXNet, inference takes all new values. Raises
+    AssertionError for cells that cannot be stepped. Krueger et al. 2016,
+    https://arxiv.org/abs/1606.01305."""
 
     def __init__(
         self, base_cell: BaseRNNCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0
@@ -99,10 +91,8 @@ def _zoned_out(share: float, new: Symbol, old: Symbol) -> Symbol:
 
 
 class ResidualCell(ModifierCell):
-    """A residual connection: adds the input to the base cell's output of the same shape.
-
-    Wu et al. 2016, https://arxiv.org/abs/1609.08144.
-    """
+    """A residual connection: adds the input to the base cell's output of the same shape. Wu et al.
+    2016, https://arxiv.org/abs/1609.08144."""
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         output, next_states = self.base_cell(inputs, states)

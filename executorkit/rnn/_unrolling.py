@@ -14,7 +14,6 @@ SQUEEZE_AXIS: dict[str, Any] = {"squeeze_axis": 1}
 
 
 def time_axis(layout: str) -> int:
-    """Returns the time axis of a layout."""
     axis = layout.find("T")
     if axis < 0:
         raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
@@ -22,7 +21,6 @@ def time_axis(layout: str) -> int:
 
 
 def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
-    """Splits a sequence into a list of one symbol per step."""
     axis = time_axis(layout)
     if not isinstance(inputs, Symbol):
         return _checked_steps(length, inputs)
@@ -34,7 +32,6 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
 
 
 def as_symbol(length: int, inputs: Sequential, layout: str) -> Symbol:
-    """Joins a sequence to one symbol."""
     axis = time_axis(layout)
     if isinstance(inputs, Symbol):
         return inputs

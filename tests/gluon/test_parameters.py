@@ -87,7 +87,7 @@ def _wide():
         (
             _not_initialized,
             "parameter 'w': it has not been initialized\n"
-            "  try: net.initialize(); a Trainer takes net.collect_params(), which has those of "
+            "  try: net.initialize(); a Trainer takes net.collect_params(), which includes "
             "children",
         ),
         (

@@ -292,7 +292,7 @@ def test_invalid_labels_are_reported_when_the_metric_is_read():
     metric = mx.metric.F1()
     text = _text_of(mx.metric.MetricValueError, metric, [0, 1, 2, 2], np.ones((4, 2)))
     assert text == (
-        "metric 'f1': 1 labels are not what it takes\n"
+        "metric 'f1': 1 labels are invalid\n"
         "  because labels are of two classes, 0 and 1\n"
         "  try: reset() before going on"
     )
@@ -306,7 +306,7 @@ def test_invalid_labels_are_reported_when_the_metric_is_read():
 def test_labels_beyond_the_classes():
     text = _text_of(IndexError, mx.metric.CrossEntropy(), [0, 4, -5], np.full((3, 4), 0.25))
     assert text == (
-        "metric 'cross-entropy': 2 labels are not what it takes\n"
+        "metric 'cross-entropy': 2 labels are invalid\n"
         "  because a label is a class from -C to C - 1, negative ones counted from the end\n"
         "  try: reset() before going on"
     )

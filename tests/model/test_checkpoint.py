@@ -139,7 +139,7 @@ def test_entries_without_kind(tmp_path):
     assert str(caught.value) == (
         f"load_params: {path}: the entry 'fc_weight' has no kind, expected 'arg:fc_weight' or "
         "'aux:fc_weight'\n"
-        "  because it is no checkpoint; files that Gluon's save_parameters wrote are not\n"
+        "  because it is not a checkpoint; files that Gluon's save_parameters wrote are not\n"
         "  try: mx.nd.load(file), which gives a dict of all entries"
     )
     assert isinstance(caught.value, ValueError)

@@ -53,6 +53,8 @@ class Sequential(_BlockList):
 
 
 class HybridSequential(_BlockList, HybridBlock):
+    """HybridBlocks that run one after another, each on the output of the block before."""
+
     def hybrid_forward(self, F: Ops, x: Tensor) -> Tensor:
         for block in self._children.values():
             x = block(x)
