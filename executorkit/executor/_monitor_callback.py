@@ -36,7 +36,7 @@ class MonitorCallback:
         ``monitor_all`` also its inputs, variables first under their own name."""
         graph = self.graph
         program = program_for(graph, self.argnums)
-        values, states = program.observe[pending.train](*self._inputs_of(pending))
+        values, states = program.observation.forward[pending.train](*self._inputs_of(pending))
         pending.store_outputs(
             [
                 jax.device_put(values[i], array.context.device)
@@ -56,9 +56,9 @@ class MonitorCallback:
                 self._report(name, values[step.first_output + k])
 
     def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
-        program = program_for(self.graph, self.argnums)
-        names = program.input_gradient_names(self.graph)
-        gradients = program.observe_backward[pending.train](*self._inputs_of(pending, heads))
+        observation = program_for(self.graph, self.argnums).observation
+        names = observation.input_gradient_names(self.graph)
+        gradients = observation.backward[pending.train](*self._inputs_of(pending, heads))
         for name, gradient in zip(names, gradients, strict=True):
             self._report(name, gradient)
 

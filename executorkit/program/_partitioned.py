@@ -12,6 +12,7 @@ from ..context import Context
 from ..errors import NotSupportedError
 from ..jax_internals import in_x64
 from ..lowering import Cost, DeviceSegment, Graph, device_segments, placements
+from ._activity import active_values
 from ._analysis import Analysis, summed
 from ._background_tasks import CompileTask, submit
 from ._compiled_function import CompiledFunction
@@ -41,7 +42,7 @@ class PartitionedProgram(BaseProgram):
         self._unpartitioned = unpartitioned
         self._take_facts(unpartitioned)
         self.options = current_options()
-        active = unpartitioned.active
+        active = active_values(graph, argnums)
         self.segments = []
         for segment in device_segments(graph, contexts):
             part_argnums = tuple(k for k, i in enumerate(segment.inputs) if active[i])

@@ -4,7 +4,7 @@ import itertools
 import weakref
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 import jax
@@ -17,9 +17,7 @@ from ..lowering import (
     LOWERING_PASSES,
     Cost,
     Graph,
-    GraphStep,
     disabled_passes,
-    evaluate,
     memoize,
     signature_of,
     written_states,
@@ -31,7 +29,6 @@ from . import disk_cache
 from ._activity import (
     active_values,
     constant_inputs,
-    differentiable_inputs,
     may_need_head_gradient,
     on_active_path,
     used_inputs,
@@ -41,6 +38,7 @@ from ._compiled_function import MAX_COMPILED_SHAPES, CompiledFunction
 from ._compiler_options import compiler_options
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
+from ._observation import Observation
 from ._prepared_inference import prepared_inference
 from ._program_cache import cached_program, cached_programs
 from ._program_options import Options, current_options, mirrored_steps
@@ -50,7 +48,7 @@ from ._program_report import (
     cost_of_function,
     required_function,
 )
-from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
+from ._residuals import ArraySpec, Derivative, Residuals, with_few_residuals
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, add_accumulated, make_backward_step, make_step
 from .base_program import BaseProgram, ProgramCall
@@ -67,11 +65,7 @@ _LARGE_STEPS = 32
 class Program(BaseProgram):
     """The jitted functions of one graph, shared by every executor of an equal graph.
 
-    See :class:`BaseProgram` for the functions and their arguments. Beside those it has
-
-        observe[train](args, aux, key)                  -> every value, forward_states
-        observe_backward[train](args, aux, key, heads)  -> gradients of every operator's inputs
-    """
+    See :class:`BaseProgram` for the functions and their arguments."""
 
     infer: tuple[CompiledFunction, CompiledFunction]
     forward: tuple[CompiledFunction, CompiledFunction]
@@ -84,29 +78,24 @@ class Program(BaseProgram):
         self.graph = graph
         self.options = options or Options()
         self.argnums = argnums
-        #: For every value, whether it depends on an argument whose gradient is computed.
-        self.active = active_values(graph, argnums)
-        self._active_steps = tuple(s for s in graph.steps if on_active_path(s, self.active))
+        active = active_values(graph, argnums)
+        active_steps = tuple(s for s in graph.steps if on_active_path(s, active))
         in_forward = written_states(s for s in graph.steps if CALLS_PYTHON in s.op.traits)
         self.forward_state_indices = tuple(sorted(in_forward))
-        self.backward_state_indices = tuple(sorted(written_states(self._active_steps) - in_forward))
-        self.may_need_head_gradient = may_need_head_gradient(graph, self.active)
-        self._needs_head_gradient: dict[Any, tuple[bool, ...]] = {}
-        self.constant_inputs = constant_inputs(graph, self._active_steps)
-        self._disabled_passes = disabled_passes().intersection(LOWERING_PASSES)
+        self.backward_state_indices = tuple(sorted(written_states(active_steps) - in_forward))
+        self.may_need_head_gradient = may_need_head_gradient(graph, active)
+        self.constant_inputs = constant_inputs(graph, active_steps)
         self._evaluator = GraphEvaluator(graph, self.options, argnums)
-        has_barriers = self._evaluator.has_barriers
-        self.compiler_options = compiler_options(graph, has_barriers)
-        self._fingerprint: str | None = None
-        self._is_large = len(graph.steps) >= _LARGE_STEPS
+        passes = disabled_passes().intersection(LOWERING_PASSES)
+        self._fingerprint = cache(partial(_fingerprint, graph, argnums, self.options, passes))
         self._compiled = partial(
             CompiledFunction,
-            compiler_options=self.compiler_options,
+            compiler_options=compiler_options(graph, self._evaluator.has_barriers),
             interpret=self.options.interpret,
             checks=graph.checks_values,
         )
-        self._train_steps: dict[tuple[bool, StepSpec], CompiledFunction] = {}
-        self._backward_steps: dict[StepSpec, CompiledFunction] = {}
+        #: By mode, None for the halves of backward.
+        self._train_steps: dict[tuple[bool | None, StepSpec], CompiledFunction] = {}
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
@@ -121,8 +110,9 @@ class Program(BaseProgram):
         self.forward_backward = self._both_modes(
             self._forward_backward, "forward_backward", on_disk=True
         )
-        self.observe = self._both_modes(self._observe, "observe")
-        self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
+        self.observation = Observation(
+            graph, self.options, active_steps, self.forward_state_indices, self._both_modes
+        )
         self.backward = self._compiled(self._backward, "backward")
 
     def _jitted(
@@ -158,16 +148,7 @@ class Program(BaseProgram):
 
         Raises NotFingerprintableError where there is none.
         """
-        if self.graph.has_effects:
-            raise NotFingerprintableError("Python operators")
-        if self._fingerprint is None:
-            options = replace(self.options, interpret=None, deterministic=False, prepare=None)
-            choices = (
-                self.argnums, options, mirrored_steps(self.graph), self._disabled_passes,
-            )  # fmt: skip
-            structure = disk_cache.structure_fingerprint(self.graph.structure)
-            self._fingerprint = disk_cache.fingerprint(choices) + structure
-        return self._fingerprint + disk_cache.fingerprint(facts)
+        return self._fingerprint() + disk_cache.fingerprint(facts)
 
     # -- functions of arrays, traced by JAX ------------------------------------------------------
 
@@ -236,39 +217,6 @@ class Program(BaseProgram):
         *results, residuals = self._vjp(train, args, aux, key, scale)
         return *results, self._backward(residuals, heads, accumulated)
 
-    def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
-        with use_winograd(winograd_in(self.options.winograd, train)):
-            values, new_aux = evaluate(self.graph, args, aux, key, train)
-        return tuple(values), tuple(new_aux[n] for n in self.forward_state_indices)
-
-    def _observe_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays
-    ) -> tuple[Any, ...]:
-        """Gradients of every operator's inputs: of zeros that are added to them."""
-        values = jax.eval_shape(lambda: tuple(evaluate(self.graph, args, aux, key, train)[0]))
-        zeros = {
-            (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)
-            for s in reversed(self._active_steps)
-            for k in differentiable_inputs(s)
-        }
-        floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
-
-        def function(perturbations: dict[Any, Any]) -> tuple[Any, ...]:
-            def perturb(step: GraphStep, inputs: list[Any]) -> list[Any]:
-                return [
-                    x + perturbations[step.index, k] if (step.index, k) in perturbations else x
-                    for k, x in enumerate(inputs)
-                ]
-
-            with use_winograd(winograd_in(self.options.winograd, True)):
-                perturbed, _ = evaluate(self.graph, args, aux, key, train, perturb)
-            outputs = (perturbed[i] for i in self.graph.heads)
-            return tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
-
-        _, vjp = jax.vjp(function, floating)
-        (gradients,) = vjp(cotangents(heads, [values[i] for i in self.graph.heads]))
-        return tuple(gradients.get(at, zero) for at, zero in zeros.items())
-
     # -- training steps and other forms ----------------------------------------------------------
 
     @property
@@ -280,24 +228,27 @@ class Program(BaseProgram):
         return self.forward_backward[train].function
 
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
-        step = self._train_steps.get((train, spec))
-        if step is None:
-            step = self._compiled(
-                make_step(self, train, spec),
-                "step",
-                donates=True,
-                fingerprint=lambda: self.fingerprint(train, spec),
-            )
-            memoize(self._train_steps, (train, spec), step, MAX_STEPS)
-        return step
+        def make() -> CompiledFunction:
+            fingerprint = partial(self.fingerprint, train, spec)
+            step = make_step(self, train, spec)
+            return self._compiled(step, "step", donates=True, fingerprint=fingerprint)
+
+        return self._step(train, spec, make)
 
     def backward_step_function(self, spec: StepSpec) -> CompiledFunction:
-        step = self._backward_steps.get(spec)
-        if step is None:
+        def make() -> CompiledFunction:
             # Residuals have a structure that only tracing makes: it is not stored on disk.
-            function = make_backward_step(self._backward, self.argnums, spec)
-            step = self._compiled(function, "backward_step", donates=True)
-            memoize(self._backward_steps, spec, step, MAX_STEPS)
+            step = make_backward_step(self._backward, self.argnums, spec)
+            return self._compiled(step, "backward_step", donates=True)
+
+        return self._step(None, spec, make)
+
+    def _step(
+        self, train: bool | None, spec: StepSpec, make: Callable[[], CompiledFunction]
+    ) -> CompiledFunction:
+        step = self._train_steps.get((train, spec))
+        if step is None:
+            step = memoize(self._train_steps, (train, spec), make(), MAX_STEPS)
         return step
 
     def derived(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
@@ -311,7 +262,7 @@ class Program(BaseProgram):
         if not disk_cache.disk_cache_enabled():
             return
         disk_cache.read_process_facts()
-        if not self._is_large or bound in self._prefetched:
+        if len(self.graph.steps) < _LARGE_STEPS or bound in self._prefetched:
             return
         if len(self._prefetched) >= MAX_COMPILED_SHAPES:
             self._prefetched.clear()
@@ -339,7 +290,9 @@ class Program(BaseProgram):
         if not any(self.may_need_head_gradient):
             return self.may_need_head_gradient
         dtypes = tuple(x.dtype for x in (*args, *aux))
-        if dtypes not in self._needs_head_gradient:
+        key_of_answer = "needs head gradients", self.argnums, self.options, dtypes
+        answer = self.graph.memo.get(key_of_answer)
+        if answer is None:
             arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
             outputs = in_x64(jax.eval_shape)(lambda *a: self._vjp(True, *a)[0], *arrays, key)
 
@@ -347,38 +300,27 @@ class Program(BaseProgram):
                 return self._vjp(True, args, aux, key)[3].gradients(heads)
 
             used = used_inputs(gradients, outputs, *arrays, key)
-            self._needs_head_gradient[dtypes] = tuple(
-                a and b for a, b in zip(self.may_need_head_gradient, used, strict=True)
-            )
-        return self._needs_head_gradient[dtypes]
+            pairs = zip(self.may_need_head_gradient, used, strict=True)
+            answer = memoize(self.graph.memo, key_of_answer, tuple(a and b for a, b in pairs))
+        return answer
 
     @in_x64
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The arguments in the dtypes that the program computes in (``options.compute_dtype``)."""
         return self._evaluator.cast(args, aux, key)
 
-    def input_gradient_names(self, graph: Graph) -> list[str]:
-        """Names of the results of ``observe_backward``, for this or an equal graph.
-
-        There is one for every input of every operator that MXNet runs backward, the last operator
-        first (``fc_backward_output0``).
-        """
-        names = []
-        for step, named in zip(reversed(self.graph.steps), reversed(graph.steps), strict=True):
-            if on_active_path(step, self.active):
-                inputs = differentiable_inputs(named)
-                stem = f"{named.node.name}_backward_output"
-                names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
-        return names
-
     @property
     def functions(self) -> tuple[CompiledFunction, ...]:
         prepared = () if self.prepared is None else self.prepared.functions
+        observation = self.observation
         return (
             *self.infer, *prepared, *self.forward, *self.forward_backward, self.backward,
-            *self.observe, *self.observe_backward, *self._train_steps.values(),
-            *self._backward_steps.values(),
+            *observation.forward, *observation.backward, *self._train_steps.values(),
         )  # fmt: skip
+
+    @property
+    def compiler_options(self) -> dict[str, Any]:
+        return self.backward.compiler_options
 
     @property
     def all_functions(self) -> tuple[CompiledFunction, ...]:
@@ -403,6 +345,16 @@ class Program(BaseProgram):
 
     def explain(self) -> History:
         return compilation_history(self, self.all_functions, cached_programs())
+
+
+def _fingerprint(
+    graph: Graph, argnums: tuple[int, ...], options: Options, passes: Iterable[str]
+) -> str:
+    if graph.has_effects:
+        raise NotFingerprintableError("Python operators")
+    options = replace(options, interpret=None, deterministic=False, prepare=None)
+    choices = argnums, options, mirrored_steps(graph), passes
+    return disk_cache.fingerprint(choices) + disk_cache.structure_fingerprint(graph.structure)
 
 
 def program_for(graph: Graph, argnums: tuple[int, ...] = ()) -> Program:

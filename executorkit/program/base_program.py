@@ -171,7 +171,7 @@ class BaseProgram(Viewed, ABC):
         raise NotImplementedError
 
     #: The compiled training steps by mode and updates, in the order in which they were asked for.
-    _train_steps: Mapping[tuple[bool, StepSpec], CompiledFunction] = {}
+    _train_steps: Mapping[tuple[bool | None, StepSpec], CompiledFunction] = {}
 
     def train_steps(self, train: bool) -> Sequence[CompiledFunction]:
         """The training steps of a mode, in the order in which they were first asked for."""
