@@ -105,10 +105,10 @@ class _ContextsStep(PendingStep):
     __slots__ = ()
 
     def _states_written(self, indices: Sequence[int]) -> bool:
-        return False  # or the steps would not have been joined
+        return False  # or the steps would not have been combined
 
 
-def join_steps(
+def combine_steps(
     arrays: Sequence[NDArray], sums_gradients: bool = False, all_processes: bool = False
 ) -> bool:
     """Replaces the steps that these gradients, one of each context, wait for by one step of all
@@ -150,7 +150,7 @@ def join_steps(
 
 
 class _Combination(NamedTuple):
-    """The parts of a joined step; ``values`` are its arguments and auxiliary states."""
+    """The parts of a combined step; ``values`` are its arguments and auxiliary states."""
 
     run: _ContextsRun
     values: tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -208,7 +208,7 @@ def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
     if any(frozenset(s.plan.leaves) != leaves for s in steps):
         return None
     outputs = tuple(sorted({n for s in steps for n in s.plan.outputs}))
-    key = "joined", outputs, leaves
+    key = "combined", outputs, leaves
     common: TracePlan = trace.known(key, lambda: plan_of(trace, trace.calls, outputs, leaves))
     return common if all(s.plan.key_rows == common.key_rows for s in steps) else None
 

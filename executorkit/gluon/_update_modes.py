@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 
 from .._files import naming, write_atomically
-from ..autograd.context_steps import join_steps
+from ..autograd.context_steps import combine_steps
 from ..calls.recording import Variable
 from ..calls.rollback import Rollback, all_or_none, complete
 from ..errors import ArgumentValueError, FileFormatError, NotSupportedError, RefusedCallError
@@ -70,10 +70,10 @@ class ParameterArrays:
             map(is_, map(_DATA, parameters), self._data)
         )
 
-    def join(self) -> None:
+    def combine_steps(self) -> None:
         """Lets one program compute the gradients that are pending on every context, if possible."""
         if self.replicated is not None:
-            join_steps(self.grads[0])
+            combine_steps(self.grads[0])
 
     def update_together(
         self, updaters: Sequence[Any], sum_of: Aggregation, sums_gradients: bool
@@ -84,7 +84,7 @@ class ParameterArrays:
         assert self.replicated is not None
         weights, grads = self.replicated
         in_job = sum_of is Aggregation.JOB
-        if not join_steps(self.grads[0], sums_gradients, in_job):
+        if not combine_steps(self.grads[0], sums_gradients, in_job):
             if not in_job:
                 return False
             for grad in grads:

@@ -138,7 +138,7 @@ class Trainer:
 
     def _init_kvstore(self) -> None:
         if len(self._contexts) > 1:
-            self._current_arrays().join()  # the store reads what may be pending
+            self._current_arrays().combine_steps()  # the store reads what may be pending
         sizes = [p.data(self._contexts[0]).size for p in self._params]
         if not self._updaters:
             columns = self._current_arrays().columns

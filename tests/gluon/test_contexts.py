@@ -197,16 +197,16 @@ def test_whatever_happens_in_between_steps_are_those_of_separate_programs(option
         return [*seen, loop.values()]
 
     joined: list[bool] = []
-    join = _update_modes.join_steps
+    join = _update_modes.combine_steps
 
     def counted(*arguments: Any, **more: Any) -> bool:
         joined.append(join(*arguments, **more))
         return joined[-1]
 
-    monkeypatch.setattr(_update_modes, "join_steps", counted)
+    monkeypatch.setattr(_update_modes, "combine_steps", counted)
     together = train()
     assert joined.count(True) >= len(DISTURBANCES)
-    monkeypatch.setattr(_update_modes, "join_steps", lambda *_, **__: False)
+    monkeypatch.setattr(_update_modes, "combine_steps", lambda *_, **__: False)
     for name, seen, expected in zip([*DISTURBANCES, "end"], together, train(), strict=True):
         for x, y in zip(seen, expected, strict=True):
             np.testing.assert_allclose(x, y, 2e-4, 2e-5, err_msg=name)
