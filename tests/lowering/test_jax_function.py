@@ -81,7 +81,7 @@ def test_unknown_shapes_are_shown_as_such_and_declared_ones_are_known():
     assert "    fc1_bias       (4,)" in lines
     net = mx.sym.FullyConnected(mx.sym.Variable("x", shape=(0, 7)), num_hidden=2, name="fc")
     assert "fc_weight  (2, 7)" in str(net.to_jax().__doc__)
-    with pytest.raises(MXNetError, match="no argument 'dat'"):
+    with pytest.raises(MXNetError, match="unknown argument 'dat'"):
         _classifier().to_jax(dat=(2, 3))
     with pytest.raises(ShapeError, match="fc1"):
         _classifier().to_jax(data=(2, 3), fc1_weight=(4, 5))
