@@ -64,7 +64,7 @@ def _delegated(
 
 
 def attribute_of_part(part: str, name: str, default: Any = None) -> Any:
-    """A property that reads and sets an attribute of a part; ``default`` while there is no part."""
+    """Returns a property of an attribute of a part; ``default`` while the part is missing."""
 
     def read(module: Any) -> Any:
         return getattr(getattr(module, part), name, default)
