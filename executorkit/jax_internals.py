@@ -75,7 +75,7 @@ thread_mesh, thread_trace = mesh_context.get_local, trace_state_strong_ref.get_l
 
 
 def restore_thread(x64: object, may_differentiate: object, mesh: object, trace: object) -> None:
-    """Sets the contents of a :class:`ThreadState`: JAX's state of this thread.
+    """Sets JAX's state of this thread.
 
     JAX sets each in contexts. An exception at the very exit of such a context, as a
     KeyboardInterrupt may be, leaves it as it was inside: later calls would be traced, or traced
@@ -89,19 +89,6 @@ def restore_thread(x64: object, may_differentiate: object, mesh: object, trace: 
     trace_ctx.reset()
     if isinstance(trace, Trace):
         trace_ctx.set_trace(trace)
-
-
-class ThreadState:
-    """JAX's state of this thread when it is made, to return to after an exception."""
-
-    __slots__ = ("_state",)
-
-    def __init__(self) -> None:
-        self._state = thread_x64(), thread_differentiable(), thread_mesh(), thread_trace()
-
-    def restore(self) -> None:
-        """Sets the state again."""
-        restore_thread(*self._state)
 
 
 def in_x64(function: Callable[P, T]) -> Callable[P, T]:

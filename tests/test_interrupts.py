@@ -14,10 +14,10 @@ import optax
 import pytest
 
 import executorkit as mx
-from executorkit.calls.rollback import all_or_none, complete
+from executorkit.calls.rollback import Rollback, all_or_none, complete
 from executorkit.jax_internals import differentiable, thread_mesh
 from executorkit.parallel import Replicas, ReplicatedArray
-from executorkit.program import CompiledFunction, Donated, ThreadState
+from executorkit.program import CompiledFunction, Donated
 from tests._tools.interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 
 pytestmark = pytest.mark.usefixtures("one_way")
@@ -227,11 +227,11 @@ def test_without_copies_lost_arrays_are_an_error_that_says_so():
 
 
 def test_the_state_of_the_thread_is_restored():
-    state, mesh = ThreadState(), thread_mesh()
+    mesh, rollback = thread_mesh(), Rollback()
     jax.enable_x64.set_local(True)
     differentiable(False).__enter__()
     jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((1,), ("x",))).__enter__()
-    state.restore()
+    rollback.__exit__(KeyboardInterrupt)
     assert jax.numpy.asarray(np.ones(2)).dtype == "float32"
     assert differentiable.value
     assert thread_mesh() is mesh
@@ -315,6 +315,16 @@ def test_complete_runs_an_action_to_its_end():
     with pytest.raises(KeyboardInterrupt):
         complete(action)
     assert done == [0, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("has_happened", [False, True])
+def test_a_rollback_undoes_its_block_or_ends_it(has_happened):
+    done: list[str] = []
+    with Rollback(lambda: has_happened, finish=lambda: done.append("end")) as rollback:
+        rollback.add(lambda: done.append("undo"))
+    assert not done
+    rollback.__exit__(KeyboardInterrupt)
+    assert done == (["end"] if has_happened else ["undo"])
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import operator
 import threading
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 import jax
 import numpy as np
@@ -59,21 +57,13 @@ _streams = _Streams()
 
 
 class StreamPositions:
-    """The position of every context's stream, to return to after a failed step; as a context
-    manager, after any exception."""
+    """The position of every context's stream, to return to after a failed step."""
 
     __slots__ = ("_positions",)
 
     def __init__(self) -> None:
         streams = _streams.running.items()
         self._positions = {context: (stream, stream.position) for context, stream in streams}
-
-    def __enter__(self) -> StreamPositions:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
-        if kind is not None:
-            self.rewind()
 
     def rewind(self) -> None:
         """Returns the streams to these positions, except streams seeded since."""
@@ -84,16 +74,6 @@ class StreamPositions:
                     stream.position = position
                 elif known is None:
                     del _streams.running[context]
-
-
-#: Stands for the positions where nothing is drawn.
-NO_POSITIONS = nullcontext()
-
-
-def rewound_on_error(draws: bool) -> AbstractContextManager[Any]:
-    """Returns a context that rewinds all streams after an exception; ``draws`` is False where none
-    of them is drawn from."""
-    return StreamPositions() if draws else NO_POSITIONS
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ..arrays.handle import Handle
-from ..arrays.random_state import NO_POSITIONS, StreamPositions, next_key, rewound_on_error
+from ..arrays.random_state import next_key
 from ..arrays.storage import Storage
 from ..arrays.values import filled
 from ..calls.recording import Variable, check_unrecorded, is_recorded, modes
@@ -24,7 +24,7 @@ from ..calls.resolved_calls import (
     check_inputs,
     check_targets,
 )
-from ..calls.rollback import complete
+from ..calls.rollback import NO_ROLLBACK, Rollback, complete
 from ..context import Context
 from ..errors import MXNetError
 from ..jax_internals import in_x64
@@ -105,7 +105,7 @@ def record(
         resolved, arrays, uses = _with_numbers(resolved, cls, arrays, tuple(numbers))
     targets = [] if out is None else _targets(resolved, arrays, out)
     if not resolved.is_compiled or resolved.has_effects:
-        with rewound_on_error(resolved.op.key_name is not None):
+        with NO_ROLLBACK if resolved.op.key_name is None else Rollback(streams=True):
             results = _compute_at_once(resolved, cls, arrays)
         _assign(resolved, targets, results)
     else:
@@ -175,7 +175,7 @@ def _record(
     op = resolved.op
     train = op.train_name is None or modes.training
     states = resolved.state_positions if train else ()
-    with NO_POSITIONS if op.key_name is None else StreamPositions():
+    with NO_ROLLBACK if op.key_name is None else Rollback(streams=True):
         while True:
             segment = tape.segment(context)
             new: list[NewLeaf] = []
@@ -209,7 +209,7 @@ def record_graph(
     for position, number in call.constants:
         _overwrite(arrays[position], number)
     states = call.states if train else ()
-    with rewound_on_error(call.draws):
+    with Rollback(streams=True) if call.draws else NO_ROLLBACK:
         while True:
             segment = tape.segment(context)
             references = segment.references(arrays, states)

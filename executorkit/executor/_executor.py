@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 
-from ..arrays.random_state import NO_POSITIONS, StreamPositions, next_key
-from ..calls.rollback import complete
+from ..arrays.random_state import next_key
+from ..calls.rollback import NO_ROLLBACK, Rollback, complete
 from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
 from ..display import Viewed, brief, brief_arrays, many
@@ -209,7 +209,7 @@ class Executor(BoundGraph[NDArray], Viewed):
             self.overwrite_constants()
         train = is_train if is_train.__class__ is bool else parse_is_train(is_train)
         self.steps_taken = 0
-        with StreamPositions() if self.uses_rng[train] else NO_POSITIONS:
+        with Rollback(streams=True) if self.uses_rng[train] else NO_ROLLBACK:
             self.last_step = step = PendingStep(self, train)
         if self._monitor is not None:
             self._monitor.observe_forward(step, self.outputs)

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..arrays.protocol import PendingValue, Producer
+from ..calls.rollback import complete
 from ..calls.update_call import UpdatableStep, UpdateCall
 from ._buffers import read_buffers
 from ._update import CONSUMED, PendingUpdate
@@ -257,13 +258,12 @@ class PendingStep(UpdatableStep):
             assert isinstance(before, _BASES)
             failed = isinstance(before, Waiting) and before.failed
             state = Backward(before, heads, accumulated, written, scale, failed)
-            try:
+
+            def defer() -> None:
                 self.state = state
                 self._defer_gradients(() if written else indices)
-            except BaseException:
-                if self.state is state:  # one gradient may wait for it already: so do all
-                    self._defer_gradients(() if written else indices)
-                raise
+
+            complete(defer)
             if at_once:
                 self._compute_at_once(state, previous)
 

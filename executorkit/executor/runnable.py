@@ -18,6 +18,7 @@ import jax
 from ..arrays.handle import buffer_of
 from ..arrays.pending import register_pending_owner, resolve_pending, unregister_pending_owner
 from ..arrays.protocol import PendingValue
+from ..calls.rollback import Rollback
 from ..jax_internals import in_x64
 from ..lowering import Graph
 from ..program import BaseProgram, UpdateFunction
@@ -155,14 +156,12 @@ class Runnable(ABC, Generic[Value]):
 
     def force(self) -> None:
         """Computes everything that these arrays still wait for."""
-        try:
+        with Rollback() as rollback:
+            rollback.add(self.register)  # some work may be left
             with self.lock:
                 self.is_registered = False
                 unregister_pending_owner(self)
             resolve_pending(itertools.chain(*self.deferred_arrays))
-        except BaseException:  # some work may be left
-            self.register()
-            raise
 
 
 class BoundGraph(Runnable[Value]):

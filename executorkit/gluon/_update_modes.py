@@ -244,16 +244,16 @@ class DeviceUpdates:
         columns = arrays.fresh_columns(ignore_stale)
         if any(c.indices != arrays.indices for c in columns):
             return False
-        before = self.n_updates
-        try:
+        with self._using_up(columns):
             updated = arrays.update_together(self.updaters, sum_of, sums_gradients=True)
-        except BaseException:
-            if self.n_updates != before:
+            if updated:
                 _use_up(columns)
-            raise
-        if updated:
-            _use_up(columns)
         return updated
+
+    def _using_up(self, columns: Sequence[Column]) -> Rollback:
+        """Returns a context that uses the gradients up after an exception if there was a step."""
+        before = self.n_updates
+        return Rollback(lambda: self.n_updates != before, finish=partial(_use_up, columns))
 
     def reduce(self, arrays: ParameterArrays) -> None:
         """Writes the sums over the contexts to all gradients, or after an exception to none of
@@ -268,14 +268,9 @@ class DeviceUpdates:
         """Takes a step on each context, or after an exception on none."""
         columns = arrays.fresh_columns(ignore_stale)
         used = columns if self._uses_up else ()
-        before = self.n_updates
-        try:
+        with self._using_up(used):
             self._update(columns)
             _use_up(used)
-        except BaseException:
-            if self.n_updates != before:
-                _use_up(used)
-            raise
 
     def update_if_finite(self, arrays: ParameterArrays, scaler: GradientChecks) -> bool:
         """Takes a step on the only context unless a gradient is not finite, which the step's
@@ -355,13 +350,13 @@ class StoreUpdates:
         if not arrays.indices or self._update_together(arrays):
             return
         before = 0 if updater is None else updater.n_updates
-        try:
+
+        def pull() -> None:
+            store.pull(arrays.indices, out=arrays.weights)
+            self.note_pulled(arrays.weights)
+
+        with Rollback(lambda: updater is not None and updater.n_updates != before, finish=pull):
             _push_and_pull(store, arrays.indices, arrays.grads, arrays.weights)
-        except BaseException:
-            if updater is not None and updater.n_updates != before:
-                store.pull(arrays.indices, out=arrays.weights)
-                self.note_pulled(arrays.weights)
-            raise
         self.note_pulled(arrays.weights)
 
     def note_pulled(self, weights: Sequence[Sequence[NDArray]]) -> None:

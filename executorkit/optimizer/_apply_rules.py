@@ -212,17 +212,15 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         donated = Donated(values[n_held:])
         key = call.update, treedef, n_held
         program = _updates.get_or_make(key, lambda: _jitted(call.update, treedef))
-        try:
-            program.call_into(results, donated, operands)
+
+        def store() -> None:
             _store(leaves, results[0], device)
             call.attached = True
-        except BaseException:
-            if results:
-                _store(leaves, results[0], device)
-                call.attached = True
-            else:
-                _restore(leaves[n_held:], donated)
-            raise
+
+        with Rollback(lambda: bool(results), finish=store) as rollback:
+            rollback.add(lambda: _restore(leaves[n_held:], donated))
+            program.call_into(results, donated, operands)
+            store()
 
 
 def _store(arrays: Sequence[NDArray], values: Sequence[Array], device: Device) -> None:

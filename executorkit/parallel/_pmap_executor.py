@@ -12,7 +12,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from ..arrays.protocol import PendingValue
-from ..arrays.random_state import next_key_data, rewound_on_error, wrap_key
+from ..arrays.random_state import next_key_data, wrap_key
+from ..calls.rollback import NO_ROLLBACK, Rollback
 from ..context import Context
 from ..executor import BoundGraph, Executor, PendingStep, PrecompileSpec, check_head_gradients
 from ..lowering import Graph
@@ -336,7 +337,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
         for executor in execs:
             executor.forget_step()
         self.overwrite_constants()
-        with rewound_on_error(self.uses_rng[is_train]):
+        with Rollback(streams=True) if self.uses_rng[is_train] else NO_ROLLBACK:
             self.last_step = PendingStep(self, is_train)
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:

@@ -147,14 +147,8 @@ class ReplicatedArray(Sequence[NDArray]):
     def defer(self, producer: Producer) -> None:
         if not self._storages:
             self._stacked.defer(producer)
-            return
-        try:  # as ``complete`` does
-            self._stacked.defer(producer)
-            self._renew_members()
-        except BaseException:
-            self._stacked.defer(producer)
-            self._renew_members()
-            raise
+        else:
+            complete(lambda: (self._stacked.defer(producer), self._renew_members()))
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Stores a result, except in members that were written to since."""

@@ -3,7 +3,6 @@
 They are kept between processes in the user's cache directory: :func:`enable_disk_cache`.
 """
 
-from ..jax_internals import ThreadState as ThreadState
 from ..jaxpr_interpreter import Plan as Plan
 from ..lowering import Cost as Cost, NodeCost as NodeCost
 from ._activity import (
