@@ -25,7 +25,7 @@ from tests._tools.processes import run_processes
 from tests._tools.work import count_calls
 from tests.autograd.recorded_ways import RecordedTraining, interrupt_parts
 from tests.autograd.test_recorded_programs import programs_of
-from tests.gluon.trainer_worker import train
+from tests.gluon.trainer_worker import TRAININGS, train
 from tests.golden.gluon_scripts.trainer import MODES, backward, trainer_of
 from tests.golden.make_trainer import trained
 
@@ -409,18 +409,21 @@ def test_a_copy_trains_on_by_itself(mode):
     assert parameters[0].data(mx.cpu(0)).asnumpy().tolist() == before.tolist()
 
 
+@pytest.fixture(scope="module")
+def processes() -> list[dict[str, Any]]:
+    """The trainings of two processes, by name."""
+    return run_processes("tests/gluon/trainer_worker.py", 2)
+
+
 @pytest.mark.processes
-@pytest.mark.parametrize(
-    ("devices", "on_store"),
-    [(2, True), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((2, False), (1, True)))],
-)
-def test_processes_train_as_one(devices, on_store, monkeypatch):
+@pytest.mark.parametrize("name", TRAININGS)
+def test_processes_train_as_one(name, processes, monkeypatch):
     """Two processes of these devices do what one process does, with one program a step."""
+    devices, on_store = TRAININGS[name]
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(on_store)))
-    monkeypatch.setenv("TRAINER_DEVICES", str(devices))
-    expected = train(mx, 0, 1)
+    expected = train(mx, devices, 0, 1)
     assert expected["workers"] == 1
-    for result in run_processes("tests/gluon/trainer_worker.py", 2):
+    for result in (rank[name] for rank in processes):
         assert (result["workers"], result["on store"]) == (2, on_store)
         # Forward, backward, the message with the sums and the update are one program.
         assert [p for p in result["programs"] if p != "_leading_axis"] == ["step"]

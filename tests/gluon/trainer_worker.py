@@ -1,4 +1,4 @@
-"""One of two processes whose trainer uses a dist store; also runs alone. See ``test_trainer``.
+"""One of two processes whose trainers use a dist store; also runs alone. See ``test_trainer``.
 
 python trainer_worker.py PROCESS PROCESSES PORT
 """
@@ -12,9 +12,19 @@ from unittest import mock
 import numpy as np
 
 ROWS, DEVICES, STEPS = 8, 4, 3
+#: Devices of a process, and whether the store updates.
+TRAININGS = {"2-True": (2, True), "2-False": (2, False), "1-True": (1, True)}
 
 
-def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
+def train_all(mx: Any, process: int, processes: int) -> dict[str, Any]:
+    results = {}
+    for name, (devices, on_store) in TRAININGS.items():
+        os.environ["MXNET_UPDATE_ON_KVSTORE"] = str(int(on_store))
+        results[name] = train(mx, devices, process, processes)
+    return results
+
+
+def train(mx: Any, devices: int, process: int, processes: int) -> dict[str, Any]:
     """Trains on this process's rows of every batch, which its devices share: the parameters, and
     the programs of the last step."""
     from executorkit.program import CompiledFunction
@@ -25,7 +35,6 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
         programs.append(function.name)
         return call(function, *args, **options)
 
-    devices = int(os.environ.get("TRAINER_DEVICES", DEVICES // processes))
     contexts = [mx.cpu(k) for k in range(devices)]
     random = np.random.RandomState(5)
     weight = mx.gluon.Parameter("weight", shape=(3, 5))
@@ -60,4 +69,4 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
 if __name__ == "__main__":
     from tests._tools.processes import run_worker
 
-    run_worker(train, DEVICES)
+    run_worker(train_all, DEVICES)

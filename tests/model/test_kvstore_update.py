@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,14 +22,21 @@ def test_script_gives_mxnets_answers(name):
     compare(name)
 
 
-@pytest.mark.parametrize("update_on_kvstore", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_processes_train_as_one(update_on_kvstore, monkeypatch):
+@pytest.fixture(scope="module")
+def processes() -> list[dict[str, Any]]:
+    """The results of two processes, by the setting of updates on the store."""
+    return run_processes(WORKER, 2)
+
+
+@pytest.mark.parametrize("update_on_kvstore", [True, False])
+def test_processes_train_as_one(update_on_kvstore, processes, monkeypatch):
     """Two processes of two devices do what one process of four devices does."""
     from tests.model.update_worker import train
 
-    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(update_on_kvstore)))
+    setting = str(int(update_on_kvstore))
+    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", setting)
     expected = train(mx, 0, 1)
-    results = run_processes(WORKER, 2)
+    results = [rank[setting] for rank in processes]
     assert [s["rank"] for s in results] == [0, 1]
     assert [s["num_workers"] for s in results] == [2, 2]
     for s in (*results, expected):

@@ -7,11 +7,21 @@ python update_worker.py PROCESS PROCESSES PORT
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
 ROWS, DEVICES, STEPS = 8, 4, 3
+
+
+def train_both(mx: Any, process: int, processes: int) -> dict[str, Any]:
+    """The results of :func:`train` without updates on the store, and with them."""
+    results = {}
+    for update_on_kvstore in "01":
+        os.environ["MXNET_UPDATE_ON_KVSTORE"] = update_on_kvstore
+        results[update_on_kvstore] = train(mx, process, processes)
+    return results
 
 
 def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
@@ -80,4 +90,4 @@ def _sums(mx: Any, process: int) -> dict[str, Any]:
 if __name__ == "__main__":
     from tests._tools.processes import run_worker
 
-    run_worker(train, DEVICES)
+    run_worker(train_both, DEVICES)

@@ -1,17 +1,19 @@
-"""Saves a checkpoint, then another one, in the middle of which the process is killed.
+"""Saves a checkpoint, then others, each in a forked process that is killed in the middle of it.
 
-    python checkpoint_worker.py FOLDER EPOCH FILE MOMENT
+    python checkpoint_worker.py FOLDER "EPOCH FILE MOMENT" ...
 
-The first checkpoint is of epoch 1, the second of EPOCH. FILE says in which file of the second one
-the process ends (params, states, symbol), MOMENT when: ``write``, with 100 bytes written, or
-``move``, with all bytes written beside the file's place. Copies of both checkpoints, whole, are in
-FOLDER/first and FOLDER/second.
+The first checkpoint is of epoch 1, the other one of EPOCH. FILE says in which file of it the
+process ends (params, states, symbol), MOMENT when: ``write``, with 100 bytes written, or ``move``,
+with all bytes written beside the file's place. Each kill has a folder, FOLDER/0 and so on, with
+copies of both checkpoints, whole, in ``first`` and ``second``. Prints how the processes ended.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -51,19 +53,33 @@ def end_in(file: str, moment: str) -> None:
     sys.addaudithook(watch)
 
 
-def main(folder: Path, epoch: int, file: str, moment: str) -> None:
-    prefix = folder / "net"
+def save(module: Any, folder: Path, epoch: int) -> None:
+    module.save_checkpoint(str(folder / "net"), epoch, save_optimizer_states=True)
+
+
+def main(folder: Path, kills: list[str]) -> None:
     trained = module()
     train(trained)
-    trained.save_checkpoint(str(prefix), 1, save_optimizer_states=True)
-    for copies, number in (("first", 1), ("second", epoch)):
-        (folder / copies).mkdir()
-        trained.save_checkpoint(str(folder / copies / "net"), number, save_optimizer_states=True)
-        if copies == "first":
-            train(trained)
-    end_in(file, moment)
-    trained.save_checkpoint(str(prefix), epoch, save_optimizer_states=True)
+    first = folder / "first"
+    first.mkdir()
+    save(trained, first, 1)
+    train(trained)
+    codes = []
+    for number, kill in enumerate(kills):
+        epoch, file, moment = kill.split()
+        own = folder / str(number)
+        shutil.copytree(first, own)
+        shutil.copytree(first, own / "first")
+        (own / "second").mkdir()
+        save(trained, own / "second", int(epoch))
+        process = os.fork()
+        if process == 0:
+            end_in(file, moment)
+            save(trained, own, int(epoch))
+            os._exit(0)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+    print(json.dumps(codes))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
+    main(Path(sys.argv[1]), sys.argv[2:])

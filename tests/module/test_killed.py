@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,25 +39,18 @@ KILLS = [
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory) -> Iterator[dict[Kill, tuple[Path, int, dict[str, bytes]]]]:
-    """By kill: the folder that is left, how the process ended, and the files that it left. They
-    run side by side."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    folders = {kill: tmp_path_factory.mktemp("killed") for kill in KILLS}
-    started = {
-        kill: subprocess.Popen(
-            [sys.executable, str(Path(__file__).parent / "checkpoint_worker.py"), str(folder),
-             *map(str, kill)],
-            env=environment,
-        )
-        for kill, folder in folders.items()
-    }  # fmt: skip
-    try:
-        codes = {kill: process.wait(timeout=120) for kill, process in started.items()}
-        yield {kill: (folders[kill], code, _files(folders[kill])) for kill, code in codes.items()}
-    finally:
-        for process in started.values():
-            process.kill()
+def killed(tmp_path_factory) -> dict[Kill, tuple[Path, int, dict[str, bytes]]]:
+    """By kill: the folder that is left, how the process ended, and the files that it left."""
+    folder = tmp_path_factory.mktemp("killed")
+    worker = str(Path(__file__).parent / "checkpoint_worker.py")
+    done = subprocess.run(
+        [sys.executable, worker, str(folder), *map(_told, KILLS)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    folders = [folder / str(number) for number in range(len(KILLS))]
+    ends = zip(KILLS, folders, json.loads(done.stdout), strict=True)
+    return {kill: (place, code, _files(place)) for kill, place, code in ends}
 
 
 def _told(kill: Kill) -> str:

@@ -90,6 +90,25 @@ def adam(part: Part) -> Any:
     return _numbers(*part.fitted("adam").get_params())
 
 
+def fit_from_other_parameters(part: Part) -> Any:
+    """A module whose processes initialise it differently: all begin with the first one's values."""
+    mx = part.mx
+    mx.random.seed(part.rank)
+    module = mx.mod.Module(part.network(), context=part.contexts)
+    module.fit(
+        part.iterator(),
+        num_epoch=1,
+        optimizer="adam",
+        kvstore="dist_sync",
+        optimizer_params={"learning_rate": 0.05},
+        initializer=mx.init.Uniform(0.5),
+    )
+    assert module._optimizer.rescale_grad == 1 / ROWS
+    replicas = [[w.asnumpy() for w in weights] for weights in module._exec_group.param_arrays]
+    difference = max(float(np.abs(w - ws[0]).max()) for ws in replicas for w in ws)
+    return [*_numbers(*module.get_params()), [difference]]
+
+
 def lamb(part: Part) -> Any:
     return _numbers(*part.fitted("lamb").get_params())
 
@@ -483,7 +502,8 @@ def step_with_divided_parameters(part: Part) -> Any:
 
 
 SCENARIOS = [
-    sgd, adam, lamb, dropout, one_process_looks, one_process_looks_within_a_step, fewer_batches,
+    sgd, adam, fit_from_other_parameters, lamb, dropout, one_process_looks,
+    one_process_looks_within_a_step, fewer_batches,
     undisturbed, resumed, divided_optimizer, step_with_divided_state, step_with_optax,
     one_process_looks_at_a_step, step_in_float16, step_with_nadam, feed_forward,
     feed_forward_with_fewer_batches, buckets, svrg, gluon_trainer, one_process_looks_at_a_trainer,
