@@ -14,10 +14,10 @@ from ..errors import ArgumentValueError, FileFormatError, MissingParameterError
 from ..ndarray import load as load_arrays, save as save_arrays
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
-from ._types import Contexts
+from ._types import Contexts, FilePath
 
 
-def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
+def save_parameters(block: Any, filename: FilePath, deduplicate: bool) -> None:
     parameters = block._collect_params_with_prefix()
     if deduplicate:
         last = {id(p): name for name, p in parameters.items()}
@@ -26,7 +26,7 @@ def save_parameters(block: Any, filename: Any, deduplicate: bool) -> None:
 
 
 def load_parameters(
-    block: Any, filename: Any, ctx: Contexts, allow_missing: bool, ignore_extra: bool,
+    block: Any, filename: FilePath, ctx: Contexts, allow_missing: bool, ignore_extra: bool,
     cast_dtype: bool, dtype_source: str,
 ) -> None:  # fmt: skip
     arrays: Any = load_arrays(filename)
@@ -58,7 +58,7 @@ def load_parameters(
     complete(lambda: [plan() for plan in plans])
 
 
-def _check_complete(parameters: Mapping[str, Parameter], arrays: Any, filename: Any) -> None:
+def _check_complete(parameters: Mapping[str, Parameter], arrays: Any, filename: FilePath) -> None:
     known = {id(parameters[name]) for name in arrays if name in parameters}
     for name, parameter in parameters.items():
         if id(parameter) not in known:

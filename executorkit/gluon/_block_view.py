@@ -11,6 +11,7 @@ from ..lowering import Summary
 from ..symbol import Variable
 from ._block import Block
 from ._hybrid_block import HybridBlock
+from ._parameter import Parameter
 from ._traced_graph import trace
 
 _HEADER = ["", "layer", "parameters", "elements"]
@@ -38,7 +39,7 @@ def _view_of_block(block: Block) -> View:
     return View(f"{type(block).__name__} {block.name}", parts)
 
 
-def _graph_of(block: Any) -> Any:
+def _graph_of(block: Block) -> Any:
     # None without a call, or if ``forward`` needs arrays.
     if not isinstance(block, HybridBlock):
         return None
@@ -54,7 +55,7 @@ def _graph_of(block: Any) -> Any:
         return None
 
 
-def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:
+def _rows(block: Block, name: str, depth: int) -> Iterator[list[str]]:
     indent = "\u2003" * depth
     shapes = [f"{attribute} {p.shape}" for attribute, p in block._reg_params.items()]
     size = sum(_size(p) or 0 for p in block._reg_params.values())
@@ -64,6 +65,6 @@ def _rows(block: Any, name: str, depth: int) -> Iterator[list[str]]:
         yield from _rows(child, child_name, depth + 1)
 
 
-def _size(parameter: Any) -> int | None:
+def _size(parameter: Parameter) -> int | None:
     shape = parameter.shape
     return None if shape is None or 0 in shape else math.prod(shape)

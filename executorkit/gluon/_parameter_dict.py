@@ -176,7 +176,7 @@ class ParameterDict:
         """Returns all contexts of the parameters."""
         return list(dict.fromkeys(ctx for p in self.values() for ctx in p.list_ctx()))
 
-    def setattr(self, name: str, value: Any) -> None:
+    def setattr(self, name: str, value: object) -> None:
         """Sets an attribute of all parameters: ``params.setattr("grad_req", "null")``."""
         for parameter in self.values():
             setattr(parameter, name, value)
@@ -312,7 +312,7 @@ def _merged_shape(parameter: Parameter, shape: Any) -> tuple[int, ...]:
     return tuple(b if b > 0 else a for a, b in zip(lengths, stored, strict=True))
 
 
-def _contradiction(parameter: Parameter, attribute: str, value: Any) -> ArgumentValueError:
+def _contradiction(parameter: Parameter, attribute: str, value: object) -> ArgumentValueError:
     stored = getattr(parameter, attribute)
     problem = f"it exists with {attribute}={stored!r}, {value!r} is asked for"
     return ArgumentValueError(f"parameter {parameter.name!r}", problem)

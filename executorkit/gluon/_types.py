@@ -1,5 +1,6 @@
 """Types of arguments that blocks share."""
 
+import os
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +14,9 @@ Ops: TypeAlias = Any
 Tensor: TypeAlias = Any
 #: A list of tensors; None for the default states.
 States: TypeAlias = Any
+#: Shape, layout and other arguments of a state.
+StateInfo: TypeAlias = dict[str, Any]
+FilePath: TypeAlias = str | os.PathLike[str]
 Shape: TypeAlias = tuple[int, ...]
 #: A number for all axes, or one for each.
 PerAxis: TypeAlias = int | Sequence[int]

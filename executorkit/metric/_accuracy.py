@@ -1,5 +1,6 @@
 """Metrics of predicted classes: Accuracy, TopKAccuracy."""
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from ._device_metric import DeviceMetric, Measure, Raw
 from ._eval_metric import alias, check_label_shapes, register
 
 
-def make_tally(xp: Any, total: Any, count: Any, invalid: Any = 0) -> Any:
+def make_tally(xp: ModuleType, total: Any, count: Any, invalid: Any = 0) -> Any:
     if xp is np:
         return np.array((total, count, invalid), np.float64)
     return xp.stack([xp.asarray(x, xp.float64) for x in (total, count, invalid)])
@@ -53,7 +54,7 @@ class Accuracy(DeviceMetric):
             raise self._misfit(problem)
 
 
-def _accuracy(xp: Any, label: Raw, pred: Raw, *, axis: int) -> Raw:
+def _accuracy(xp: ModuleType, label: Raw, pred: Raw, *, axis: int) -> Raw:
     if pred.shape != label.shape:
         pred = pred.argmax(axis)
     right = pred.astype(xp.int32).ravel() == label.astype(xp.int32).ravel()
@@ -94,7 +95,7 @@ class TopKAccuracy(DeviceMetric):
             raise self._misfit(f"labels {label.shape}, expected {label.shape[:1]}")
 
 
-def _top_k(xp: Any, label: Raw, pred: Raw, *, top_k: int) -> Raw:
+def _top_k(xp: ModuleType, label: Raw, pred: Raw, *, top_k: int) -> Raw:
     scores = pred.astype(xp.float32)
     if xp is np:
         # NaN counts as the highest score, as for lax.top_k.

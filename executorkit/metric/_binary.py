@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -20,7 +21,7 @@ from ._device_metric import (
     value_and_device,
     zero_tally,
 )
-from ._eval_metric import check_label_shapes, register
+from ._eval_metric import Arrays, check_label_shapes, register
 
 #: Length of a tally of counts: true positives, false positives, false negatives, true negatives,
 #: invalid labels.
@@ -57,7 +58,7 @@ class _Binary(DeviceMetric):
             raise self._misfit(f"predictions {pred.shape}, expected scores of two classes, (N, 2)")
         check_label_shapes(label, pred)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         pairs = self._pairs(labels, preds)
         if self.average != "macro":
             for label, pred in pairs:
@@ -115,7 +116,7 @@ def _with_row(table: Any, numbered_row: Any) -> Any:
     return table.at[row].set(counts)
 
 
-def _counts(xp: Any, label: Raw, pred: Raw) -> Raw:
+def _counts(xp: ModuleType, label: Raw, pred: Raw) -> Raw:
     label = label.astype(xp.int32)
     lowest, highest = label.min(initial=2**31 - 1), label.max(initial=-(2**31))
     predicted, actual = xp.argmax(pred, axis=1) == 1, label == 1

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..errors import RegistryError
 from ._custom import CustomMetric
-from ._eval_metric import EvalMetric, alias, create_registered, register
+from ._eval_metric import Arrays, EvalMetric, alias, create_registered, register
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
@@ -58,7 +58,7 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update_dict(labels, preds)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         for metric in self.metrics:
             metric.update(labels, preds)
 

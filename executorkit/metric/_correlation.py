@@ -1,5 +1,6 @@
 """Metrics of correlation: PearsonCorrelation, and PCC for classes."""
 
+from types import ModuleType
 from typing import Any
 
 import jax.numpy as jnp
@@ -7,7 +8,7 @@ import numpy as np
 
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure, Raw, value_and_device
-from ._eval_metric import alias, check_label_shapes, register
+from ._eval_metric import Arrays, alias, check_label_shapes, register
 
 
 @register
@@ -54,7 +55,7 @@ class PearsonCorrelation(DeviceMetric):
 _MOMENTS = 8
 
 
-def _moments(xp: Any, label: Raw, pred: Raw) -> Raw:
+def _moments(xp: ModuleType, label: Raw, pred: Raw) -> Raw:
     y, p = (x.ravel().astype(xp.float64) for x in (label, pred))
     means = [xp.sum(x) / np.float64(x.size) for x in (y, p)]
     y, p = y - means[0], p - means[1]
@@ -74,7 +75,7 @@ def _merge_moments(a: Any, b: Any) -> Any:
     return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
 
 
-def _pearson(xp: Any, label: Raw, pred: Raw) -> Raw:
+def _pearson(xp: ModuleType, label: Raw, pred: Raw) -> Raw:
     *_, labels, preds, together, _ = _moments(xp, label, pred)
     return make_tally(xp, xp.clip(together / (xp.sqrt(labels) * xp.sqrt(preds)), -1, 1), 1)
 
@@ -122,7 +123,7 @@ class PCC(DeviceMetric):
             problem = f"labels {label.shape} for predictions {pred.shape}, expected {expected}"
             raise self._misfit(problem)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
                 self._count(label, pred)
@@ -163,7 +164,7 @@ def _matrix(tally: np.ndarray) -> np.ndarray:
     return tally[:-1].reshape(classes, classes)
 
 
-def _confusion(xp: Any, label: Raw, pred: Raw) -> Raw:
+def _confusion(xp: ModuleType, label: Raw, pred: Raw) -> Raw:
     classes = max(pred.shape[1], 2)
     predicted = xp.argmax(pred, axis=1).ravel()
     actual = label.astype(xp.int32).ravel()

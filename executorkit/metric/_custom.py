@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from ._eval_metric import EvalMetric, check_label_shapes, register
+from ._eval_metric import Arrays, EvalMetric, check_label_shapes, register
 
 
 @register
@@ -34,7 +34,7 @@ class CustomMetric(EvalMetric):
         self._allow_extra_outputs = allow_extra_outputs
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds, strict=False):

@@ -24,7 +24,7 @@ from ..errors import MetricShapeError, MetricValueError
 from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ..program import CompiledFunction, cached_code, deferred_errors
-from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
+from ._eval_metric import Arrays, EvalMetric, check_label_shapes, ratio_or_nan
 
 #: Labels or predictions on a device or the host.
 Raw = jax.Array | np.ndarray
@@ -114,12 +114,12 @@ class DeviceMetric(EvalMetric):
 
     # -- updating ------------------------------------------------------------------------------
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         measure = self._measure()
         for label, pred in self._pairs(labels, preds):
             self._add(measure, label, pred, self._tally_size)
 
-    def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
+    def _pairs(self, labels: Arrays, preds: Arrays) -> list[tuple[Any, Any]]:
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         pairs = list(zip(labels, preds, strict=True))
         for label, pred in pairs:

@@ -1,7 +1,7 @@
 """EvalMetric, the base class: a name, sums over the batches so far, and their quotient."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from ..errors import MetricShapeError
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 
+#: NDArrays or NumPy arrays, as a list or a single one.
+Arrays: TypeAlias = Any
+
 
 def check_label_shapes(
-    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+    labels: Arrays, preds: Arrays, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
     """Returns labels and predictions if their lengths (``shape``: their shapes) are equal, else
     raises ValueError; ``wrap`` makes lists of single NDArrays."""
@@ -80,7 +83,7 @@ class EvalMetric(CheckedKeywords):
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Adds a batch: lists of labels and of predictions, pair by pair."""
         raise NotImplementedError(f"{type(self).__name__}.update")
 

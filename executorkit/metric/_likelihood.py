@@ -1,6 +1,7 @@
 """Metrics of the label's predicted probability: cross entropy, perplexity."""
 
 import math
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class _Likelihood(DeviceMetric):
             raise self._misfit(problem, because=because)
 
 
-def _likelihood(xp: Any, label: Raw, pred: Raw, *, eps: float) -> Raw:
+def _likelihood(xp: ModuleType, label: Raw, pred: Raw, *, eps: float) -> Raw:
     classes = pred.shape[1]
     chosen = label.ravel().astype(xp.int64)
     invalid = xp.sum((chosen < -classes) | (chosen >= classes))
@@ -105,7 +106,9 @@ class Perplexity(DeviceMetric):
             return math.inf
 
 
-def _perplexity(xp: Any, label: Raw, pred: Raw, *, ignore_label: int | None, axis: int) -> Raw:
+def _perplexity(
+    xp: ModuleType, label: Raw, pred: Raw, *, ignore_label: int | None, axis: int
+) -> Raw:
     label = label.ravel()
     classes = label.astype(xp.int32)
     if xp is np:

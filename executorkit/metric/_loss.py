@@ -1,11 +1,12 @@
 """Loss: the mean of outputs that are losses themselves; and its aliases."""
 
+from types import ModuleType
 from typing import Any
 
 from ..ndarray import NDArray
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure
-from ._eval_metric import register
+from ._eval_metric import Arrays, register
 
 
 @register
@@ -18,11 +19,11 @@ class Loss(DeviceMetric):
     def _measure(self) -> Measure:
         return _SUM
 
-    def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
+    def _pairs(self, labels: Arrays, preds: Arrays) -> list[tuple[Any, Any]]:
         return [(None, p) for p in ([preds] if isinstance(preds, NDArray) else preds)]
 
 
-def _sum(xp: Any, label: None, pred: Any) -> Any:
+def _sum(xp: ModuleType, label: None, pred: Any) -> Any:
     return make_tally(xp, xp.sum(pred, dtype=xp.float64), pred.size)
 
 

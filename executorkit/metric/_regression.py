@@ -1,6 +1,7 @@
 """Metrics of the distance between predictions and labels: MAE, MSE, RMSE."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import jax.numpy as jnp
@@ -29,18 +30,20 @@ def _columns(x: Raw) -> tuple[int, ...]:
     return (*x.shape, 1) if x.ndim == 1 else tuple(x.shape)
 
 
-def _distance_of(xp: Any, label: Raw, pred: Raw, *, distance: Callable[[Any, Any], Any]) -> Raw:
+def _distance_of(
+    xp: ModuleType, label: Raw, pred: Raw, *, distance: Callable[[Any, Any], Any]
+) -> Raw:
     # NumPy's promotion, not JAX's: integers and float32 are computed in float64.
     dtype = np.promote_types(label.dtype, pred.dtype)
     label, pred = (x.reshape(_columns(x)).astype(dtype) for x in (label, pred))
     return make_tally(xp, distance(xp, label - pred), 1)
 
 
-def _mean(xp: Any, x: Any) -> Any:
+def _mean(xp: ModuleType, x: Any) -> Any:
     return xp.sum(x, dtype=xp.float64) / np.float64(x.size)
 
 
-def _squares(xp: Any, x: Any) -> Any:
+def _squares(xp: ModuleType, x: Any) -> Any:
     return xp.square(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(xp.float64))
 
 

@@ -7,7 +7,6 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from .. import ndarray as nd, processes, symbol as sym
 from ..context import cpu
@@ -16,10 +15,11 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 
 Params = dict[str, NDArray]
+FilePath = str | os.PathLike[str]
 
 
 def save_checkpoint(
-    prefix: Any,
+    prefix: FilePath,
     epoch: int,
     symbol: Symbol | None,
     arg_params: Mapping[str, NDArray],
@@ -67,7 +67,7 @@ def parameter_entries(
     return entries
 
 
-def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
+def load_params(prefix: FilePath, epoch: int) -> tuple[Params, Params]:
     """Returns the parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by
     name.
 
@@ -100,7 +100,7 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
     return params["arg"], params["aux"]
 
 
-def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
+def load_checkpoint(prefix: FilePath, epoch: int) -> tuple[Symbol, Params, Params]:
     """Returns the symbol in ``<prefix>-symbol.json`` and the parameters and auxiliary states of an
     epoch (:func:`load_params`) on the CPU, whatever version of MXNet has written the files. Raises
     MXNetError if a file is missing or damaged.
@@ -117,7 +117,7 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
     return symbol, arg_params, aux_params
 
 
-def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
+def _explain_missing(path: str, prefix: FilePath, hint: str | None) -> str:
     end = re.search(r"-(symbol(\.json)?|-?\d{3,}(\.(params|states|step))?)$|\.params$", str(prefix))
     return explain(
         path,
@@ -127,21 +127,21 @@ def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
     )
 
 
-def checkpoint_epochs(prefix: Any) -> list[int]:
+def checkpoint_epochs(prefix: FilePath) -> list[int]:
     """Returns the epochs of existing files ``<prefix>-<epoch>.params``, in order."""
     pattern = re.compile(re.escape(os.path.basename(str(prefix))) + r"-(-?\d{3,})\.params")
     matches = map(pattern.fullmatch, _entries_beside(prefix))
     return sorted(int(match[1]) for match in matches if match)
 
 
-def _entries_beside(prefix: Any) -> list[str]:
+def _entries_beside(prefix: FilePath) -> list[str]:
     try:
         return os.listdir(os.path.dirname(str(prefix)) or ".")
     except OSError:
         return []
 
 
-def _prefixes_hint(prefix: Any) -> str | None:
+def _prefixes_hint(prefix: FilePath) -> str | None:
     folder = os.path.dirname(str(prefix))
     ending = "-symbol.json"
     names = [e.removesuffix(ending) for e in _entries_beside(prefix) if e.endswith(ending)]
@@ -149,7 +149,7 @@ def _prefixes_hint(prefix: Any) -> str | None:
     return f"one of the prefixes there: {', '.join(prefixes)}" if 0 < len(prefixes) < 10 else None
 
 
-def _epochs_hint(prefix: Any) -> str | None:
+def _epochs_hint(prefix: FilePath) -> str | None:
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         return None
@@ -157,6 +157,6 @@ def _epochs_hint(prefix: Any) -> str | None:
     return f"one of the epochs there: {'..., ' if len(epochs) > 10 else ''}{listed}"
 
 
-def params_path(prefix: Any, epoch: int) -> str:
+def params_path(prefix: FilePath, epoch: int) -> str:
     """Returns the path of a checkpoint's parameters."""
     return f"{prefix}-{int(epoch):04d}.params"

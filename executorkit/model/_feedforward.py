@@ -22,7 +22,7 @@ from ..ndarray import NDArray
 from ..parallel import replica_contexts, share_first, update_parameters
 from ..program import current_options, options
 from ..symbol import Symbol
-from ._checkpoint_files import load_checkpoint, save_checkpoint
+from ._checkpoint_files import FilePath, load_checkpoint, save_checkpoint
 from ._kvstore_update import (
     _create_kvstore,
     _initialize_kvstore,
@@ -246,7 +246,9 @@ class FeedForward:
                 callback(BatchEndParam(0, number, metric, variables))
         return metric.get()[1]
 
-    def save(self, prefix: Any, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
+    def save(
+        self, prefix: FilePath, epoch: int | None = None, remove_amp_cast: bool = True
+    ) -> None:
         """Writes a checkpoint (see :func:`save_checkpoint`), of ``num_epoch`` by default."""
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None or self.arg_params is None:
@@ -256,7 +258,7 @@ class FeedForward:
         save_checkpoint(prefix, epoch, symbol, self.arg_params, aux_params, remove_amp_cast)
 
     @staticmethod
-    def load(prefix: Any, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
+    def load(prefix: FilePath, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
         """Returns the model of a checkpoint; ``fit`` goes on with epoch ``epoch``. ``kwargs`` are
         arguments of the class, or of the optimizer."""
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)

@@ -20,6 +20,8 @@ States: TypeAlias = list[Any]
 #: Outputs, a symbol or one for each step, and the states after the last step.
 Outputs: TypeAlias = tuple[Any, States]
 Arrays: TypeAlias = dict[str, NDArray]
+#: Shape, layout and other arguments of a state.
+StateInfo: TypeAlias = dict[str, Any]
 Activation: TypeAlias = (
     Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Callable[..., Symbol]
 )
@@ -88,7 +90,7 @@ class BaseRNNCell(CountedSteps):
         return self._params
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         """Shape (0 is the batch) and layout of each state."""
         raise NotImplementedError(f"{type(self).__name__}: state_info")
 

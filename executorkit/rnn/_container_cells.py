@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, StateInfo, States
 from ._unrolling import SQUEEZE_AXIS, as_steps, time_axis
 
 
@@ -30,7 +30,7 @@ class _Container(BaseRNNCell):
         self._cells.append(cell)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return [info for cell in self._cells for info in cell.state_info]
 
     def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:

@@ -9,7 +9,7 @@ from ..errors import ArgumentValueError
 from ..ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
-from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
+from ._base_cell import Activation, BaseRNNCell, RNNParams, StateInfo, States, apply_activation
 
 Pair: TypeAlias = tuple[int, int]
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
@@ -83,7 +83,7 @@ class BaseConvRNNCell(BaseRNNCell):
         self._variables = {n: self.params.get(n, init=i) for n, i in initializers.items()}
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
 
     def _conv_forward(self, inputs: Symbol, states: States, name: str) -> tuple[Symbol, Symbol]:
@@ -122,7 +122,7 @@ class ConvLSTMCell(BaseConvRNNCell):
     _gate_names = GATE_NAMES["lstm"]
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return super().state_info * 2
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:

@@ -9,7 +9,15 @@ from ..errors import ArgumentValueError
 from ..ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
-from ._base_cell import Activation, BaseRNNCell, Outputs, RNNParams, States, apply_activation
+from ._base_cell import (
+    Activation,
+    BaseRNNCell,
+    Outputs,
+    RNNParams,
+    StateInfo,
+    States,
+    apply_activation,
+)
 from ._unrolling import merge_or_split
 
 _tanh = partial(sym.Activation, act_type="tanh")
@@ -28,7 +36,7 @@ class _DenseCell(BaseRNNCell):
         self._hW, self._hB = self._variables["h2h"]
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
     def _gates(self, inputs: Symbol, state: Symbol, prefix: str) -> tuple[Symbol, Symbol]:
@@ -101,7 +109,7 @@ class LSTMCell(_DenseCell):
         super().__init__(num_hidden, prefix, params, init=init.LSTMBias(forget_bias=forget_bias))
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return super().state_info * 2
 
     _gate_names = GATE_NAMES["lstm"]
@@ -143,7 +151,7 @@ class DropoutCell(BaseRNNCell):
         self.dropout = dropout
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return []
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:

@@ -1,7 +1,6 @@
 """FusedRNNCell: recurrent layers as one operator."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -10,7 +9,7 @@ from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray, array
 from ..ops.nn.rnn_parameters import GateParameters, Mode
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States, pop_parameter
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, StateInfo, States, pop_parameter
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._dense_cells import DropoutCell, GRUCell, LSTMCell, RNNCell
 from ._unrolling import as_symbol, merge_or_split, time_axis
@@ -64,7 +63,7 @@ class FusedRNNCell(BaseRNNCell):
         self._parameter = self.params.get("parameters", init=initializer)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         rows = self._num_layers * (2 if self._bidirectional else 1)
         states = 2 if self._mode == "lstm" else 1
         return [{"shape": (rows, 0, self._num_hidden), "__layout__": "LNC"}] * states

@@ -7,7 +7,7 @@ from .. import symbol as sym
 from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, States
+from ._base_cell import Arrays, BaseRNNCell, Outputs, RNNParams, StateInfo, States
 from ._container_cells import BidirectionalCell
 from ._fused_cell import FusedRNNCell
 from ._unrolling import merge_or_split
@@ -28,7 +28,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.params
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[StateInfo]:
         return self.base_cell.state_info
 
     def begin_state(

@@ -25,7 +25,7 @@ class Dataset:
     [[1, 2, 3], [4, 5]]
     """
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         raise _undefined(self, "__getitem__")
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class SimpleDataset(Dataset):
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._data[idx]
 
 
@@ -106,7 +106,7 @@ class ArrayDataset(Dataset):
             is_vector = isinstance(data, NDArray) and data.ndim == 1
             self._data.append(data.asnumpy() if is_vector else data)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         if len(self._data) == 1:
             return self._data[0][idx]
         return tuple(data[idx] for data in self._data)
@@ -125,7 +125,7 @@ class RecordFileDataset(Dataset):
         self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
         self._record = MXIndexedRecordIO(self.idx_file, self.filename, "r")
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._record.read_idx(self._record.keys[idx])
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ class _SampledDataset(Dataset):
     def __len__(self) -> int:
         return len(self._indices)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._dataset[self._indices[idx]]
 
 
@@ -153,7 +153,7 @@ class _LazyTransformDataset(Dataset):
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         sample = self._data[idx]
         return self._fn(*sample) if isinstance(sample, tuple) else self._fn(sample)
 
@@ -181,7 +181,7 @@ class _DownloadedDataset(Dataset):
         os.makedirs(self._root, exist_ok=True)
         self._get_data()
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         if self._transform is not None:
             return self._transform(self._data[idx], self._label[idx])
         return self._data[idx], self._label[idx]

@@ -10,7 +10,7 @@ from ... import symbol
 from ...errors import ArgumentValueError, NotSupportedError
 from .._parameter import tensor_types
 from .._parameter_dict import ParameterDict
-from .._types import Ops, States, Tensor
+from .._types import Ops, StateInfo, States, Tensor
 from ._recurrent_cell import HybridRecurrentCell, RecurrentCell
 from .sequences import (
     Layout,
@@ -26,7 +26,7 @@ from .sequences import (
 
 
 class _Group(RecurrentCell):
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
 
     def begin_state(self, **kwargs: Any) -> list[Any]:
@@ -183,7 +183,7 @@ class DropoutCell(HybridRecurrentCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return []
 
     def hybrid_forward(self, F: Ops, inputs: Tensor, states: States) -> Tensor:
@@ -225,7 +225,7 @@ class ModifierCell(HybridRecurrentCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_cell})"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any) -> list[Any]:

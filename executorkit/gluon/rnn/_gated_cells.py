@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops.nn.recurrent_cells import gru_step, lstm_gates, lstm_step, rnn_step
 from .._parameter_dict import ParameterDict
-from .._types import Init, Ops, States, Tensor
+from .._types import Init, Ops, StateInfo, States, Tensor
 from ._recurrent_cell import HybridRecurrentCell
 
 
@@ -61,7 +61,7 @@ class DenseCell(HybridRecurrentCell):
     def _further_weights(self) -> Sequence[tuple[str, tuple[int, ...], Any]]:
         return ()
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return [
             {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
             for _ in range(self._states)

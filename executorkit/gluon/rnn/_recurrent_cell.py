@@ -10,7 +10,7 @@ from ...ops.nn.recurrent_cells import CountedSteps
 from .._block import Block
 from .._hybrid_block import HybridBlock
 from .._parameter_dict import ParameterDict
-from .._types import Ops, States, Tensor
+from .._types import Ops, StateInfo, States, Tensor
 from ..nn import LeakyReLU
 from .sequences import Layout, check_inputs, first_states, last_valid, masked, merge_or_split
 
@@ -33,7 +33,7 @@ class RecurrentCell(CountedSteps, Block):
         cells = self._children.values()
         self._reset_counters(cell for cell in cells if isinstance(cell, RecurrentCell))
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns shape and layout of each state."""
         raise NotImplementedError(f"{type(self).__name__}: state_info")
 

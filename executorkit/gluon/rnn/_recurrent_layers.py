@@ -9,7 +9,7 @@ from ...ndarray import NDArray
 from ...ops.nn.rnn_parameters import GATE_NAMES
 from .._hybrid_block import HybridBlock
 from .._parameter import tensor_types
-from .._types import DType, Init, Ops, States, Tensor
+from .._types import DType, Init, Ops, StateInfo, States, Tensor
 from ._cells_of_cells import BidirectionalCell, DropoutCell, HybridSequentialRNNCell
 from ._gated_cells import GRUCell, LSTMCell, RNNCell
 
@@ -152,7 +152,7 @@ class _RNNLayer(HybridBlock):
             parameters.update(child._collect_params_with_prefix(prefix + name))
         return parameters
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns shape, layout and dtype of each state."""
         return [
             {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from ... import ndarray, symbol
@@ -29,7 +30,7 @@ class Layout(NamedTuple):
         return cls(time, batch)
 
 
-def namespace_of(value: Any) -> Any:
+def namespace_of(value: object) -> ModuleType:
     """Returns ``mx.sym`` for symbols, ``mx.nd`` for arrays."""
     return symbol if isinstance(value, Symbol) else ndarray
 

@@ -16,6 +16,7 @@ from .... import ndarray as nd
 from ...._support.vocabulary import Vocabulary
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, UnknownNameError
+from ..._types import FilePath
 from ...data import dataset as dataset
 
 #: The token at the end of each line.
@@ -53,7 +54,7 @@ class _WikiText(dataset._DownloadedDataset):
     _namespace: str
 
     def __init__(
-        self, root: Any, segment: str = "train", vocab: Any = None, seq_len: int = 35
+        self, root: FilePath, segment: str = "train", vocab: Any = None, seq_len: int = 35
     ) -> None:
         if segment not in _FILES:
             problem = f"{segment!r}, expected one of {', '.join(_FILES)}"
@@ -130,7 +131,11 @@ class WikiText2(_WikiText):
     _namespace = "wikitext-2"
 
     def __init__(
-        self, root: Any = _WIKITEXT_2, segment: str = "train", vocab: Any = None, seq_len: int = 35
+        self,
+        root: FilePath = _WIKITEXT_2,
+        segment: str = "train",
+        vocab: Any = None,
+        seq_len: int = 35,
     ) -> None:
         super().__init__(root, segment, vocab, seq_len)
 
@@ -143,7 +148,7 @@ class WikiText103(_WikiText):
 
     def __init__(
         self,
-        root: Any = _WIKITEXT_103,
+        root: FilePath = _WIKITEXT_103,
         segment: str = "train",
         vocab: Any = None,
         seq_len: int = 35,

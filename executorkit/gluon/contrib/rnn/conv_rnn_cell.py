@@ -14,7 +14,7 @@ from typing import Any
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import Activate, gru_step, lstm_gates, lstm_step, rnn_step
 from ..._parameter_dict import ParameterDict
-from ..._types import Init, Ops, PerAxis, States, Tensor
+from ..._types import Init, Ops, PerAxis, StateInfo, States, Tensor
 from ...nn.layer_windows import per_axis
 from ...rnn import HybridRecurrentCell
 
@@ -133,7 +133,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         sizes = f"{weight[self._channel_axis]} -> {weight[0]}"
         return f"{type(self).__name__}({sizes}, {self._activation}, {self._conv_layout})"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         return [
             {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}
             for _ in range(self._states)

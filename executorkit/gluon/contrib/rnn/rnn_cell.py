@@ -14,7 +14,7 @@ from typing import Any
 from ....errors import ArgumentValueError
 from ....ops.nn.recurrent_cells import lstm_gates, lstm_step
 from ..._parameter_dict import ParameterDict
-from ..._types import Init, Ops, States, Tensor
+from ..._types import Init, Ops, StateInfo, States, Tensor
 from ...rnn.rnn_cell import BidirectionalCell, DenseCell, ModifierCell, SequentialRNNCell
 from ...rnn.sequences import (
     Layout,
@@ -163,7 +163,7 @@ class LSTMPCell(DenseCell):
     def _text_of_options(self) -> str:
         return f" -> {self._projection_size}"
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         sizes = self._projection_size, self._hidden_size
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 

@@ -16,6 +16,7 @@ from ...._files import read_idx
 from ....base import data_dir
 from ....errors import ArgumentValueError, FileFormatError, MXNetError
 from ....image.image_lists import listed, listed_in_file
+from ..._types import FilePath
 from .. import dataset as dataset
 
 #: The folders in which MXNet keeps datasets.
@@ -42,7 +43,10 @@ class MNIST(dataset._DownloadedDataset):
     _namespace = "mnist"
 
     def __init__(
-        self, root: Any = _MNIST, train: bool = True, transform: Callable[..., Any] | None = None
+        self,
+        root: FilePath = _MNIST,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
     ) -> None:
         self._train = train
         self._train_data = "train-images-idx3-ubyte.gz"
@@ -76,7 +80,7 @@ class FashionMNIST(MNIST):
 
     def __init__(
         self,
-        root: Any = _FASHION_MNIST,
+        root: FilePath = _FASHION_MNIST,
         train: bool = True,
         transform: Callable[..., Any] | None = None,
     ) -> None:
@@ -98,7 +102,10 @@ class CIFAR10(dataset._DownloadedDataset):
     _label_bytes = 1
 
     def __init__(
-        self, root: Any = _CIFAR10, train: bool = True, transform: Callable[..., Any] | None = None
+        self,
+        root: FilePath = _CIFAR10,
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
     ) -> None:
         self._train = train
         self._archive_file = "cifar-10-binary.tar.gz"
@@ -168,7 +175,7 @@ class CIFAR100(CIFAR10):
 
     def __init__(
         self,
-        root: Any = _CIFAR100,
+        root: FilePath = _CIFAR100,
         fine_label: bool = False,
         train: bool = True,
         transform: Callable[..., Any] | None = None,
@@ -190,13 +197,13 @@ class ImageRecordDataset(dataset.RecordFileDataset):
     Samples are ``transform(image, label)`` if given."""
 
     def __init__(
-        self, filename: Any, flag: int = 1, transform: Callable[..., Any] | None = None
+        self, filename: FilePath, flag: int = 1, transform: Callable[..., Any] | None = None
     ) -> None:
         super().__init__(filename)
         self._flag = flag
         self._transform = transform
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         header, encoded = recordio.unpack(super().__getitem__(idx))
         sample = image.imdecode(encoded, self._flag), header.label
         return sample if self._transform is None else self._transform(*sample)
@@ -211,7 +218,7 @@ class ImageFolderDataset(dataset.Dataset):
     """
 
     def __init__(
-        self, root: Any, flag: int = 1, transform: Callable[..., Any] | None = None
+        self, root: FilePath, flag: int = 1, transform: Callable[..., Any] | None = None
     ) -> None:
         self._root = os.path.expanduser(root)
         self._flag = flag
@@ -240,7 +247,7 @@ class ImageFolderDataset(dataset.Dataset):
                 text = f"Ignoring {filename} of type {ending}. Only support {kinds}"
                 warnings.warn(text, stacklevel=3)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         path, label = self.items[idx]
         sample = _read_picture(path, self._flag), label
         return sample if self._transform is None else self._transform(*sample)
@@ -260,7 +267,7 @@ class ImageListDataset(dataset.Dataset):
         of [label, path], [label, label, path] or [labels, path].
     """
 
-    def __init__(self, root: Any = ".", imglist: Any = None, flag: int = 1) -> None:
+    def __init__(self, root: FilePath = ".", imglist: Any = None, flag: int = 1) -> None:
         self._root = os.path.expanduser(root)
         self._flag = flag
         if isinstance(imglist, str):
@@ -272,7 +279,7 @@ class ImageListDataset(dataset.Dataset):
             raise ArgumentValueError("ImageListDataset: imglist", problem)
         self._items = list(entries.values())
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         label, name = self._items[idx]
         return _read_picture(os.path.join(self._root, name), self._flag), label
 
