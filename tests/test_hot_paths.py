@@ -11,11 +11,11 @@ from tests import _hot_paths
 
 #: Maximum number of Python calls of each path.
 BOUNDS = {
-    "inference forward": 27,
-    "eager 2 * a + b": 50,
-    "Module step": 230,
-    "Gluon step, hybridized": 357,
-    "Gluon step, plain": 451,
+    "inference forward": 26,
+    "eager 2 * a + b": 30,
+    "Module step": 219,
+    "Gluon step, hybridized": 273,
+    "Gluon step, plain": 369,
 }
 
 

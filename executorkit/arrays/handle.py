@@ -114,13 +114,16 @@ class Handle:
     def host(self) -> np.ndarray:
         """The contents in the host's memory, not to be written to."""
         storage = self.storage
-        storage.compute()
+        if storage.producer is not None:
+            storage.compute()
         current = storage.current
         if current is None:
             producer = storage.producer
             if isinstance(producer, MadeContents) and producer.host is not None:
                 return producer.host if self.covers_storage else self._part_of(producer.host)
-        elif not self.covers_storage and next(iter(current.devices())).platform == "cpu":
+        elif self.covers_storage:
+            return np.asarray(current)
+        elif next(iter(current.devices())).platform == "cpu":
             return self._part_of(np.asarray(current))
         return np.asarray(self.value)
 

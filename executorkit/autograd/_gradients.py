@@ -56,7 +56,8 @@ def backward(
     heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
 ) -> None:
     values, own = checked_heads(heads, head_grads)
-    parts = [values] if own or retain_graph or not train_mode else _independent(values)
+    together = own or retain_graph or not train_mode or len(values) == 1
+    parts = [values] if together else _independent(values)
     if len(parts) == 1:
         _backward(values, own, retain_graph, train_mode)
     else:
@@ -126,29 +127,32 @@ def _deferred(
 ) -> bool:
     """Defers the gradients to the program of the one segment that they need, and says whether that
     was possible. MXNetError if a ``requested`` variable is not reached."""
-    segments = {id(value.segment): value.segment for value, _ in values}
-    numbers = [value.number for value, _ in values]
-    if len(segments) != 1 or len({*numbers}) != len(numbers):
-        return False
-    (segment,) = segments.values()
+    segment = values[0][0].segment
+    heads: dict[int, Any] = {}
+    for value, head in values:
+        if value.segment is not segment or value.number in heads:
+            return False
+        heads[value.number] = head
     if not isinstance(segment, RecordedSegment):
         return False
-    with segment.lock:
-        entries = [segment.leaf_entries[i] for i in _reached(segment, numbers).leaves]
-    if requested is not None:
-        if not all(isinstance(e, Variable) for e in entries):
-            return False
-        _check_reached(requested, entries)
-    else:
+    waits = requested is None
+    while True:
+        with segment.lock:
+            reach = _reached(segment, tuple(heads))
+            entries = [segment.leaf_entries[i] for i in reach.leaves]
+            waiting = _waiting(entries) if waits else []
+            if requested is not None:
+                if not all(isinstance(e, Variable) for e in entries):
+                    return False
+                _check_reached(requested, entries)
+            if not waiting:
+                defer = segment.backward(heads, reach, retain, requested)
+                if defer is not None:
+                    complete(defer)
+                return defer is not None
         # Another thread may compute them, and wait for this segment: without the lock.
-        resolve_pending(_accumulated(entries))
-    with segment.lock:
-        _reached(segment, numbers)
-        heads = {value.number: head for value, head in values}
-        defer = segment.backward(heads, retain, requested)
-        if defer is not None:
-            complete(defer)
-        return defer is not None
+        resolve_pending(waiting)
+        waits = False  # what has failed would wait for ever
 
 
 def _deferral(
@@ -169,10 +173,10 @@ def _deferral(
     if any(v.request == "add" or _fitted(x, v.grad) is not x for v, x in taken.items()):
         return None
     # Without the lock, as in _deferred.
-    resolve_pending(_accumulated(variables))
+    resolve_pending(_waiting(variables))
     with segment.lock:
-        _reached(segment, sorted(heads))
-        defer = segment.backward(heads, retain, sums=taken)
+        reach = _reached(segment, sorted(heads))
+        defer = segment.backward(heads, reach, retain, sums=taken)
     if defer is None:
         return None
     for variable in taken:
@@ -185,8 +189,10 @@ def _deferral(
     return locked
 
 
-def _accumulated(entries: Iterable[Any]) -> list[Any]:
-    return [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
+def _waiting(entries: Iterable[Any]) -> list[Any]:
+    """Returns the gradients that others are added to and that are not computed yet."""
+    added = [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
+    return [x for x in added if x.current is None and x.pending is not None] if added else added
 
 
 def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
@@ -223,7 +229,8 @@ def checked_heads(
         segment = entry.segment
         with segment.lock:
             leaves = segment.reached((entry.number,)).leaves
-            requires = requires or any(takes_gradient(segment.leaf_entries[i]) for i in leaves)
+            entries = map(segment.leaf_entries.__getitem__, leaves)
+            requires = requires or any(map(takes_gradient, entries))
     if not requires:
         raise MXNetError(
             "autograd.backward",

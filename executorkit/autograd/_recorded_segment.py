@@ -32,6 +32,7 @@ from ._trace import (
     MAX_CALLS,
     ROLE_OF_REQUEST,
     CallTrace,
+    LeafKind,
     NumberUses,
     Role,
     leaf_kind,
@@ -40,7 +41,7 @@ from ._trace import (
 )
 from ._trace_plan import Split, TracePlan, backward_plan, reached, reading_plan
 
-_ENTRY = attrgetter("graph_entry")
+_ENTRY, _HISTORY = attrgetter("graph_entry"), attrgetter("history")
 _dead: Any = weakref.ref(Storage((), np.dtype("float32")))
 _NOTHING: Mapping[int, Any] = {}
 _NO_SUMS: Mapping[Variable, Any] = {}
@@ -56,26 +57,17 @@ class _Deferral(NamedTuple):
     step: Callable[[], RecordedStep]
 
 
-class NewLeaf:
-    """An array that a call reads and that its segment has not read before."""
-
-    __slots__ = ("array", "entry", "kind", "value", "version")
-
-    def __init__(
-        self, array: Handle, entry: LeafEntry, kind: Any, value: Any, version: int
-    ) -> None:
-        self.array = array
-        self.entry = entry
-        self.kind = kind
-        self.value = value
-        self.version = version
-
-
 class References(NamedTuple):
-    """The arrays of a call as a segment knows them: their numbers or new kinds of leaves, and the
-    contents, version and entry of each new leaf."""
+    """The arrays of a call as a segment knows them.
 
-    numbers: list[Any]
+    keys
+        for each the number of a value, ``~n`` if it has no entry, or the kind of a new leaf.
+    places
+        for each new leaf its place among the contents, versions and entries.
+    """
+
+    keys: list[int | LeafKind]
+    places: dict[Handle, int]
     values: list[Any]
     versions: list[int]
     links: list[LeafEntry]
@@ -126,60 +118,48 @@ class RecordedSegment(TapeSegment):
 
     # -- recording -------------------------------------------------------------------------------
 
-    def reference(self, array: Handle, new: list[NewLeaf], is_state: bool) -> int | NewLeaf:
-        """Returns an array's number among the values, ``~n`` if it has no entry; or a leaf,
-        appended to ``new``."""
-        storage, entry = array.storage, array.graph_entry
-        if entry.__class__ is RecordedValue and entry.segment is self:
-            base = entry.base
-            if storage.producer is not self if base is None else storage.version != base:
-                # Gradients of the new contents go on to what computed the old ones, as in MXNet.
-                with self.lock:
-                    self.close("an array was written to", (entry.number,))
-            return entry.number
-        number, version, of = self._known.get(array, _UNREAD)
-        # Of an interrupted call there may be larger numbers.
-        if version == storage.version and of is entry and number < self.trace.n_values:
-            return number
-        if entry.__class__ is not Variable and storage.producer is self and array.covers_storage:
-            return ~self._number_of(storage)
-        for i, leaf in enumerate(new):
-            if leaf.array is array:
-                return self.trace.n_values + i
-        leaf = self._new_leaf(array, entry, is_state)
-        new.append(leaf)
-        return leaf
-
     def references(self, arrays: Sequence[Handle], states: Collection[int]) -> References:
-        numbers, values, versions, links = References([], [], [], [])
-        known, context = self._known, self.context
+        keys, places, values, versions, links = references = References([], {}, [], [], [])
+        known, context, n_values = self._known, self.context, self.trace.n_values
         for k, array in enumerate(arrays):
-            entry, storage = array.graph_entry, array.storage
-            value = None
-            if (
-                entry.__class__ is Variable
-                and entry.kind is not None
-                and storage.__class__ is Storage
-                and array.context is context
-                and array.covers_storage
-                and k not in states
-                and array not in known
-            ):
-                value = storage.current
-            if value is not None:
-                numbers.append(entry.kind)
-                values.append(value)
-                versions.append(storage.version)
-                links.append(entry)
+            storage, entry = array.storage, array.graph_entry
+            is_variable = entry.__class__ is Variable
+            if entry.__class__ is RecordedValue and entry.segment is self:
+                base = entry.base
+                if storage.producer is not self if base is None else storage.version != base:
+                    # Gradients of the new contents go on to what computed the old ones, as in
+                    # MXNet.
+                    with self.lock:
+                        self.close("an array was written to", (entry.number,))
+                keys.append(entry.number)
                 continue
-            leaf = self.reference(array, [], k in states)
-            if isinstance(leaf, int):
-                leaf = NewLeaf(array, None, leaf, None, -1)
-            numbers.append(leaf.kind)
-            values.append(leaf.value)
-            versions.append(leaf.version)
-            links.append(leaf.entry)
-        return References(numbers, values, versions, links)
+            number, version, of = known.get(array, _UNREAD)
+            # Of an interrupted call there may be larger numbers.
+            if version == storage.version and of is entry and number < n_values:
+                keys.append(number)
+                continue
+            if not is_variable and storage.producer is self and array.covers_storage:
+                keys.append(~self._number_of(storage))
+                continue
+            if array in places:
+                keys.append(n_values + places[array])
+                continue
+            kind = value = link = None
+            whole = storage.__class__ is Storage and array.covers_storage and k not in states
+            if whole and array.context is context and storage.current is not None:
+                value = storage.current
+                if is_variable:
+                    kind, link = entry.kind, entry
+                elif entry is None:
+                    kind = leaf_kind(storage.shape, storage.dtype, Role.CONSTANT)
+            if kind is None or value is None:
+                kind, value, link = self._new_leaf(array, entry, k in states)
+            keys.append(kind)
+            places[array] = len(values)
+            values.append(value)
+            versions.append(storage.version)
+            links.append(link)
+        return references
 
     def _number_of(self, storage: Storage) -> int:
         for number in range(len(self._storages) - 1, -1, -1):
@@ -187,18 +167,9 @@ class RecordedSegment(TapeSegment):
                 return number
         raise AssertionError("a recorded value has no number")
 
-    def _new_leaf(self, array: Handle, entry: Any, is_state: bool) -> NewLeaf:
-        storage = array.storage
-        if (
-            entry.__class__ is Variable
-            and entry.kind is not None
-            and not is_state
-            and storage.__class__ is Storage
-            and array.context is self.context
-            and array.covers_storage
-            and (current := storage.current) is not None
-        ):
-            return NewLeaf(array, entry, entry.kind, current, storage.version)
+    def _new_leaf(
+        self, array: Handle, entry: Any, is_state: bool
+    ) -> tuple[LeafKind, Any, LeafEntry]:
         role, link, value = Role.CONSTANT, None, self._contents(array)
         if is_state:
             role = Role.STATE
@@ -209,7 +180,7 @@ class RecordedSegment(TapeSegment):
         kind = leaf_kind(value.shape, value.dtype, role)
         if isinstance(link, Variable):
             link.kind = kind
-        return NewLeaf(array, link, kind, value, array.storage.version)
+        return kind, value, link
 
     def _contents(self, array: Handle) -> Any:
         """Returns an array's contents on the segment's device; the entry of a stacked array if it
@@ -232,8 +203,7 @@ class RecordedSegment(TapeSegment):
         self,
         resolved: ResolvedCall,
         train: bool,
-        references: Sequence[int | NewLeaf],
-        new: Sequence[NewLeaf],
+        references: References,
         targets: Sequence[Handle] = (),
         uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
@@ -244,21 +214,17 @@ class RecordedSegment(TapeSegment):
         dropped first.
         """
         before = self.trace
-        key: Any = references
-        if new:
-            mixed: Sequence[Any] = references
-            key = [r if r.__class__ is int else r.kind for r in mixed]
-        trace = before.after(resolved, train, key, uses)
+        keys, new, values, versions, links = references
+        trace = before.after(resolved, train, keys, uses)
         if targets:
             check_targets(f"operator {resolved.op.name}", targets, trace.output_types)
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
-        for leaf in new:
-            storages.append(_dead)
-            self._leaf_arrays.append(leaf.array)
-            self._leaf_values.append(leaf.value)
-            self.leaf_entries.append(leaf.entry)
+        storages.extend([_dead] * len(new))
+        self._leaf_arrays += new
+        self._leaf_values += values
+        self.leaf_entries += links
         if targets:
             results = [target.storage for target in targets]
         else:
@@ -271,8 +237,8 @@ class RecordedSegment(TapeSegment):
             outputs.append(RecordedValue(self, number, storage))
         if trace.draws:
             self._draws.append(next_key_data(self.context))
-        for i, leaf in enumerate(new):
-            self._known[leaf.array] = before.n_values + i, leaf.version, leaf.array.graph_entry
+        for array, number in new.items():
+            self._known[array] = before.n_values + number, versions[number], array.graph_entry
         self.trace = trace
         if targets:
             complete(lambda: [target.storage.defer(self) for target in targets])
@@ -281,41 +247,37 @@ class RecordedSegment(TapeSegment):
         return outputs
 
     def add_graph(
-        self,
-        call: GraphCall,
-        train: bool,
-        arrays: Sequence[Handle],
-        references: References,
-        check: Callable[[], object],
+        self, call: GraphCall, train: bool, references: References, check: Callable[[], object]
     ) -> list[RecordedValue]:
         """Adds the calls of a graph by one look-up; ``check`` is called for arrays of kinds that
         are new here. Values that it does not return have no storage."""
         before = self.trace
-        graph = before.after_graph(call, train, tuple(references.numbers), check)
+        keys, new, values, versions, links = references
+        graph = before.after_graph(call, train, keys, check)
         trace = graph.trace
         if len(self._storages) != before.n_values:
             self._drop_interrupted()
         storages = self._storages
         storages.extend([_dead] * (trace.n_values - before.n_values))
-        leaves = list(map(arrays.__getitem__, graph.leaves))
+        leaves = list(map([*new].__getitem__, graph.leaves))
         self._leaf_arrays += leaves
-        self._leaf_values += map(references.values.__getitem__, graph.leaves)
-        self.leaf_entries += map(references.links.__getitem__, graph.leaves)
-        new_storages: dict[int, Storage] = {}
-        for number in graph.outputs:
-            if number not in new_storages:
-                new_storages[number] = Storage(*trace.type_of(number), None, False, self)
-                storages[number] = weakref.ref(new_storages[number])
+        self._leaf_values += map(values.__getitem__, graph.leaves)
+        self.leaf_entries += map(links.__getitem__, graph.leaves)
+        outputs: dict[int, RecordedValue] = {}
+        for number, (shape, dtype) in zip(graph.outputs, graph.types, strict=True):
+            if number not in outputs:
+                storage = Storage(shape, dtype, None, False, self)
+                storages[number] = weakref.ref(storage)
+                outputs[number] = RecordedValue(self, number, storage)
         for _ in range(trace.n_draws - before.n_draws):
             self._draws.append(next_key_data(self.context))
-        versions = map(references.versions.__getitem__, graph.leaves)
-        facts = zip(graph.leaf_numbers, versions, map(_ENTRY, leaves), strict=True)
+        read = map(versions.__getitem__, graph.leaves)
+        facts = zip(graph.leaf_numbers, read, map(_ENTRY, leaves), strict=True)
         self._known.update(zip(leaves, facts, strict=True))
         self.trace = trace
-        outputs = [RecordedValue(self, number, new_storages[number]) for number in graph.outputs]
         if trace.n_calls >= MAX_CALLS:
             self.close(f"{MAX_CALLS} calls were recorded")
-        return outputs
+        return list(map(outputs.__getitem__, graph.outputs))
 
     def _drop_interrupted(self) -> None:
         trace = self.trace
@@ -413,7 +375,7 @@ class RecordedSegment(TapeSegment):
         variables: list[Any] = [e for e in self.leaf_entries if e.__class__ is Variable]
         if not variables:
             return False
-        histories = [v.history for v in variables]
+        histories = list(map(_HISTORY, variables))
         history = next(filter(None, histories), None) or TraceHistory()
         if None in histories:  # the next trace may begin with any of them
             for variable in variables:
@@ -471,13 +433,13 @@ class RecordedSegment(TapeSegment):
 
         nothing = dict.fromkeys(computed)
         sources = plan.sources, plan.state_sources
-        args, states = [read(part, arrays, nothing) for part in sources]
+        args, states = read(sources[0], arrays, nothing), read(sources[1], arrays, nothing)
         if not writes:
             states = tuple([NDArray.from_jax(x.value, self.context) for x in states])
-        variables = (e for e in self.leaf_entries if isinstance(e, Variable))
-        variable = next(variables, None)
-        if variable is not None:
-            variable.is_trained = True
+        for entry in self.leaf_entries:
+            if isinstance(entry, Variable):
+                entry.is_trained = True
+                break
         run = BoundTrace(
             plan,
             self.context,
@@ -487,7 +449,7 @@ class RecordedSegment(TapeSegment):
             lock=self.lock,
             accumulates=accumulates,
         )
-        contents = tuple([read(part, values, computed) for part in sources])
+        contents = read(sources[0], values, computed), read(sources[1], values, computed)
         if not self._has_parts:
             return RecordedStep(run, contents, self._draws)
         step = PartedStep(run, contents, self._draws)
@@ -555,7 +517,7 @@ class RecordedSegment(TapeSegment):
         return trace, self._step(plan, outputs, self._targets(plan), values=values)
 
     def backward(
-        self, heads: Mapping[int, Any], retain: bool,
+        self, heads: Mapping[int, Any], reach: Reached, retain: bool,
         requested: Mapping[Variable, Any] | None = None, sums: Mapping[Variable, Any] = _NO_SUMS,
     ) -> Callable[[], None] | None:  # fmt: skip
         """Returns a function, which may be called twice, that defers gradients to the segment's
@@ -566,14 +528,16 @@ class RecordedSegment(TapeSegment):
         runs.
         """
         numbers = tuple(heads)
-        entries = self._only_variables(numbers)
-        deferral = self._deferral(numbers, entries, retain, requested) if entries else None
+        entries: list[Any] = [self.leaf_entries[i] for i in reach.leaves]
+        if {*map(type, entries)} != {Variable} or len({*entries}) != len(entries):
+            return None
+        deferral = self._deferral(numbers, reach, entries, retain, requested)
         if deferral is None:
             return None
         plan, close = deferral
-        if any(n not in plan.outputs for n in numbers):
+        if not {*plan.outputs}.issuperset(numbers):
             return None
-        grads = [heads.get(n) for n in plan.outputs]
+        grads = list(map(heads.get, plan.outputs))
 
         def defer() -> None:
             step = close()
@@ -587,14 +551,10 @@ class RecordedSegment(TapeSegment):
 
         return defer
 
-    def _only_variables(self, heads: tuple[int, ...]) -> list[Variable]:
-        entries: list[Any] = [self.leaf_entries[i] for i in reached(self.trace, heads).leaves]
-        only_variables = {*map(type, entries)} == {Variable}
-        return entries if only_variables and len({*entries}) == len(entries) else []
-
     def _deferral(
-        self, heads: tuple[int, ...], entries: Sequence[Variable], retain: bool, requested: Any
-    ) -> _Deferral | None:
+        self, heads: tuple[int, ...], reach: Reached, entries: Sequence[Variable], retain: bool,
+        requested: Any,
+    ) -> _Deferral | None:  # fmt: skip
         """Returns the step to which gradients for the variables ``entries`` can be deferred, if
         any."""
         if requested is None and len({e.grad.storage for e in entries}) != len(entries):
@@ -602,7 +562,7 @@ class RecordedSegment(TapeSegment):
         if self.status is Status.RECORDING and self._runs_call_by_call():
             self._run_calls("backward")
             return None
-        chosen = reached(self.trace, heads).leaves
+        chosen = reach.leaves
         if requested is not None:
             pairs = zip(chosen, entries, strict=True)
             chosen = tuple([i for i, e in pairs if e in requested])
@@ -614,7 +574,7 @@ class RecordedSegment(TapeSegment):
         step = self.step
         if not isinstance(step, RecordedStep) or {*step.plan.leaves} != {*chosen}:
             return None
-        if not reached(self.trace, heads).states.issuperset(step.plan.state_sources):
+        if not reach.states.issuperset(step.plan.state_sources):
             return None
         # The next backward needs what forward leaves, which the program of both does not return.
         if not step.has_outputs:

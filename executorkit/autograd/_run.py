@@ -36,19 +36,25 @@ class _Output:
     __slots__ = ("references",)
 
     def __init__(self, storages: Sequence[Storage]) -> None:
-        self.references = [weakref.ref(storage) for storage in storages]
+        self.references = list(map(weakref.ref, storages))
 
     @property
     def storages(self) -> list[Storage]:
         return [s for reference in self.references if (s := reference()) is not None]
 
     def defer(self, producer: Producer) -> None:
-        for storage in self.storages:
-            storage.defer(producer)
+        for reference in self.references:
+            storage = reference()
+            if storage is not None:
+                storage.defer(producer)
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        waiting = [storage.set_result(producer, value) for storage in self.storages]
-        return any(waiting)
+        waited = False
+        for reference in self.references:
+            storage = reference()
+            if storage is not None:
+                waited = storage.set_result(producer, value) or waited
+        return waited
 
 
 class BoundTrace(Runnable[Any]):
@@ -86,21 +92,23 @@ class BoundTrace(Runnable[Any]):
         self.program = program
         self.graph = program.graph
         self.arg_arrays, self.aux_arrays = list(arrays[0]), list(arrays[1])
-        waiting: Any = tuple([_Output(storages) for storages in outputs])
+        waiting: Any = tuple(map(_Output, outputs))
         self.outputs = list(waiting)
         self.gradient_targets = list(targets)
         self.accumulate = plan.accumulate if accumulates else (False,) * len(targets)
         self._accumulate = self.accumulate
         #: Gradients that later segments have given, which others are added to, by the target.
         self._sums: Mapping[int, Any] = {}
-        self.target_indices = {id(t): k for k, t in enumerate(targets)}
+        self.target_indices = dict(zip(map(id, targets), range(len(targets)), strict=True))
         self.uses_rng = (bool(plan.key_rows), bool(plan.key_rows))
         self.lock = lock
-        states = tuple([buffer_of(a) for a in self.aux_arrays])
+        states = tuple(map(buffer_of, self.aux_arrays))
         grads = tuple([t.storage if t.covers_storage else t for t in targets])
         self.buffers = Buffers((), states, grads, waiting)
 
     def add_to(self, sums: Mapping[Variable, Any]) -> None:
+        if not sums and not self._sums:
+            return
         indices = self.target_indices
         self._sums = {indices[id(v.grad)]: x for v, x in sums.items() if id(v.grad) in indices}
         self.accumulate = tuple([a or k in self._sums for k, a in enumerate(self._accumulate)])

@@ -23,14 +23,14 @@ def set_recording(is_recording: bool) -> bool:
     before = modes.recording
     if is_recording and not before:
         tape.begin()
-    modes.set(bool(is_recording), modes.training)
+    modes.recording = bool(is_recording)
     return before
 
 
 def set_training(train_mode: bool) -> bool:
     """Has calls of this thread compute as in training, or not; returns the former mode."""
     before = modes.training
-    modes.set(modes.recording, bool(train_mode))
+    modes.training = bool(train_mode)
     return before
 
 
@@ -49,10 +49,10 @@ class _Scope:
             tape.begin()
         self._before.append((recording, training))
         try:
-            modes.set(
-                recording if self._recording is None else self._recording,
-                training if self._training is None else self._training,
-            )
+            if self._recording is not None:
+                modes.recording = self._recording
+            if self._training is not None:
+                modes.training = self._training
         except BaseException:
             self.__exit__()
             raise
@@ -70,10 +70,10 @@ class _Scope:
         """Restores the modes that entering has changed. As in MXNet, a mode that it has not changed
         keeps what has been set since."""
         recording, training = self._before[-1]
-        modes.set(
-            modes.recording if self._recording in (None, recording) else recording,
-            modes.training if self._training in (None, training) else training,
-        )
+        if self._recording not in (None, recording):
+            modes.recording = recording
+        if self._training not in (None, training):
+            modes.training = training
 
 
 def record(train_mode: bool | None = True) -> _Scope:

@@ -31,7 +31,7 @@ from ..jax_internals import in_x64
 from ..ndarray import NDArray
 from ._gradients import backward
 from ._immediate_segment import ImmediateSegment, differentiable, record_copy, takes_gradient
-from ._recorded_segment import NewLeaf, RecordedSegment
+from ._recorded_segment import RecordedSegment
 from ._tape_segment import RecordedValue, Status
 from ._trace import NumberUses, with_number_inputs
 
@@ -45,15 +45,17 @@ class _Tape(threading.local):
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self.segments: dict[Context, RecordedSegment] = {}
+        #: By the numbers of a context, whose own hash is a Python function.
+        self.segments: dict[tuple[int, int], RecordedSegment] = {}
         self._latest: RecordedSegment | None = None
 
     def segment(self, context: Context) -> RecordedSegment:
         segment = self._latest
         if segment is None or segment.context is not context or segment.status is not _RECORDING:
-            segment = self.segments.get(context)
+            key = context.device_typeid, context.device_id
+            segment = self.segments.get(key)
             if segment is None or segment.status is not _RECORDING:
-                segment = self.segments[context] = RecordedSegment(context, self.lock)
+                segment = self.segments[key] = RecordedSegment(context, self.lock)
             self._latest = segment
         return segment
 
@@ -61,9 +63,9 @@ class _Tape(threading.local):
         """Begins to record: with a new segment where no array waits for the old one, and where that
         segment was already open in several scopes, as in a loop that only looks at results."""
         self._latest = None
-        for context, segment in list(self.segments.items()):
+        for key, segment in list(self.segments.items()):
             if segment.status is not _RECORDING or not segment.has_living_values:
-                del self.segments[context]
+                del self.segments[key]
                 continue
             segment.n_scopes += 1
             if segment.n_scopes > _MAX_SCOPES:
@@ -178,14 +180,11 @@ def _record(
     with NO_ROLLBACK if op.key_name is None else Rollback(streams=True):
         while True:
             segment = tape.segment(context)
-            new: list[NewLeaf] = []
-            references = []
-            for k, array in enumerate(arrays):
-                references.append(segment.reference(array, new, k in states))
+            references = segment.references(arrays, states)
             with segment.lock:
                 # Otherwise another thread has read one of its values meanwhile.
                 if segment.status is _RECORDING:
-                    outputs = segment.add(resolved, train, references, new, covered, uses)
+                    outputs = segment.add(resolved, train, references, covered, uses)
                     break
     if covered:
         for target, entry in zip(targets, outputs, strict=True):
@@ -216,7 +215,7 @@ def record_graph(
             with segment.lock:
                 # Otherwise another thread has read one of its values meanwhile.
                 if segment.status is _RECORDING:
-                    outputs = segment.add_graph(call, train, arrays, references, check)
+                    outputs = segment.add_graph(call, train, references, check)
                     break
     results: dict[int, Any] = {}
     for entry in outputs:
@@ -328,6 +327,7 @@ class TapeRecorder:
     record = staticmethod(record)
     record_copy = staticmethod(record_copy)
     record_graph = staticmethod(record_graph)
+    backward = staticmethod(backward)
 
     @staticmethod
     def record_view(view: Handle, array: Handle, calls: Sequence[ResolvedCall]) -> None:
@@ -352,9 +352,3 @@ class TapeRecorder:
         if value.storage.dtype != array.storage.dtype:
             value = record(call_of("Cast", {"dtype": array.dtype_name}), NDArray, [value])
         record(call_of("_copy", {}), NDArray, [value], array)
-
-    @staticmethod
-    def backward(
-        heads: Sequence[Handle], head_grads: Sequence[Any], retain_graph: bool, train_mode: bool
-    ) -> None:
-        backward(heads, head_grads, retain_graph, train_mode)

@@ -42,6 +42,8 @@ class Role(Enum):
     STATE = "an auxiliary state"
     EARLIER = "a value of an earlier segment that can be differentiated"
 
+    __hash__ = object.__hash__  # Enum's is a Python function
+
 
 #: Roles of the leaves that gradients are computed for.
 DIFFERENTIATED = frozenset({Role.WRITE, Role.ADD, Role.EARLIER})
@@ -67,13 +69,14 @@ leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
 
 
 class GraphTrace(NamedTuple):
-    """The trace after the calls of a graph: inputs that are new leaves, by position and by number,
-    and the numbers of the outputs."""
+    """The trace after the calls of a graph: inputs that are new leaves, by their places among these
+    and by number, and the numbers and types of the outputs."""
 
     trace: CallTrace
     leaves: tuple[int, ...]
     leaf_numbers: tuple[int, ...]
     outputs: tuple[int, ...]
+    types: tuple[ArrayType, ...]
 
 
 class Skeleton:
@@ -249,7 +252,7 @@ class CallTrace:
         self,
         resolved: ResolvedCall,
         train: bool,
-        references: tuple[int | LeafKind, ...],
+        references: Sequence[int | LeafKind],
         uses: NumberUses | None = None,
     ) -> CallTrace:
         """Returns the trace with one more call: one look-up if it has been recorded before.
@@ -269,7 +272,7 @@ class CallTrace:
         self,
         graph: GraphCall,
         train: bool,
-        references: tuple[int | LeafKind, ...],
+        references: Sequence[int | LeafKind],
         check: Callable[[], object] = lambda: None,
     ) -> GraphTrace:
         """Returns the trace with the calls of a graph; calls ``check`` first if it is new."""
@@ -286,10 +289,10 @@ class CallTrace:
 
 
 def _walked(
-    trace: CallTrace, graph: GraphCall, train: bool, references: tuple[int | LeafKind, ...]
+    trace: CallTrace, graph: GraphCall, train: bool, references: Sequence[int | LeafKind]
 ) -> GraphTrace:
     values: dict[int, Any] = dict(zip(graph.inputs, references, strict=True))
-    positions = {number: k for k, number in enumerate(graph.inputs)}
+    new = [n for n, r in zip(graph.inputs, references, strict=True) if isinstance(r, LeafKind)]
     leaves: list[int] = []
     leaf_numbers: list[int] = []
     for call, inputs, outputs in graph.calls:
@@ -298,7 +301,7 @@ def _walked(
         for n in inputs:
             numbers.append(values[n])
             if isinstance(values[n], LeafKind):
-                leaves.append(positions[n])
+                leaves.append(new.index(n))
                 leaf_numbers.append(fresh)
                 values[n] = fresh
                 fresh += 1
@@ -306,7 +309,8 @@ def _walked(
         trace = trace.after(call, op_trains, tuple(numbers))
         values.update(zip(outputs, trace.outputs, strict=True))
     outputs = tuple([values[n] for n in graph.outputs])
-    return GraphTrace(trace, tuple(leaves), tuple(leaf_numbers), outputs)
+    types = tuple(map(trace.type_of, outputs))
+    return GraphTrace(trace, tuple(leaves), tuple(leaf_numbers), outputs, types)
 
 
 class _Tree:

@@ -29,32 +29,22 @@ class _AbsentRecorder:
 class Modes(threading.local):
     """The modes of the present thread.
 
-    active
-        whether any mode differs from the default; eager calls read only this flag.
     recorder
         records the calls, in all threads.
     """
 
     recorder: Recorder = cast("Any", _AbsentRecorder())
-    active = False
     recording = False
     training = False
-
-    def set(self, recording: bool, training: bool) -> None:
-        """Enters modes."""
-        self.active = True  # an exception between these leaves only a slower thread
-        self.recording = recording
-        self.training = training
-        self.active = recording or training
 
     def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
         """Returns a function's result in modes; restores the former modes."""
         before = self.recording, self.training
         try:
-            self.set(recording, training)
+            self.recording, self.training = recording, training
             return function()
         finally:
-            self.set(*before)
+            self.recording, self.training = before
 
 
 modes = Modes()

@@ -17,6 +17,7 @@ functions of contents, :func:`forward` and :func:`backward`, are ways 4 and 5 wi
 """
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import jax
@@ -59,6 +60,7 @@ from .resolved_calls import (
 )
 
 H = TypeVar("H", bound=Handle)
+_TYPE = attrgetter("shape", "storage.dtype")
 
 _counts = CompilationCounts()
 _functions: CodeCache[CompiledFunction] = CodeCache("eager", 2048, 0.18)
@@ -189,7 +191,7 @@ def _later(
     plain = resolved.is_plain and resolved.is_compiled and resolved.op.train_name is None
     if not plain or resolved.has_effects or any(a.context is not context for a in arrays):
         return None
-    input_types = tuple([(a.shape, a.storage.dtype) for a in arrays])
+    input_types = tuple(map(_TYPE, arrays))
     try:
         types = output_types(resolved, resolved.op, input_types)
     except NEEDS_VALUES_ERRORS:
@@ -273,14 +275,14 @@ def run_graph_on_host(graph: GraphCall, cls: type[H], arrays: Sequence[Handle]) 
     return [on_host(cls, values[n], context) for n in graph.outputs]
 
 
-def _plan(function: CompiledFunction, resolved: ResolvedCall, key: HostKey) -> Plan | None:
-    plan = function.host_plans.get(key)
-    if plan is None and resolved.output_shapes is not None:
-        shapes = tuple([shape for shape, _ in key])
-        empty = any(0 in shape for shape in shapes)
-        out_shapes = None if empty else resolved.output_shapes(shapes)
-        plan = None if out_shapes is None else function.host_plan_for(key, out_shapes)
-    return plan if interpreter_enabled() else None
+def _plan_of_shapes(
+    function: CompiledFunction, resolved: ResolvedCall, key: HostKey
+) -> Plan | None:
+    shapes = tuple([shape for shape, _ in key])
+    if resolved.output_shapes is None or any(0 in shape for shape in shapes):
+        return None
+    out_shapes = resolved.output_shapes(shapes)
+    return None if out_shapes is None else function.host_plan_for(key, out_shapes)
 
 
 def _from_host_plan(
@@ -289,8 +291,9 @@ def _from_host_plan(
     function = _functions.get(resolved.train_key if modes.training else resolved.key)
     if function is None or not function.host_plans:
         return None
-    plan = _plan(function, resolved, tuple([(a.shape, a.storage.dtype) for a in arrays]))
-    if plan is None:
+    key = tuple(map(_TYPE, arrays))
+    plan = function.host_plans.get(key) or _plan_of_shapes(function, resolved, key)
+    if plan is None or not interpreter_enabled():
         return None
     operands: list[Any] = []
     for number in numbers:
@@ -451,8 +454,9 @@ def forward(
 ) -> Sequence[Any]:
     """Returns the results of a call; ``on_host`` says that arrays are in the host's memory."""
     function = function_of(resolved.train_key if train else resolved.key)
-    if on_host and key is None:
-        plan = _plan(function, resolved, _shapes_and_types(*values))
+    if on_host and key is None and interpreter_enabled():
+        types = _shapes_and_types(*values)
+        plan = function.host_plans.get(types) or _plan_of_shapes(function, resolved, types)
         if plan is not None:
             return plan.run([np.asarray(v) for v in values])
     return function(key, (), *values)

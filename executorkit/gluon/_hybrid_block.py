@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -325,8 +325,15 @@ def traced_output(block: Any) -> Symbol | None:
 
 def _first_input(x: Tensor, args: Sequence[Any]) -> Any:
     arrays, symbols = [], []
-    for value in _inputs((x, args)):
-        (symbols if isinstance(value, Symbol) else arrays).append(value)
+    values: list[Any] = [*reversed(args), x]
+    while values:
+        value = values.pop()
+        if isinstance(value, NDArray):
+            arrays.append(value)
+        elif isinstance(value, Symbol):
+            symbols.append(value)
+        elif isinstance(value, (list, tuple)):
+            values += reversed(value)
     if arrays and symbols:
         problem = "its inputs are NDArrays and Symbols, expected one kind"
         raise ArgumentValueError("HybridBlock", problem)
@@ -334,11 +341,3 @@ def _first_input(x: Tensor, args: Sequence[Any]) -> Any:
         problem = "there is neither an NDArray nor a Symbol among its inputs"
         raise ArgumentValueError("HybridBlock", problem)
     return (arrays or symbols)[0]
-
-
-def _inputs(value: Any) -> Iterator[Any]:
-    if isinstance(value, (NDArray, Symbol)):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _inputs(part)

@@ -122,12 +122,17 @@ class CompiledGraph:
         self._sources: list[Any] = [
             positions[n] if n in positions else parameters[n] for n in names
         ]
-        self._expected = without_trailing_none(graph.in_structure)
-        self._takes_one = self._expected == [0]
+        self._expected = expected = without_trailing_none(graph.in_structure)
+        is_flat = isinstance(expected, list) and all(part == _LEAF for part in expected)
+        #: The number of arguments if each is an array, -1 if one is a list or None.
+        self._n_arrays = len(expected) if isinstance(expected, list) and is_flat else -1
         self._returns_one = graph.out_structure == 0
 
     def __call__(self, args: Sequence[Any]) -> Any:
-        if not (self._takes_one and len(args) == 1 and isinstance(args[0], NDArray)):
+        is_plain = len(args) == self._n_arrays
+        for x in args:
+            is_plain = is_plain and isinstance(x, NDArray) and x.context is args[0].context
+        if not is_plain:
             args = self._flat(args)
         context = args[0].context
         arrays: list[Any] = []

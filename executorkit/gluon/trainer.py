@@ -265,7 +265,7 @@ class Trainer:
         self._allreduce_grads()
 
     def _allreduce_grads(self) -> None:
-        mode = self._ready_mode()
+        mode = self._mode
         if isinstance(mode, DeviceUpdates) and mode.store is not None:
             mode.reduce(self._current_arrays())
 

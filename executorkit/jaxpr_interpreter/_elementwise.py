@@ -1,5 +1,6 @@
 """Arithmetic, comparisons, bits and choices, element by element, with XLA's results."""
 
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -290,7 +291,7 @@ def _convert_element_type(call: Call) -> Kernel:
         return lambda x: x.real.astype(target)
     if target.kind in "iu" and is_floating(source):
         return _saturating(source, target)
-    return lambda x: x.astype(target)
+    return methodcaller("astype", target)
 
 
 def _saturating(source: Any, target: Any) -> Kernel:

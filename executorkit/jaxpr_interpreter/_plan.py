@@ -158,8 +158,9 @@ class NestedKernel:
 
 
 def execute(steps: list[PlanStep], values: list[Any]) -> None:
+    read = values.__getitem__
     for kernel, ins, out, dead in steps:
-        result = kernel(*[values[i] for i in ins])
+        result = kernel(*map(read, ins))
         if out.__class__ is int:
             values[out] = result  # pyright: ignore[reportArgumentType, reportCallIssue]
         else:

@@ -74,11 +74,14 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
         if out is None:
             return run(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
         return _run(row.arrays, out, lhs, rhs)
-    if left:
-        return _run_scalar(row.scalar, out, lhs, _number(name, rhs))
-    if right:
-        return _run_scalar(row.reverse, out, rhs, _number(name, lhs))
-    return row.numbers(_number(name, lhs), _number(name, rhs))
+    if not left and not right:
+        return row.numbers(_number(name, lhs), _number(name, rhs))
+    array, number, scalar = (lhs, rhs, row.scalar) if left else (rhs, lhs, row.reverse)
+    if number.__class__ is not int and number.__class__ is not float:
+        number = _number(name, number)
+    if is_floating(array.storage.dtype):
+        return run(_of_scalar(scalar), type(array), (array,), (float(number),), out)
+    return _run(scalar, out, array, scalar=number)
 
 
 def _cast(row: ArrayBinary, lhs: Any, rhs: Any, out: Handle | None) -> list[Any]:
@@ -100,12 +103,6 @@ def _of_arrays(name: str) -> ResolvedCall:
     op = lookup(name)
     assert op is not None, name
     return ResolvedCall(op, (), ())
-
-
-def _run_scalar(name: str, out: Handle | None, array: Handle, number: float) -> Any:
-    if is_floating(array.storage.dtype):
-        return run(_of_scalar(name), type(array), (array,), (float(number),), out)
-    return _run(name, out, array, scalar=number)
 
 
 @cache

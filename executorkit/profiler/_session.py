@@ -27,17 +27,14 @@ class Profiler:
     def __init__(self) -> None:
         self.config: dict[str, Any] = {"filename": "profile.json", **dict.fromkeys(_FLAGS, False)}
         self.state = "stop"
-        self._folder: str | None = None
+        #: Where the recording in progress is written.
+        self.folder: str | None = None
         self._records: list[Record] = []
         self._started = False
         self._finished = False
 
-    @property
-    def recording(self) -> bool:
-        return self._folder is not None
-
     def start(self) -> None:
-        if self._folder is not None:
+        if self.folder is not None:
             return
         folder = tempfile.mkdtemp(prefix="executorkit-profile-")
         options = jax.profiler.ProfileOptions()
@@ -49,10 +46,10 @@ class Profiler:
             raise ProfilerError("profiler", f"JAX cannot trace: {error}") from None
         if self._finished:
             self._records = []
-        self._folder, self._started, self._finished = folder, True, False
+        self.folder, self._started, self._finished = folder, True, False
 
     def stop(self) -> None:
-        folder, self._folder = self._folder, None
+        folder, self.folder = self.folder, None
         if folder is None:
             return
         try:
@@ -65,7 +62,7 @@ class Profiler:
             shutil.rmtree(folder)
 
     def collect(self) -> None:
-        if self._folder is not None:
+        if self.folder is not None:
             self.stop()
             self.start()
 
@@ -93,7 +90,7 @@ _profiler = Profiler()
 
 def is_recording() -> bool:
     """Returns True while the profiler records kernels of compiled programs."""
-    return _profiler.recording
+    return _profiler.folder is not None
 
 
 def set_config(**kwargs: object) -> None:

@@ -34,7 +34,7 @@ from ._donation import (
     copy_at as copy_at,
     held_elsewhere as held_elsewhere,
 )
-from ._first_calls import HostKey as HostKey, interpreter_enabled as interpreter_enabled
+from ._first_calls import HostKey as HostKey
 from ._partitioned import PartitionedProgram as PartitionedProgram
 from ._prepared_inference import FedArguments as FedArguments
 from ._program import Program as Program, program_for as program_for
@@ -46,6 +46,7 @@ from ._program_cache import (
 from ._program_options import (
     Options as Options,
     current_options as current_options,
+    interpreter_enabled as interpreter_enabled,
     options as options,
     options_from_arguments as options_from_arguments,
     use_options as use_options,

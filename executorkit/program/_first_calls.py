@@ -39,9 +39,8 @@ from ..errors import NotCompiledError
 from ..jax_internals import batched_device_put
 from ..jaxpr_interpreter import FlatJaxpr, Plan, flattened, flattened_program, plan
 from ..jaxprs import FlatProgram
-from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
-from ._program_options import forbids_interpreter
+from ._program_options import interpreter_enabled
 from .disk_cache import CachedJit, trace_context
 
 #: Number of interpreted calls that take longer than compiling a program that is worth it at once.
@@ -465,14 +464,6 @@ def _default_device() -> Any:
     if device is None or isinstance(device, str):
         return jax.local_devices(backend=device)[0]
     return device
-
-
-def interpreter_enabled() -> bool:
-    """True where calls may be computed by NumPy: neither JAX's settings nor a profiler ask for
-    compiled programs, and the options of this context do not forbid the interpreter."""
-    config: Any = jax.config
-    debugged = config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit
-    return not (debugged or is_recording() or forbids_interpreter())
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from ..errors import ArgumentValueError, UnknownArgumentError, did_you_mean
 from ..jaxprs import Trait, primitives_with
 from ..lowering import Graph, GraphStep
 from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
+from ..profiler import is_recording
 
 #: Primitives whose results ``remat="mirror"`` saves: they cost more to compute than to keep.
 _COSTLY = primitives_with(Trait.PRODUCT)
@@ -137,10 +138,14 @@ def current_options() -> Options:
     return Options(remat="mirror") if mirror else Options()
 
 
-def forbids_interpreter() -> bool:
-    """True where :func:`options` says that nothing is to be interpreted."""
+def interpreter_enabled() -> bool:
+    """True where calls may be computed by NumPy: neither JAX's settings nor a profiler ask for
+    compiled programs, and the options of this context do not forbid the interpreter."""
+    config: Any = jax.config
+    if config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit or is_recording():
+        return False
     present = _current.get()
-    return present is not None and (present.deterministic or present.interpret is False)
+    return present is None or not (present.deterministic or present.interpret is False)
 
 
 def _deterministic_default() -> bool:

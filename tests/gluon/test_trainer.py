@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -429,3 +429,66 @@ def test_processes_train_as_one(name, processes, monkeypatch):
         assert [p for p in result["programs"] if p != "_leading_axis"] == ["step"]
         for weight in result["weight"]:
             np.testing.assert_allclose(weight, expected["weight"][0], rtol=1e-4, atol=1e-6)
+
+
+def _set_multiplier(net: Any) -> None:
+    net[0].weight.lr_mult = 0.5
+
+
+def _without_gradient(net: Any) -> None:
+    net[0].bias.grad_req = "null"
+
+
+def _with_hook(net: Any) -> None:
+    net[0].register_forward_hook(lambda *_: None)
+    net.register_forward_pre_hook(lambda *_: None)
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda net: net.initialize(mx.init.One(), force_reinit=True),
+        lambda net: net.collect_params().reset_ctx(mx.cpu(1)),
+        lambda net: net.cast("float64"),
+        lambda net: net[1].weight.set_data(mx.nd.ones((3, 8))),
+        lambda net: net.hybridize(not net._active),
+        _set_multiplier,
+        _without_gradient,
+        _with_hook,
+    ],
+)
+def test_what_changes_between_steps_counts_at_once(
+    change: Callable[[Any], None], hybridize: bool
+) -> None:
+    """Gradients of a network of two layers and the L2 loss are known in closed form."""
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(8, in_units=5), mx.gluon.nn.Dense(3, in_units=8))
+    net.initialize(mx.init.Uniform(1))
+    net.hybridize(hybridize)
+    loss_function = mx.gluon.loss.L2Loss()
+    loss_function.hybridize(hybridize)
+    parameters = list(net.collect_params().values())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    rng = np.random.default_rng(0)
+    x, t = rng.random((4, 5)), rng.random((4, 3))
+    for n in range(4):
+        if n == 2:
+            change(net)
+        weight = parameters[0].data()
+        options = {"ctx": weight.context, "dtype": weight.dtype}
+        with mx.autograd.record():
+            with mx.autograd.pause(train_mode=True):
+                assert not mx.autograd.is_recording()
+            loss = loss_function(net(mx.nd.array(x, **options)), mx.nd.array(t, **options))
+        w1, b1, w2, b2 = [p.data().asnumpy() for p in parameters]
+        loss.backward()
+        trainer.step(4)
+        h = x @ w1.T + b1
+        d = (h @ w2.T + b2 - t) / 3
+        grads = [(d @ w2).T @ x, (d @ w2).sum(0), d.T @ h, d.sum(0)]
+        for p, before, grad in zip(parameters, [w1, b1, w2, b2], grads, strict=True):
+            rate = 0.1 / 4 * p.lr_mult if p.grad_req != "null" else 0.0
+            np.testing.assert_allclose(
+                p.data().asnumpy(), before - rate * grad, rtol=1e-4, atol=1e-5
+            )

@@ -76,7 +76,7 @@ class ForkedArrays:
         """Makes arrays usable in the forked process, where this is called first. Random operators
         of child 0 (``stream``) go on as the parent's would; the others have streams of their own,
         and so has ``numpy.random``."""
-        modes.set(False, False)
+        modes.recording = modes.training = False
         forget_workers()
         os.environ["EXECUTORKIT_INTERPRET"] = "1"
         _held.extend([self, [function.restart() for function in self._functions]])
