@@ -87,6 +87,7 @@ def _run(group: DataParallelCore, how: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("grad_req", ["write", "add"])
 @pytest.mark.parametrize("how", ["fused", "look first", "twice", "one by one"])
+@pytest.mark.usefixtures("deterministic")
 def test_pmapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
     """Dropout's masks too: each device draws from its own stream either way."""
     mx.random.seed(3)
