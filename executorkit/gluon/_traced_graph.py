@@ -155,7 +155,7 @@ class CompiledGraph:
         flat, structure = flatten(args, "input")
         if without_trailing_none(structure) != self._expected:
             problem = (
-                f"its arguments have the structure {structure}, expected that of the first call, "
+                f"its arguments have the structure {structure}, expected the first call's, "
                 f"{self.graph.in_structure}"
             )
             raise ArgumentValueError("HybridBlock", problem, hint="hybridize() traces it again")

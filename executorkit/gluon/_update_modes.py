@@ -251,7 +251,6 @@ class DeviceUpdates:
         return updated
 
     def _using_up(self, columns: Sequence[Column]) -> Rollback:
-        """Returns a context that uses the gradients up after an exception if there was a step."""
         before = self.n_updates
         return Rollback(lambda: self.n_updates != before, finish=partial(_use_up, columns))
 
