@@ -28,7 +28,7 @@ def run_processes(worker: str | Path, processes: int) -> list[dict[str, Any]]:
     results = []
     try:
         for process in started:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
             assert process.returncode == 0, err[-4000:]
             results.append(json.loads(out.splitlines()[-1]))
     finally:
