@@ -125,7 +125,9 @@ def combine_steps(
     if whole is not None and isinstance(whole.source, _ContextsStep):
         if whole.has_written_members:
             return False
-        whole.source.runnable.set_sums(sums_gradients, all_processes)
+        run = whole.source.runnable
+        assert isinstance(run, _ContextsRun)
+        run.set_sums(sums_gradients, all_processes)
         return True
     if first.__class__ is not PartedStep or not can_replicate([x.context for x in arrays], ()):
         return False

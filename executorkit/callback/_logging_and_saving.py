@@ -1,6 +1,7 @@
 """Callbacks that write speed and metrics to the log, and checkpoints to files."""
 
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -105,7 +106,7 @@ def module_checkpoint(
     return checkpoint
 
 
-def do_checkpoint(prefix: object, period: int = 1) -> Callable[..., None]:
+def do_checkpoint(prefix: str | os.PathLike[str], period: int = 1) -> Callable[..., None]:
     """Returns an epoch callback that writes the symbol and parameters it is given every ``period``
     epochs, by :func:`executorkit.model.save_checkpoint`, each file whole or not at all."""
     period = max(1, int(period))

@@ -201,7 +201,7 @@ class ImageIter(DataIter):
         with open(os.path.join(self.path_root, fname), "rb") as file:
             return file.read()
 
-    def imdecode(self, s: object) -> NDArray:
+    def imdecode(self, s: Any) -> NDArray:
         """Returns the image of an encoded file; MXNetError, with its name or number, if it is
         broken."""
         try:

@@ -1,5 +1,6 @@
 """``Step``: forward, backward, the sum over devices and an optax update as one program."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -261,7 +262,7 @@ class Step(Viewed):
         state = jax.tree.map(lambda x: x.host, updater.states[0])
         return OptaxState(self.names, state, updater.n_updates)
 
-    def restore(self, prefix: object, epoch: int) -> None:
+    def restore(self, prefix: str | os.PathLike[str], epoch: int) -> None:
         """Restores files of :meth:`save`, for the same parameters and optimizer. Raises
         FileFormatError or ValueError for other files, and changes nothing then."""
         args, aux, content, path = read_step(prefix, epoch)

@@ -8,6 +8,7 @@ shapes, the parameters' names, the number of steps and the state of ``mx.random`
 import io
 import json
 import operator
+import os
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -47,12 +48,12 @@ class OptaxState(NamedTuple):
         }
 
 
-def _path(prefix: object, epoch: int) -> str:
+def _path(prefix: str | os.PathLike[str], epoch: int) -> str:
     return f"{prefix}-{epoch:04d}.step"
 
 
 def write_step(
-    prefix: object,
+    prefix: str | os.PathLike[str],
     epoch: int,
     symbol: Symbol,
     args: Mapping[str, NDArray],
@@ -64,7 +65,7 @@ def write_step(
     write_atomically(_path(prefix, epoch), [content])
 
 
-def read_step(prefix: object, epoch: int) -> tuple[Any, Any, bytes, str]:
+def read_step(prefix: str | os.PathLike[str], epoch: int) -> tuple[Any, Any, bytes, str]:
     """Reads the files of :meth:`Step.save`; the state of the optimizer as bytes and a path."""
     _, args, aux = model.load_checkpoint(prefix, epoch)
     path = _path(prefix, epoch)
