@@ -40,6 +40,7 @@ INNER = (
     "executorkit.lowering._numbering",
     "executorkit.lowering.reroll",
     "executorkit.lowering.staging",
+    "executorkit.parallel",
 )
 #: Modules that users import; operators stand in the namespaces of symbols and arrays.
 PUBLIC = [

@@ -45,11 +45,11 @@ def _equal_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool
     r"""x == scalar, for every element x of data."""
 _EqualScalar = _equal_scalar
 def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Creates a matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
+    r"""Creates a matrix (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
 def _foreach(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., in_state_locs: _Shape = ..., in_data_locs: _Shape = ..., remain_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
     r"""Applies a body to every slice along the first axis of its data, carrying states."""
 def _full(shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = 'float32', value: float = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Creates an array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
+    r"""Creates an array of ``shape`` and ``dtype`` filled with ``value``, converted to dtype."""
 def _grad_add(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs + rhs, element by element."""
 def _greater(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -188,7 +188,7 @@ def _random_pdf_exponential(sample: NDArray | None = None, lam: NDArray | None =
 def _random_pdf_gamma(sample: NDArray | None = None, alpha: NDArray | None = None, beta: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""The density of each x in sample: beta^alpha x^(alpha - 1) exp(-beta x) / gamma(alpha): beta is a rate here, where the sampler's beta is a scale."""
 def _random_pdf_generalized_negative_binomial(sample: NDArray | None = None, mu: NDArray | None = None, alpha: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The density of each x in sample: that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
+    r"""The density of each x in sample: the density of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_negative_binomial(sample: NDArray | None = None, k: NDArray | None = None, p: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""The density of each x in sample: gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x. sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_normal(sample: NDArray | None = None, mu: NDArray | None = None, sigma: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -240,7 +240,7 @@ def _sample_poisson(lam: NDArray | None = None, shape: _Shape = (), dtype: _DTyp
 def _sample_uniform(low: NDArray | None = None, high: NDArray | None = None, shape: _Shape = (), dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Uniformly distributed numbers in [low, high)."""
 def _sample_unique_zipfian(range_max: int = ..., shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""Draws rows of different integers in [0, range_max), small ones more likely, and counts the draws."""
+    r"""Draws rows of different integers in [0, range_max), small ones more likely; counts the draws."""
 def _scatter_elemwise_div(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""lhs / rhs, element by element."""
 def _scatter_minus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -250,9 +250,9 @@ def _scatter_plus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_in
 def _scatter_set_nd(lhs: NDArray | None = None, rhs: NDArray | None = None, indices: NDArray | None = None, shape: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Sets lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place."""
 def _sg_mkldnn_conv(*data: NDArray, with_bn: bool = False, with_act: bool = False, with_relu: bool = False, with_sum: bool = False, with_postsum_act: bool = False, with_postsum_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, weight_channelwise_scale: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""Computes a convolution with normalisation, a sum and activations, as given by the node's subgraph."""
+    r"""Computes a convolution with normalisation, a sum and activations, as the node's subgraph says."""
 def _sg_mkldnn_fully_connected(*data: NDArray, with_eltwise: bool = False, with_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, channel_wise_quantize: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""Computes an affine map with element-wise operators behind it, as given by the node's subgraph."""
+    r"""Computes an affine map with element-wise operators behind it, as the node's subgraph says."""
 def _sg_mkldnn_selfatt_qk(queries_keys_values: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
     r"""Computes attention scores of every position with every other: q k^T / sqrt(size) per head."""
 def _sg_mkldnn_selfatt_valatt(queries_keys_values: NDArray | None = None, attention: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, min_attention: NDArray | None = None, max_attention: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
@@ -263,7 +263,7 @@ def _slice_assign(lhs: NDArray | None = None, rhs: NDArray | None = None, begin:
     r"""Replaces the box that ``slice`` would cut out of lhs by rhs."""
 _crop_assign = _slice_assign
 def _slice_assign_scalar(data: NDArray | None = None, scalar: float = 0.0, begin: _OptShape = ..., end: _OptShape = ..., step: _OptShape = (), out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Sets every element of the box that ``slice`` would cut out of data, of any shape, to ``scalar``."""
+    r"""Sets every element of the box that ``slice`` would cut out of data, of any shape, to a number."""
 _crop_assign_scalar = _slice_assign_scalar
 def _split_v2(data: NDArray | None = None, indices: _Shape = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
     r"""Cuts data, of any shape, along ``axis`` at ``indices``, or into ``sections`` parts."""
@@ -272,7 +272,7 @@ def _square_sum(data: NDArray | None = None, axis: _Shape | None = None, keepdim
 def _unravel_index(data: NDArray | None = None, shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Returns the coordinates of each position in an array of ``shape``, last axis fastest."""
 def _while_loop(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., max_iterations: int = ..., cond_input_locs: _Shape = ..., func_input_locs: _Shape = ..., func_var_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: NDArray) -> _Any:
-    r"""Applies a body to loop variables while a condition on them holds, at most ``max_iterations`` times."""
+    r"""Applies a body to loop variables while a condition holds, at most ``max_iterations`` times."""
 def _zeros(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""An array of ``shape`` and ``dtype`` filled with 0."""
 def __getattr__(name: str) -> _Callable[..., _Any]: ...

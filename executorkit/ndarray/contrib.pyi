@@ -39,7 +39,7 @@ def AdaptiveAvgPooling2D(data: NDArray | None = None, output_size: _Shape = (), 
 def allclose(a: NDArray | None = None, b: NDArray | None = None, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Returns 1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ()."""
 def arange_like(data: NDArray | None = None, start: float = 0.0, step: float = 1.0, repeat: int = 1, ctx: _Any = '', axis: int | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Counts start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype."""
+    r"""Counts start, start + step, ..., each ``repeat`` times, as many as data needs, in its dtype."""
 def BatchNormWithReLU(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:
     r"""Computes max(0, x) of :func:`batch_norm`, as one operator."""
 def BilinearResize2D(data: NDArray | None = None, like: NDArray | None = None, height: int = 1, width: int = 1, scale_height: float | None = None, scale_width: float | None = None, mode: _Literal['like', 'odd_scale', 'size', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = 'size', align_corners: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -76,7 +76,7 @@ def getnnz(data: NDArray | None = None, axis: int | None = None, out: NDArray | 
 def gradientmultiplier(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Returns data, of any shape and dtype; its gradient is multiplied by ``scalar``."""
 def group_adagrad_update(weight: NDArray | None = None, grad: NDArray | None = None, history: NDArray | None = None, lr: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, epsilon: float = 1e-05, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Applies AdaGrad with one rate per row: history + mean(g^2) over each row; weight - lr g / sqrt(history + epsilon)."""
+    r"""Applies AdaGrad per row: history + mean(g^2) of each row; weight - lr g / sqrt(history + epsilon)."""
 def hawkesll(lda: NDArray | None = None, alpha: NDArray | None = None, beta: NDArray | None = None, state: NDArray | None = None, lags: NDArray | None = None, marks: NDArray | None = None, valid_length: NDArray | None = None, max_time: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     r"""Computes the log-likelihood of a marked Hawkes process with exponential decay, and its last state."""
 def ifft(data: NDArray | None = None, compute_size: int = 128, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -98,7 +98,7 @@ def ModulatedDeformableConvolution(data: NDArray | None = None, offset: NDArray 
 def MultiBoxDetection(cls_prob: NDArray | None = None, loc_pred: NDArray | None = None, anchor: NDArray | None = None, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: _Floats = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Detects objects from class probabilities and regressed boxes, with suppression."""
 def MultiBoxPrior(data: NDArray | None = None, sizes: _Floats = (1.0,), ratios: _Floats = (1.0,), clip: bool = False, steps: _Floats = (-1.0, -1.0), offsets: _Floats = (0.5, 0.5), out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Generates anchor boxes around every position of a feature map, as corners relative to the image."""
+    r"""Generates anchor boxes around every position of a feature map, relative to the image."""
 def MultiBoxTarget(anchor: NDArray | None = None, label: NDArray | None = None, cls_pred: NDArray | None = None, overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: _Floats = (0.1, 0.1, 0.2, 0.2), out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     r"""Computes training targets of every anchor: offsets to regress, their mask, and the class."""
 def MultiProposal(cls_prob: NDArray | None = None, bbox_pred: NDArray | None = None, im_info: NDArray | None = None, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: _Floats = (4.0, 8.0, 16.0, 32.0), ratios: _Floats = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> _Any:

@@ -40,7 +40,7 @@ def sumlogdiag(A: NDArray | None = None, out: NDArray | list[NDArray] | None = N
 def syevd(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
     r"""Computes eigenvalues and eigenvectors of symmetric matrices, A = U^T diag(l) U."""
 def syrk(A: NDArray | None = None, transpose: bool = False, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Computes alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    r"""Computes alpha A A^T (..., n, n) of A (..., n, m), or with ``transpose`` alpha A^T A (..., m, m)."""
 def trmm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Computes alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular."""
 def trsm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:

@@ -243,7 +243,7 @@ def linalg_slogdet(A: NDArray | None = None, out: NDArray | list[NDArray] | None
 def linalg_sumlogdiag(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Sums the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
 def linalg_syrk(A: NDArray | None = None, transpose: bool = False, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Computes alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    r"""Computes alpha A A^T (..., n, n) of A (..., n, m), or with ``transpose`` alpha A^T A (..., m, m)."""
 def linalg_trmm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Computes alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular."""
 def linalg_trsm(A: NDArray | None = None, B: NDArray | None = None, transpose: bool = False, rightside: bool = False, lower: bool = True, alpha: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -281,7 +281,7 @@ def min(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool 
     r"""Minimum over ``axis``."""
 min_axis = min
 def moments(data: NDArray | None = None, axes: _Shape | None = None, keepdims: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> list[NDArray]:
-    r"""Computes the mean of data over ``axes``, and the variance (divided by the count), as two outputs."""
+    r"""Computes the mean of data over ``axes``, and the variance (divided by the count)."""
 def mp_lamb_update_phase1(weight: NDArray | None = None, grad: NDArray | None = None, mean: NDArray | None = None, var: NDArray | None = None, weight32: NDArray | None = None, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-06, t: int = ..., bias_correction: bool = True, wd: float = ..., rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Computes ``lamb_update_phase1`` for a half precision weight: from weight32, in float32."""
 def mp_lamb_update_phase2(weight: NDArray | None = None, g: NDArray | None = None, r1: NDArray | None = None, r2: NDArray | None = None, weight32: NDArray | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -319,7 +319,7 @@ def norm(data: NDArray | None = None, ord: _Literal[1, 2] = 2, axis: _Shape | No
 def cumsum(a: NDArray | None = None, axis: int | None = None, dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Computes running sums along ``axis``: out[i] = a[0] + ... + a[i]."""
 def one_hot(indices: NDArray | None = None, depth: int = ..., on_value: float = 1.0, off_value: float = 0.0, dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""Puts ``on_value`` at each index of a new last axis of size ``depth``, ``off_value`` elsewhere."""
+    r"""Puts ``on_value`` at each index of a new last axis of size ``depth``, else ``off_value``."""
 def ones_like(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""Returns ones in the shape and dtype of data, which gets zero gradient."""
 def Pad(data: NDArray | None = None, mode: _Literal['constant', 'edge', 'reflect'] = ..., pad_width: _Shape = ..., constant_value: float = 0.0, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
@@ -362,7 +362,7 @@ def random_pdf_exponential(sample: NDArray | None = None, lam: NDArray | None = 
 def random_pdf_gamma(sample: NDArray | None = None, alpha: NDArray | None = None, beta: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""The density of each x in sample: beta^alpha x^(alpha - 1) exp(-beta x) / gamma(alpha): beta is a rate here, where the sampler's beta is a scale."""
 def random_pdf_generalized_negative_binomial(sample: NDArray | None = None, mu: NDArray | None = None, alpha: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
-    r"""The density of each x in sample: that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
+    r"""The density of each x in sample: the density of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
 def random_pdf_negative_binomial(sample: NDArray | None = None, k: NDArray | None = None, p: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:
     r"""The density of each x in sample: gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x. sample holds integers, as floating numbers, and gets zero gradient."""
 def random_pdf_normal(sample: NDArray | None = None, mu: NDArray | None = None, sigma: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None) -> NDArray:

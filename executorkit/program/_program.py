@@ -320,6 +320,7 @@ class Program(BaseProgram):
 
     @property
     def compiler_options(self) -> dict[str, Any]:
+        """Options of XLA's compiler for the functions of one device."""
         return self.backward.compiler_options
 
     @property

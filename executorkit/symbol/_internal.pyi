@@ -45,11 +45,11 @@ def _equal_scalar(data: Symbol | None = None, scalar: float = 1.0, is_int: bool 
     r"""x == scalar, for every element x of data."""
 _EqualScalar = _equal_scalar
 def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: _Any = '', dtype: _DType = 'float32', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Creates a matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
+    r"""Creates a matrix (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
 def _foreach(*data: Symbol, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., in_state_locs: _Shape = ..., in_data_locs: _Shape = ..., remain_locs: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: Symbol) -> Symbol:
     r"""Applies a body to every slice along the first axis of its data, carrying states."""
 def _full(shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = 'float32', value: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Creates an array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
+    r"""Creates an array of ``shape`` and ``dtype`` filled with ``value``, converted to dtype."""
 def _grad_add(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""lhs + rhs, element by element."""
 def _greater(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
@@ -188,7 +188,7 @@ def _random_pdf_exponential(sample: Symbol | None = None, lam: Symbol | None = N
 def _random_pdf_gamma(sample: Symbol | None = None, alpha: Symbol | None = None, beta: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""The density of each x in sample: beta^alpha x^(alpha - 1) exp(-beta x) / gamma(alpha): beta is a rate here, where the sampler's beta is a scale."""
 def _random_pdf_generalized_negative_binomial(sample: Symbol | None = None, mu: Symbol | None = None, alpha: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""The density of each x in sample: that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
+    r"""The density of each x in sample: the density of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_negative_binomial(sample: Symbol | None = None, k: Symbol | None = None, p: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""The density of each x in sample: gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x. sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_normal(sample: Symbol | None = None, mu: Symbol | None = None, sigma: Symbol | None = None, is_log: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
@@ -240,7 +240,7 @@ def _sample_poisson(lam: Symbol | None = None, shape: _Shape = (), dtype: _DType
 def _sample_uniform(low: Symbol | None = None, high: Symbol | None = None, shape: _Shape = (), dtype: _DType = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Uniformly distributed numbers in [low, high)."""
 def _sample_unique_zipfian(range_max: int = ..., shape: _Shape | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Draws rows of different integers in [0, range_max), small ones more likely, and counts the draws."""
+    r"""Draws rows of different integers in [0, range_max), small ones more likely; counts the draws."""
 def _scatter_elemwise_div(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""lhs / rhs, element by element."""
 def _scatter_minus_scalar(data: Symbol | None = None, scalar: float = 1.0, is_int: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
@@ -250,9 +250,9 @@ def _scatter_plus_scalar(data: Symbol | None = None, scalar: float = 1.0, is_int
 def _scatter_set_nd(lhs: Symbol | None = None, rhs: Symbol | None = None, indices: Symbol | None = None, shape: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Sets lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place."""
 def _sg_mkldnn_conv(*data: Symbol, with_bn: bool = False, with_act: bool = False, with_relu: bool = False, with_sum: bool = False, with_postsum_act: bool = False, with_postsum_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, weight_channelwise_scale: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: Symbol) -> Symbol:
-    r"""Computes a convolution with normalisation, a sum and activations, as given by the node's subgraph."""
+    r"""Computes a convolution with normalisation, a sum and activations, as the node's subgraph says."""
 def _sg_mkldnn_fully_connected(*data: Symbol, with_eltwise: bool = False, with_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, channel_wise_quantize: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: Symbol) -> Symbol:
-    r"""Computes an affine map with element-wise operators behind it, as given by the node's subgraph."""
+    r"""Computes an affine map with element-wise operators behind it, as the node's subgraph says."""
 def _sg_mkldnn_selfatt_qk(queries_keys_values: Symbol | None = None, min_qkv: Symbol | None = None, max_qkv: Symbol | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Computes attention scores of every position with every other: q k^T / sqrt(size) per head."""
 def _sg_mkldnn_selfatt_valatt(queries_keys_values: Symbol | None = None, attention: Symbol | None = None, min_qkv: Symbol | None = None, max_qkv: Symbol | None = None, min_attention: Symbol | None = None, max_attention: Symbol | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
@@ -263,7 +263,7 @@ def _slice_assign(lhs: Symbol | None = None, rhs: Symbol | None = None, begin: _
     r"""Replaces the box that ``slice`` would cut out of lhs by rhs."""
 _crop_assign = _slice_assign
 def _slice_assign_scalar(data: Symbol | None = None, scalar: float = 0.0, begin: _OptShape = ..., end: _OptShape = ..., step: _OptShape = (), name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
-    r"""Sets every element of the box that ``slice`` would cut out of data, of any shape, to ``scalar``."""
+    r"""Sets every element of the box that ``slice`` would cut out of data, of any shape, to a number."""
 _crop_assign_scalar = _slice_assign_scalar
 def _split_v2(data: Symbol | None = None, indices: _Shape = ..., axis: int = 1, squeeze_axis: bool = False, sections: int = 0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Cuts data, of any shape, along ``axis`` at ``indices``, or into ``sections`` parts."""
@@ -272,7 +272,7 @@ def _square_sum(data: Symbol | None = None, axis: _Shape | None = None, keepdims
 def _unravel_index(data: Symbol | None = None, shape: _Shape | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""Returns the coordinates of each position in an array of ``shape``, last axis fastest."""
 def _while_loop(*data: Symbol, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., max_iterations: int = ..., cond_input_locs: _Shape = ..., func_input_locs: _Shape = ..., func_var_locs: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: Symbol) -> Symbol:
-    r"""Applies a body to loop variables while a condition on them holds, at most ``max_iterations`` times."""
+    r"""Applies a body to loop variables while a condition holds, at most ``max_iterations`` times."""
 def _zeros(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Unpack[_NodeAttributes]) -> Symbol:
     r"""An array of ``shape`` and ``dtype`` filled with 0."""
 def __getattr__(name: str) -> _Callable[..., Symbol]: ...

@@ -125,12 +125,11 @@ class Symbol(PythonOperators, Viewed):
     def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
         """Infers shapes of arguments, outputs and auxiliary states from the shapes of some inputs.
 
-    Shapes are given by name, or by position in the order of ``list_arguments`` (None for
-    unknown); a 0 in a shape is an unknown dimension, or -1 under
-    :func:`executorkit.util.np_shape`. Returns three lists of shapes, or three times None, with
-    a warning that names the unknown ones, if they do not follow. Raises :class:`ShapeError` for
-    a contradiction and :class:`MXNetError` for an unknown name; NotSupportedError for an axis
-    of length 0 under ``np_shape``, which graphs do not have.
+    Shapes are given by name, or by position in the order of ``list_arguments`` (None for unknown);
+    0 is an unknown dimension, or -1 under :func:`executorkit.util.np_shape`. Returns three lists of
+    shapes; three times None, with a warning that names the unknown ones, if they do not follow.
+    Raises :class:`ShapeError` for a contradiction, :class:`MXNetError` for an unknown name, and
+    NotSupportedError for an axis of length 0 under ``np_shape``.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -144,26 +143,25 @@ class Symbol(PythonOperators, Viewed):
     dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
         ...
 
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Infers element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
-    Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
-    three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
+    Types are given by name or by position, as anything that NumPy takes for a dtype. Returns three
+    times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
     contradiction and :class:`MXNetError` for an unknown name.
     """
         ...
 
-    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Returns the known part of :meth:`infer_type`: None for an unknown type."""
         ...
 
-    def summary(self, type_dict: Mapping[str, Any] | None=None, **shapes: Sequence[int]) -> Summary:
+    def summary(self, type_dict: Mapping[str, object] | None=None, **shapes: Sequence[int]) -> Summary:
         """Summarizes output shapes, parameters, FLOPs and bytes of every layer.
 
-    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown
-    results are shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
-    which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
-    ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
+    Shapes, usually of the inputs, and types in ``type_dict`` are given by name; unknown results are
+    shown as "?". Returns a :class:`~executorkit.lowering.Summary`: a table when it is printed, with
+    the sums as attributes and the layers as items.
 
     FLOPs count one forward pass at inference, before XLA fuses anything: two for each product of a
     convolution (products with its padding too) or of matrices, one for each other element computed.
@@ -188,8 +186,7 @@ class Symbol(PythonOperators, Viewed):
     def to_jax(self, **shapes: Sequence[int]) -> JaxFunction:
         """Returns the graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
 
-    Shapes of inputs, by name, are for the function's docstring, which lists all others that
-    follow from them.
+    Shapes of inputs, by name, let the function's docstring list all others that follow.
 
     >>> import jax
     >>> import executorkit as mx
@@ -214,18 +211,18 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def bind(self, ctx: Context, args: Any, args_grad: Any=None, grad_req: Any='write', aux_states: Any=None, group2ctx: Any=None, shared_exec: Any=None, compute_dtype: str | None=None, remat: Any=None) -> Executor:
-        """Returns an executor of this graph over arrays of the caller's; see
+        """Returns an executor of this graph over the caller's arrays; see
     :class:`executorkit.Executor`.
 
     ctx
         the device that it runs on.
     args, aux_states
-        NDArrays of all arguments and auxiliary states, a list in the order of
-        ``list_arguments()`` and ``list_auxiliary_states()``, or a dict by name. They are the
-        executor's own from then on: it reads them as they are written to.
+        NDArrays of all arguments and auxiliary states, a list in the order of ``list_arguments()``
+        and ``list_auxiliary_states()``, or a dict by name. The executor reads them as they are
+        written to.
     args_grad
-        NDArrays that gradients are written to, in the same form, None for none. Those that a
-        dict does not have, or that are None, are not computed.
+        NDArrays that gradients are written to, in the same form. Gradients that are None or missing
+        from a dict are not computed.
     grad_req
         'write', 'add' or 'null', or a list or dict of these by argument.
     group2ctx
@@ -236,7 +233,7 @@ class Symbol(PythonOperators, Viewed):
         precision and rematerialization, as for :meth:`simple_bind`.
 
     Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
-    node), TypeError for something that is not an NDArray. Nothing is compiled until it runs.
+    node), TypeError for an object that is not an NDArray. Nothing is compiled until it runs.
 
     >>> import executorkit as mx
     >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))
@@ -250,42 +247,39 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def simple_bind(self, ctx: Context, grad_req: Any='write', type_dict: Any=None, stype_dict: Any=None, group2ctx: Any=None, shared_arg_names: Any=None, shared_exec: Any=None, shared_buffer: Any=None, compute_dtype: Any=None, remat: Any=None, **kwargs: Any) -> Executor:
-        """Returns an executor of this graph over arrays that it makes, from the shapes of some inputs.
+        """Returns an executor of this graph over new arrays of zeros, from the shapes of some inputs.
 
     ctx
         the device that it runs on.
     grad_req
-        'write', 'add' or 'null', or a list or dict of these by argument. Gradients are made for
-        every argument that it is not 'null' for, data too.
+        'write', 'add' or 'null', or a list or dict of these by argument. Every argument, data
+        included, gets a gradient unless 'null'.
     type_dict
-        types of arguments by name; float32 by default if none follows.
+        types of arguments by name; by default inferred, else float32.
     stype_dict
-        storage types by name: only 'default' is served.
+        storage types by name: only 'default' is supported.
     group2ctx
         contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
     shared_arg_names, shared_exec, shared_buffer
-        arguments whose arrays are taken from another executor, that executor, and a dict of
-        arrays by name to take others from, if they fit, and to add new ones to (gradients as
+        arguments whose arrays are taken from another executor; that executor; a dict by name, from
+        which other arrays are taken if they fit, and to which new ones are added (gradients as
         ``grad of NAME``).
     compute_dtype
-        'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound
-        ones stay as they are, so that weights are master weights. Default: as bound.
+        'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound ones
+        stay as they are, so that weights are master weights.
     remat
-        rematerialization, the values that backward computes again instead of storing them:
-        'mirror' (all but convolutions and products of matrices), 'full' (all but those that
-        cross between segments of the graph, about as many as each has operators), or a policy
-        of ``jax.checkpoint_policies``. ``executor.program.memory()`` tells the savings: the
-        temporaries of a training step of ResNet-50 on 8 images of 64x64 are 166 MiB without,
-        137 MiB and 77 MiB.
+        the values that backward computes again instead of storing them: 'mirror' (all but
+        convolutions and matrix products), 'full' (all but those between segments of the graph,
+        about as many as each has operators), or a policy of ``jax.checkpoint_policies``. The
+        temporaries of a training step of ResNet-50 on 8 images of 64x64, by
+        ``executor.program.memory()``, are 166 MiB without, 137 MiB and 77 MiB.
     kwargs
         shapes of arguments by name; others are ignored, with one warning for all.
 
-    Without ``compute_dtype`` and ``remat``, which MXNet does not have, it is as
-    ``mx.program.options`` says; see :class:`executorkit.program.Options`.
+    ``compute_dtype`` and ``remat``, which MXNet does not have, default to ``mx.program.options``.
 
-    Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
-    missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
-    two arguments have one name (MXNet's error is a RuntimeError, which ours is too).
+    Raises RuntimeError naming the missing shapes, :class:`ShapeError` for a contradiction, naming
+    the node, and ValueError (and RuntimeError, as in MXNet) for two arguments of one name.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -296,7 +290,7 @@ class Symbol(PythonOperators, Viewed):
         ...
 
     def eval(self, ctx: Context | None=None, **kwargs: NDArray) -> list[NDArray]:
-        """Returns the outputs for the given arrays, which are bound to it and run once.
+        """Returns the outputs for the given arrays, by one forward.
 
     >>> import executorkit as mx
     >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()

@@ -312,6 +312,7 @@ class CachedExecutable:
             return None
 
     def exists(self) -> bool:
+        """True if the executable has a file, damaged or not."""
         return self._files.has(self._name)
 
     def load_jaxpr(self, max_seconds: float) -> tuple[FlatJaxpr, Any] | None:
