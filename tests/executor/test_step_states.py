@@ -123,7 +123,7 @@ def test_the_paths_above_have_every_transition_that_is_documented():
     text = PendingStep.__init__.__globals__["__doc__"]
     lines = [line.split("--") for line in text.splitlines() if "-->" in line]
     documented = {(first.strip(), last.strip(" >")) for first, _, last in lines}
-    rest = ("Backward", "what was before it")
+    rest = ("Backward", "the state before")
     assert rest in documented
     seen = {pair for _, names in PATHS.values() for pair in pairwise(names)}
     assert documented - {rest} | {("Backward", "Computed")} == seen
