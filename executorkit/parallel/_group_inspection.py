@@ -1,5 +1,5 @@
-"""What a group shows: the view of its devices, their rows and the statistics of its arrays, and the
-first node that made a NaN on one of them."""
+"""The view of a group's devices, rows and statistics of arrays, and the first node that made a NaN
+on one of them."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -27,7 +27,7 @@ class Profiler:
     def __init__(self) -> None:
         self.config: dict[str, Any] = {"filename": "profile.json", **dict.fromkeys(_FLAGS, False)}
         self.state = "stop"
-        #: Where the recording in progress is written.
+        #: File of the recording in progress.
         self.folder: str | None = None
         self._records: list[Record] = []
         self._started = False

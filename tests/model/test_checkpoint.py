@@ -33,9 +33,7 @@ def aux_params():
 
 
 def test_signatures_and_batch_end_param_are_mxnets():
-    assert str(inspect.signature(mx.model.load_checkpoint).replace(return_annotation="")) == (
-        "(prefix: 'Any', epoch: 'int') -> ''"
-    )
+    assert [*inspect.signature(mx.model.load_checkpoint).parameters] == ["prefix", "epoch"]
     parameters = inspect.signature(mx.model.save_checkpoint).parameters
     assert [*parameters] == [
         "prefix", "epoch", "symbol", "arg_params", "aux_params", "remove_amp_cast"
