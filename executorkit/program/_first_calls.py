@@ -113,7 +113,8 @@ class Entry:
         if function is None or interpret:
             self._take_over_at = math.inf
         elif loading is not None:
-            beside = _LOADING_SECONDS / function.estimate
+            # A program without equations is estimated to take no time.
+            beside = _LOADING_SECONDS / max(function.estimate, _STAYING_SECONDS)
             self._take_over_at = min(1 + beside, _TAKE_OVER_AT)
         elif function.is_better_compiled:
             self._take_over_at = 2

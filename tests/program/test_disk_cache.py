@@ -209,6 +209,21 @@ def test_a_program_that_compiles_soon_is_interpreted_once(
         assert counts == [(0, 1)] * 3
 
 
+def test_a_program_without_equations_is_loaded_by_a_later_process(new_process, monkeypatch):
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+
+    def calls():
+        executor = mx.sym.identity(x).simple_bind(mx.cpu(), "null", x=(2,))
+        executor.arg_dict["x"][:] = [3, 4]
+        results = [executor.forward()[0].asnumpy().tolist() for _ in range(60)]
+        join_workers()
+        return results
+
+    results, traces, loads = new_process(calls)
+    assert (results, traces, loads) == ([[3, 4]] * 60, 1, 0)
+    assert new_process(calls) == (results, 0, 1)
+
+
 def test_gradients_are_those_of_the_stored_executable(new_process):
     def gradient():
         net = mx.sym.sum(mx.sym.Activation(x * 3, act_type="tanh"))
