@@ -100,7 +100,8 @@ class Context(metaclass=_ContextType):
         return current_context()
 
     def empty_cache(self) -> None:
-        """Does nothing: XLA's allocator has no pool to empty. As in MXNet, arrays are not
+        """Gives the freed memory that a process with CPUs retains back to the system. Does nothing
+        on other devices, whose allocator has no pool to empty. As in MXNet, arrays are not
         affected."""
         if self.device.platform == "cpu":
             release_freed_memory()
