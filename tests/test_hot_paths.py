@@ -11,7 +11,7 @@ from tests import _hot_paths
 
 #: Maximum number of Python calls of each path; programs from the disk cache take a few more calls.
 BOUNDS = {
-    "inference forward": 29,
+    "inference forward": 27,
     "eager 2 * a + b": 32,
     "Module step": 228,
     "Gluon step, hybridized": 281,
