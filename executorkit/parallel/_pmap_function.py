@@ -84,7 +84,7 @@ class PmapFunction(CompiledFunction):
 
 
 #: Functions of groups that belong to no program.
-group_functions: CodeCache[PmapFunction] = CodeCache("groups", 64, 0.02)
+group_functions: CodeCache[PmapFunction] = CodeCache("group updates", 64, 0.02)
 
 
 def _over_mesh(

@@ -28,11 +28,10 @@ def cached_programs() -> list[BaseProgram]:
 def cache_info() -> CacheInfo:
     """The use of the caches of compiled code so far in this process.
 
-    The numbers are those of the programs of executors; ``kinds`` has those of every cache by its
-    name: ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
-    ``updates`` of optimizers, ``group updates`` of several devices; ``metrics``; ``arrays``,
-    slices, reshapes and conversions; ``prepared``, arrays that inference has computed from
-    parameters (their bytes are those of the arrays).
+    The numbers count the programs of executors; ``kinds`` has numbers for every cache by name:
+    ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
+    ``updates`` of optimizers; ``group updates`` and sums of several devices; ``metrics``; ``arrays``,
+    slices, reshapes and conversions; ``prepared``, arrays computed from parameters (their bytes).
 
     >>> import executorkit as mx
     >>> info = mx.program.cache_info()

@@ -168,28 +168,25 @@ class CachedJit:
             return executable
         return (lowered or self._jitted.lower(*args)).compile()
 
-    def prefetch(self, args: tuple[Any, ...]) -> bool:
-        """Loads the executable for such arguments if it is on disk; True if it has been."""
-        if not self.caches:
-            return False
+    def prefetch(self, args: tuple[Any, ...]) -> None:
+        """Loads the executable for such arguments if it is on disk."""
         key = _call_key(args)
-        if key in self._executables or key in self._prefetched:
-            return key in self._prefetched
-        entry = self._entry(key, args)
+        entry = self._unloaded(key, args)
         executable = entry and entry.load()
         if executable is not None:
             self._prefetched[key] = executable
-        return executable is not None
 
     def is_stored(self, args: tuple[Any, ...]) -> bool:
-        """True if the executable for such arguments is on disk, or was loaded from there."""
+        """True if the executable for such arguments is on disk, or was loaded ahead."""
         if not self.caches:
             return False
         key = _call_key(args)
-        if key in self._executables or key in self._prefetched:
-            return key in self._prefetched
-        entry = self._entry(key, args)
-        return entry is not None and entry.exists()
+        entry = self._unloaded(key, args)
+        return key in self._prefetched or (entry is not None and entry.exists())
+
+    def _unloaded(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
+        in_memory = key in self._executables or key in self._prefetched
+        return None if in_memory else self._entry(key, args)
 
     def stored_jaxpr(
         self, args: tuple[Any, ...], max_seconds: float = math.inf
@@ -212,7 +209,6 @@ class CachedJit:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
 
     def _add(self, key: _CallKey, executable: Any) -> None:
-        """Adds an executable; ``run`` is the fastest way from now on."""
         with _lock:
             self._executables[key] = executable
             loaded = [x for x in self._executables.values() if x is not self._jitted]
@@ -340,7 +336,6 @@ class CachedExecutable:
         self._files.write(self._jaxpr_name, facts, contents)
 
     def _packed(self, structure: Any) -> Any:
-        """The structure of results in JSON's types; NotFingerprintableError if it has none."""
         results = jax.tree.unflatten(structure, range(structure.num_leaves))
         return _pack(results, _subtrees(self._arguments))
 
@@ -368,7 +363,6 @@ class CachedExecutable:
         submit_after(lambda: self._store(executable, lowered))
 
     def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
-        """Writes the file if the executable may be loaded elsewhere."""
         if "custom_call" in lowered.as_text():
             return
         try:
@@ -414,7 +408,6 @@ def _listen_to_jax_cache() -> None:
 
 
 def _devices_of(leaves: list[Any]) -> frozenset[Any]:
-    """The devices of arrays; host arrays, and shapes without devices, have none."""
     devices: set[Any] = set()
     for x in leaves:
         sharding = getattr(x, "sharding", None)
@@ -424,7 +417,6 @@ def _devices_of(leaves: list[Any]) -> frozenset[Any]:
 
 
 def _subtrees(structure: Any) -> list[Any]:
-    """A tree structure and all structures inside it."""
     return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
 
 
