@@ -58,13 +58,13 @@ NO_MIRROR = frozenset({"golden", "readme"})
 #: Maximum lines of each package. A package that shrinks takes its budget with it; one that has to
 #: grow says here by how much.
 LINE_BUDGETS = {
-    "_cli": 1324, "_files": 426, "_support": 705, "arrays": 1025, "autograd": 3742, "callback":
+    "_cli": 1324, "_files": 426, "_support": 705, "arrays": 1025, "autograd": 3756, "callback":
     176, "calls": 1333, "contrib": 2126, "data": 52, "debugging": 642, "display": 1952,
-    "executor": 3170, "executorkit": 3564, "export": 728, "gluon": 12300, "image": 2097,
+    "executor": 3176, "executorkit": 3565, "export": 728, "gluon": 12311, "image": 2097,
     "initializer": 673, "inspection": 672, "io": 2949, "jaxpr_interpreter": 2703, "jaxprs": 472,
     "kvstore": 809, "lowering": 4481, "metric": 1324, "model": 1032, "module": 3138, "ndarray":
     2951, "notebook": 301, "onnx": 4485, "ops": 16455, "optimizer": 3326, "parallel": 4131,
-    "processes": 988, "profiler": 836, "program": 6625, "rnn": 1255, "symbol": 2919,
+    "processes": 988, "profiler": 836, "program": 6578, "rnn": 1256, "symbol": 2933,
     "test_utils": 1428, "training": 943, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.

@@ -83,7 +83,21 @@ def grad(
         whose results have shapes that depend on values.
 
     Raises MXNetError for a variable that the heads do not depend on. The results' ``jax`` arrays
-    can be passed to an optax transformation.
+    can be passed to an optax transformation:
+
+    >>> import executorkit as mx, optax
+    >>> w = mx.nd.array([1.0, 2.0])
+    >>> w.attach_grad()
+    >>> transformation = optax.sgd(0.25, momentum=0.5)
+    >>> state = transformation.init([w.jax])
+    >>> for _ in range(2):
+    ...     with mx.autograd.record():
+    ...         loss = (w * w).sum()
+    ...     grads = [g.jax for g in mx.autograd.grad(loss, [w])]
+    ...     updates, state = transformation.update(grads, state, [w.jax])
+    ...     w[:] = w.jax + updates[0]
+    >>> w.asnumpy().tolist()
+    [0.0, 0.0]
     """
     heads, variables = _listed(heads), _listed(variables)
     if not variables:

@@ -64,6 +64,12 @@ class CachedOp:
     >>> x, y = mx.nd.array([1, 2]), mx.nd.array([3, 4])
     >>> function(x, y).asnumpy().tolist()
     [4.0, 10.0]
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     z = function(x, y)
+    >>> z.backward()
+    >>> x.grad.asnumpy().tolist()
+    [4.0, 5.0]
     """
 
     def __init__(self, sym: Symbol, flags: Iterable[tuple[str, Any]] = ()) -> None:

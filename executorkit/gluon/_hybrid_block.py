@@ -36,8 +36,11 @@ class HybridBlock(Block):
     ...         return F.broadcast_mul(x, scale) + 1
     >>> net = Scaled()
     >>> net.initialize()
+    >>> x = mx.nd.array([1, 2])
+    >>> net(x).asnumpy().tolist()
+    [2.0, 3.0]
     >>> net.hybridize()
-    >>> net(mx.nd.array([1, 2])).asnumpy().tolist()
+    >>> net(x).asnumpy().tolist()
     [2.0, 3.0]
     >>> net(mx.sym.Variable("data")).list_arguments()
     ['data', 'scaled0_scale']

@@ -38,6 +38,10 @@ class ParameterDict:
     >>> params = mx.gluon.ParameterDict("net_")
     >>> params.get("weight", shape=(2, 3)) is params["net_weight"]
     True
+    >>> params
+    net_ (
+      Parameter net_weight (shape=(2, 3), dtype=<class 'numpy.float32'>)
+    )
     """
 
     def __init__(self, prefix: str = "", shared: "ParameterDict | None" = None) -> None:

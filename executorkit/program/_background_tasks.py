@@ -96,11 +96,7 @@ def _nothing() -> None:
 
 
 class Precompilation:
-    """Compilations that go on in the background.
-
-    tasks
-        those of each thing that was asked for, in that order.
-    """
+    """Compilations that go on in the background; ``tasks`` has the parts of each request."""
 
     def __init__(self, tasks: Mapping[Hashable, Sequence[CompileTask]]) -> None:
         self.tasks = {request: tuple(parts) for request, parts in tasks.items()}

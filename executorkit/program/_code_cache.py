@@ -212,7 +212,6 @@ class CodeCache(Generic[_C]):
                 self._needed_bytes = self.bytes + int(self.limit_bytes * 16 * _SLACK)
 
     def _drop_surplus(self) -> None:
-        """Drops entries beyond the limit, and unused ones that were dropped earlier."""
         for key in [key for key, entry in self._dropped.items() if not entry.in_use]:
             self._dropped.pop(key).clear()
         surplus = len(self._entries) - self.limit

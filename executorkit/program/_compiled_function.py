@@ -222,7 +222,6 @@ class CompiledFunction:
             self._start()
 
     def _start(self) -> None:
-        """Begins without any executable."""
         self.log.begin()
         settings, log = self._settings, self.log
         jitted: Any = self.transform(self._traced())
@@ -289,7 +288,6 @@ class CompiledFunction:
     # -- calls -----------------------------------------------------------------------------------
 
     def __call__(self, *args: Any) -> Any:
-        """The results for such arguments."""
         if self.donates:
             stored: list[Any] = []
             self.call_into(stored, Donated(args[0]), args[1:])
@@ -382,7 +380,6 @@ class CompiledFunction:
     def _run_first(
         self, interpreted: InterpretedFunction | None, args: tuple[Any, ...], into: list[Any] | None
     ) -> Any:
-        """The results of a call that is interpreted, or that compiles."""
         if interpreted is not None:
             return stored(interpreted.run(args), into)
         _finish(self._loads, args)
@@ -400,7 +397,6 @@ class CompiledFunction:
     # -- compilation ahead -----------------------------------------------------------------------
 
     def _wrapped(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The arguments as the jitted function takes them."""
         return (Donated(args[0]), *args[1:]) if self.donates else args
 
     def compile(self, *args: Any) -> jax.stages.Compiled:
@@ -517,14 +513,12 @@ class CompiledFunction:
 
 
 def _finish(tasks: Mapping[Hashable, CompileTask], args: tuple[Any, ...]) -> None:
-    """Waits for the background task for such arguments, if there is one."""
     task = tasks.get(_signature(args)) if tasks else None
     if task is not None:
         task.finish()
 
 
 def _signature(args: tuple[Any, ...]) -> Hashable:
-    """The structure of arguments, and the shapes and dtypes of their arrays."""
     leaves, structure = jax.tree.flatten(args)
     return structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
 

@@ -88,7 +88,6 @@ def _saved(array: jax.Array) -> Any:
 
 @in_x64
 def _restored(saved: Any, deleted: jax.Array) -> jax.Array:
-    """The array that a copy was made of."""
     sharding = deleted.sharding
     if not isinstance(saved, list):
         return jax.device_put(saved, sharding)

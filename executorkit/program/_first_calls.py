@@ -365,7 +365,6 @@ class FirstCalls:
         return submit(compile)
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
-        """The arrays and numbers among the arguments, and the signature of all."""
         static = self._static
         fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
         leaves, structure = jax.tree.flatten(_arrays_of(args, static))
@@ -460,7 +459,6 @@ def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
 
 
 def _default_device() -> Any:
-    """The device of arrays that are made without naming one."""
     device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     if device is None or isinstance(device, str):
         return jax.local_devices(backend=device)[0]
@@ -468,7 +466,6 @@ def _default_device() -> Any:
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
-    """The arguments that are not static."""
     return tuple([x for i, x in enumerate(args) if i not in static]) if static else tuple(args)
 
 

@@ -139,7 +139,6 @@ class GraphEvaluator:
         )
 
     def _cast_targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
-        """The dtype that each argument is computed in; None for its own."""
         graph, dtype = self._graph, self._options.compute_dtype
         assert dtype is not None
         avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]

@@ -149,8 +149,6 @@ def _gradients(
     argnums: Sequence[int],
     cotangents: Sequence[Any],
 ) -> tuple[Any, ...]:
-    """Gradients of ``smooth`` by some inputs; zeros if it takes no floating numbers."""
-
     def function(*differentiated: Any) -> tuple[Any, ...]:
         full = list(inputs)
         for k, x in zip(argnums, differentiated, strict=True):
@@ -216,7 +214,6 @@ def integer_gradients(
 
 
 def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
-    """True if the step has a gradient by an integer input, as a function of floating numbers."""
     if STOPS_INTEGER_GRADIENT in step.op.traits:
         return False
     smooth = _smooth(step, step.params, jax.random.key(0) if step.op.key_name else None, True)

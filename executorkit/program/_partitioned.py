@@ -92,14 +92,12 @@ class PartitionedProgram(BaseProgram):
         self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays,
         accumulated: Arrays = (),
     ) -> Any:  # fmt: skip
-        """Forward, then backward; across devices there is no single program to fuse them into."""
         *results, residuals = self._forward(train, args, aux, key)
         return *results, self._backward(residuals, heads, accumulated)
 
     def _backward(
         self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays = ()
     ) -> tuple[Any, ...]:
-        """Runs backward segment by segment, the last one first."""
         gradients: dict[int, Any] = {}
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
@@ -120,7 +118,6 @@ class PartitionedProgram(BaseProgram):
             return add_accumulated(accumulated, results)
 
     def _inputs(self, args: Arrays, aux: Arrays) -> tuple[dict[int, Any], dict[int, Any]]:
-        """Values by their number in the graph, and auxiliary states by their position."""
         return dict(self.graph.numbered(args, aux)), dict(enumerate(aux))
 
     def _segment_inputs(

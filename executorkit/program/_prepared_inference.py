@@ -64,7 +64,6 @@ Identities = tuple[int, ...]
 
 
 def _identities(arrays: Iterable[Any]) -> Identities:
-    """The identities of arrays, which are theirs as long as they live."""
     return tuple(map(id, arrays))
 
 
@@ -290,7 +289,6 @@ class PreparedInference:
         return sum(prepared.code_bytes for prepared in sets.values())
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
-        """The outputs, and the auxiliary states that forward changes."""
         if not fed.positions:
             fed.observe(args)
             return self._whole(args, aux, key)
@@ -356,7 +354,6 @@ class PreparedInference:
             return memoize(layout.entries, identities, _Entry(state, calls, watch))
 
     def _count(self, entry: _Entry, layout: _Layout, arrays: Arrays, fed: FedArguments) -> None:
-        """Counts a call with a set; prepares it where there were enough and there is room."""
         with self._lock, paused_collection():
             if entry.state is State.NOT_WORTH_IT:
                 return
@@ -373,7 +370,6 @@ class PreparedInference:
                 entry.split, entry.prepared, entry.state = split, prepared, State.READY
 
     def _split(self, layout: _Layout) -> _Split | None:
-        """The split program for arrays of these shapes; None where there is nothing to prepare."""
         if layout not in self._splits:
             memoize(self._splits, layout, self._new_split(layout))
         return self._splits[layout]
@@ -422,7 +418,6 @@ class PreparedInference:
         return traced[0] if traced else answer and _Border.from_json(answer)
 
     def _prepared(self, split: _Split, arrays: Arrays) -> PreparedArrays | None:
-        """The prepared arrays for these ones; None if there is no room."""
         border = split.border
         sources = [arrays[i] for i in border.sources]
         key = border.preparation, _identities(sources)

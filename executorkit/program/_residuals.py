@@ -1,9 +1,8 @@
-"""Values that forward saves for backward, without those that need not be results of a program.
+"""Values that forward saves for backward.
 
-XLA copies an argument that is a result, weights at every step; and it fills an array with what is
-one number before it broadcasts it. So a program returns none of these: :meth:`Residuals.completed`
-puts back the arguments and the other results, and backward itself computes what only broadcasts or
-reshapes such values.
+XLA copies an argument that is a result, weights at every step, and fills an array to broadcast one
+number. So a program returns neither: :meth:`Residuals.completed` puts back arguments and other
+results, and backward computes broadcasts and reshapes of such values.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class Residuals:
     arrays
         the saved arrays; None for one that :meth:`completed` puts in.
     derivative
-        what is static in it.
+        the static part.
     omission
         how the derivative's leaves follow from the arrays; None if these are the leaves.
     """
@@ -82,8 +81,8 @@ class Residuals:
     omission: Omission | None = field(default=None, metadata={"static": True})
 
     def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:
-        """The residuals with the arrays that were no results, taken from the arguments, auxiliary
-        states and other results of the call of forward that returned them."""
+        """The residuals with the omitted arrays, taken from the arguments, auxiliary states and
+        other results of the call of forward that returned them."""
         omission = self.omission
         if omission is None:
             return self

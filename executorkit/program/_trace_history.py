@@ -84,7 +84,6 @@ def explain_traces(
 
 
 def _signature(avals: tuple[Any, ...], argument_name: ArgumentNamer) -> dict[str, ArgumentFacts]:
-    """Shape, dtype and devices of every argument, by name."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(avals, is_leaf=lambda x: x is None)
     return {
         argument_name(path): None if x is None else (tuple(x.shape), str(x.dtype), _devices(x))

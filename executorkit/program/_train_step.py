@@ -50,9 +50,7 @@ class StepSpec(NamedTuple):
 class Reduction(Protocol):
     """A function of the gradients and states of all devices of a group together."""
 
-    def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]:
-        """The sums of gradients over the devices, and what is stored as auxiliary states."""
-        ...
+    def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]: ...
 
 
 def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
@@ -141,8 +139,8 @@ def make_backward_step(
         step((weights, states, ()), kept, residuals, heads, accumulated, update_keys, hyperparams)
             -> (weights, states, ()), gradients
 
-    ``residuals`` may have None where they are weights. Those that somebody holds are ``kept``, a
-    sequence for each update, and not donated; it is empty if all are donated.
+    ``residuals`` may have None where they are weights. Weights that are referred to elsewhere are
+    ``kept``, a sequence for each update, and not donated; it is empty if all are donated.
     """
 
     def step(
@@ -163,7 +161,6 @@ def make_backward_step(
 
 
 def _visible(spec: StepSpec, grads: Arrays) -> tuple[Any, ...]:
-    """The gradients that a step returns."""
     consumed = {k for update in spec.updates for k in update.targets}
     hidden = frozenset() if spec.keep_gradients else consumed
     return tuple(None if k in hidden else g for k, g in enumerate(grads))

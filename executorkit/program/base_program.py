@@ -244,12 +244,11 @@ class BaseProgram(Viewed, ABC):
     def cost(self, function: str | None = None) -> Cost:
         """Operations and bytes of every node, forward and backward; printed, a table.
 
-        They are counted on the traced program, not by XLA, which tells totals only: two operations
-        for each product of a dot or a convolution, one for each element that another operation
-        computes, none for what only moves elements. Bytes are those that every operation reads and
-        writes by itself, so that a fused program moves fewer. Names are those of the graph after
-        its passes, of the executor that was bound first; ``(between nodes)`` are sums of gradients
-        and updates. Of a pmapped program it is the cost on each device.
+        They are counted on the traced program, since XLA tells totals only: two operations for each
+        product of a dot or a convolution, one for each element of another result, none for moving
+        elements. Bytes are read and written by every operation; a fused program moves fewer. Nodes
+        are named as in the optimized graph of the first executor; ``(between nodes)`` are sums of
+        gradients and updates. Of a pmapped program it is the cost on each device.
 
         Raises MXNetError if the function has not been compiled yet.
         """

@@ -95,8 +95,9 @@ class LSTMCell(_DenseCell):
     >>> import executorkit as mx
     >>> cell = LSTMCell(5, prefix="lstm_")
     >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
-    >>> outputs.infer_shape(data=(2, 3, 4))[1]
-    [(2, 3, 5)]
+    >>> arguments, (output,), _ = outputs.infer_shape(data=(2, 3, 4))
+    >>> dict(zip(outputs.list_arguments(), arguments))["lstm_i2h_weight"], output
+    ((20, 4), (2, 3, 5))
     """
 
     def __init__(

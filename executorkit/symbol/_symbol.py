@@ -167,7 +167,13 @@ class Symbol(PythonOperators, Viewed):
 
     def get_internals(self) -> Symbol:
         """Returns all outputs of all nodes, inputs first:
-        ``net.get_internals()["flatten0_output"]``."""
+        ``net.get_internals()["flatten0_output"]``.
+
+        >>> import executorkit as mx
+        >>> x = mx.sym.exp(mx.sym.Variable("x"), name="e")
+        >>> (x + 1).get_internals().list_outputs()[:2]
+        ['x', 'e_output']
+        """
         order = topological_order(self._heads)
         return Symbol([(node, i) for node in order for i in range(node.n_visible)])
 

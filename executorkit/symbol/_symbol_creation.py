@@ -79,7 +79,12 @@ Variable = var
 
 def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa: N802
     """Groups the outputs of all ``symbols`` into one symbol; TypeError for other objects.
-    ``create_fn`` makes it from pairs of a node and a number."""
+    ``create_fn`` makes it from pairs of a node and a number.
+
+    >>> a, b = var("a"), var("b")
+    >>> Group([a, b]).list_outputs()
+    ['a', 'b']
+    """
     parts = list(symbols)
     if not parts or not all(isinstance(symbol, Symbol) for symbol in parts):
         raise TypeError(f"Group of {parts!r}, expected symbols, at least one")

@@ -84,6 +84,9 @@ class AttrScope(metaclass=_Scoped):
 
     Values are texts. An inner scope adds to the outer one and wins if both name an attribute; the
     ``attr`` argument of a call wins over both.
+
+    >>> AttrScope(ctx_group="stage1").get({"lr_mult": "2"})
+    {'ctx_group': 'stage1', 'lr_mult': '2'}
     """
 
     _stack: ClassVar[_Stack] = _Stack()

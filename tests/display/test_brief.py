@@ -7,6 +7,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.display import brief_arrays
+from executorkit.display._brief import changed_values
 
 
 def _net():
@@ -102,3 +103,16 @@ def test_mxnets_own_forms_stay():
 
 def test_long_lists_are_counted():
     assert brief_arrays([(f"x{i}", (i,)) for i in range(9)])[3:] == ["x3 (3,)", "5 more"]
+
+
+def test_names_and_shapes_of_arrays():
+    arrays = [("data", (32, 3)), ("label", [32])]
+    assert brief_arrays(arrays) == ["data (32, 3)", "label (32,)"]
+
+
+def test_attributes_that_differ_from_the_defaults():
+    class Rule:
+        def __init__(self, length, width=1, colour="black"):
+            self.length, self.width, self.colour = length, width, colour
+
+    assert changed_values(Rule(3, 2)) == ["length=3", "width=2"]

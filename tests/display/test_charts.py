@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from executorkit.display import Curve, Curves, HeatMap
-from executorkit.display._charts import ticks
+from executorkit.display._charts import Bar, ticks
 
 from ._html import checked
 from ._snapshots import matches
@@ -144,3 +144,7 @@ def test_many_rows_are_bounded_and_names_escaped():
     assert len(html) < 100_000
     text = _map({f"n{i}": [1.0] for i in range(100)}).text()
     assert "... 40 more" in text
+
+
+def test_a_bar_is_filled_up_to_its_fraction():
+    assert Bar(0.25).text() == "█" * 10 + "░" * 30

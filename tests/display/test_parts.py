@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from executorkit.display import Emphasis, Fold, Line, Lines, Sparkline, Table, View, text_table
+from executorkit.display import (
+    Emphasis,
+    Fold,
+    Line,
+    Lines,
+    Sparkline,
+    Table,
+    View,
+    _parts,
+    text_table,
+)
 
 from ._html import checked
 from ._snapshots import matches
@@ -62,3 +72,24 @@ def test_a_footer_stands_below_a_line_and_no_line_ends_in_blanks():
 
 def test_a_table_without_rows_is_its_header():
     assert text_table(["a", "b"], []) == "a  b\n-  -"
+
+
+def test_texts_of_numbers_and_shapes():
+    assert (_parts.count(1234567), _parts.count(None)) == ("1,234,567", "?")
+    assert (_parts.many(1, "compilation"), _parts.many(1200, "row")) == (
+        "1 compilation", "1,200 rows",
+    )  # fmt: skip
+    shapes = [(32, 10), (0, 5), None, (3,)]
+    assert [_parts.shape(s) for s in shapes] == ["(32, 10)", "(?, 5)", "?", "(3,)"]
+    assert [_parts.value(x) for x in (0.123456, 1e-9, None)] == ["0.1235", "1e-09", ""]
+
+
+def test_markup_is_escaped():
+    assert _parts.escape('<script> & "x"') == "&lt;script&gt; &amp; &quot;x&quot;"
+
+
+def test_a_text_table_aligns_its_columns():
+    table = text_table(["layer", "size"], [["fc1", "1,280"], ["relu1", "0"]], right={1})
+    assert table.splitlines() == [
+        "layer   size", "-----  -----", "fc1    1,280", "relu1      0",
+    ]  # fmt: skip

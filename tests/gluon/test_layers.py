@@ -367,3 +367,51 @@ def test_every_layer_has_a_docstring_of_its_own(module):
     for name, layer in vars(module).items():
         if inspect.isclass(layer) and issubclass(layer, mx.gluon.Block):
             assert vars(layer).get("__doc__"), name
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "expected"),
+    [
+        (lambda: nn.LeakyReLU(0.5), [-2, 0, 2], [-1, 0, 2]),
+        (lambda: nn.Dense(2, weight_initializer="ones"), [[1, 2, 3]], [[6, 6]]),
+        (nn.LayerNorm, [[1, 3]], [[-1, 1]]),
+        (nn.MaxPool1D, [[[1, 2, 3, 4]]], [[[2, 4]]]),
+    ],
+)
+def test_values_of_layers_by_hand(
+    layer: Callable[[], Any], given: list[Any], expected: list[Any]
+) -> None:
+    block = layer()
+    block.initialize()
+    assert block(nd.array(given)).asnumpy().round(3).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("layer", "given", "expected", "form"),
+    [
+        (lambda: nn.Dense(2), (1, 3), (1, 2), "Dense(3 -> 2, linear)"),
+        (
+            lambda: nn.Conv2D(8, kernel_size=3, padding=1), (2, 4, 6, 5), (2, 8, 6, 5),
+            "Conv2D(4 -> 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))",
+        ),
+        (
+            lambda: contrib.cnn.DeformableConvolution(2, kernel_size=(3, 3), padding=(1, 1)),
+            (1, 4, 5, 5), (1, 2, 5, 5), None,
+        ),
+    ],
+)  # fmt: skip
+def test_shapes_and_forms_of_layers(
+    layer: Callable[[], Any], given: tuple[int, ...], expected: tuple[int, ...], form: str | None
+) -> None:
+    block = layer()
+    block.initialize()
+    assert block(nd.ones(given)).shape == expected
+    assert form in (None, repr(block))
+
+
+def test_the_layers_of_a_container_know_their_inputs() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
+    net.initialize()
+    assert net(nd.ones((3, 5))).shape == (3, 2)
+    assert repr(net[0]) == "Dense(5 -> 4, Activation(relu))"

@@ -141,3 +141,7 @@ def test_a_network_of_the_zoo_is_tuned_on_a_folder_of_pictures(root, tmp_path):
                 assert abs(gradient).max() > 0
                 np.testing.assert_allclose(moved, rate * gradient, rtol=1e-3, atol=1e-6)
     assert losses[-1] < 0.5 * losses[0]
+
+
+def test_the_hash_of_a_published_file() -> None:
+    assert model_store.short_hash("resnet18_v1") == "a0666292"

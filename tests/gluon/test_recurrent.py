@@ -239,3 +239,22 @@ def test_a_step_of_unrolled_cells_is_one_program_plain_and_hybridized():
         assert programs_of(step) == (1, 0)
         traces.add(mx.program.cache_info().traces)
     assert len(traces) == 1
+
+
+def test_shapes_of_cells_and_layers_by_hand() -> None:
+    stack = rnn.SequentialRNNCell()
+    stack.add(rnn.BidirectionalCell(rnn.GRUCell(2), rnn.GRUCell(2)))
+    stack.add(rnn.ResidualCell(rnn.RNNCell(4)))
+    stack.initialize()
+    assert stack.unroll(3, nd.ones((2, 3, 5)), merge_outputs=True)[0].shape == (2, 3, 4)
+    cell = rnn.LSTMCell(3)
+    cell.initialize()
+    outputs, states = cell.unroll(4, nd.ones((2, 4, 5)), merge_outputs=True)
+    assert (outputs.shape, [s.shape for s in states]) == ((2, 4, 3), [(2, 3), (2, 3)])
+    assert repr(cell) == "LSTMCell(5 -> 12)"
+    layer = rnn.LSTM(3, num_layers=2)
+    layer.initialize()
+    assert layer(nd.ones((4, 2, 5))).shape == (4, 2, 3)
+    _, states = layer(nd.ones((4, 2, 5)), layer.begin_state(2))
+    assert [s.shape for s in states] == [(2, 2, 3), (2, 2, 3)]
+    assert repr(layer) == "LSTM(5 -> 3, TNC, num_layers=2)"

@@ -246,3 +246,16 @@ class TestFiles:
         with pytest.raises(mx.MXNetError) as caught:
             vision.ImageFolderDataset(tmp_path)[0]
         assert "a.png" in "".join(caught.value.__notes__)
+
+
+def test_small_datasets_and_samplers(tmp_path):
+    assert mx.gluon.data.SimpleDataset(["a", "b"])[1] == "b"
+    path = str(tmp_path / "a")
+    record = mx.recordio.MXIndexedRecordIO(path + ".idx", path + ".rec", "w")
+    for number in range(3):
+        record.write_idx(number, b"record %d" % number)
+    record.close()
+    assert mx.gluon.data.RecordFileDataset(path + ".rec")[1] == b"record 1"
+    assert list(mx.gluon.data.SequentialSampler(3, start=4)) == [4, 5, 6]
+    np.random.seed(3)
+    assert list(mx.gluon.data.RandomSampler(5)) == [3, 4, 1, 0, 2]

@@ -9,7 +9,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import FileFormatError, ShapeError, UnknownNameError
-from executorkit.inspection import NotFinite, deduce_inputs, diagnose
+from executorkit.inspection import NotFinite, _diagnosis, deduce_inputs, diagnose
 from executorkit.ndarray.params_file import ParamsHeaders
 
 
@@ -206,3 +206,10 @@ def test_notebooks_and_terminals_show_the_report(tmp_path):
 def test_inputs_of_a_symbol_alone():
     symbol = images("global")
     assert deduce_inputs(symbol, {}) == {"data": (0, 0, 0, 0), "softmax_label": (0,)}
+
+
+def test_versions_and_sizes_in_words():
+    versions = [_diagnosis.version_name(number) for number in (10901, 800)]
+    assert versions == ["MXNet 1.9.1", "MXNet before 0.9"]
+    sizes = [_diagnosis.size_text(shape) for shape in ((0, 3, 0, 0), (8, 10), None)]
+    assert sizes == ["(N, 3, ?, ?)", "(8, 10)", "?"]

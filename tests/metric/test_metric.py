@@ -475,3 +475,21 @@ def test_replacing_a_registered_name_warns():
         register(second, "it")
     assert isinstance(create("IT"), second)
     assert mx.registry.get_registry(Thing) == {"it": second}
+
+
+@pytest.mark.parametrize(
+    ("metric", "label", "pred", "expected"),
+    [
+        (mx.metric.PearsonCorrelation(), [1, 2, 3], [6, 4, 2], ("pearsonr", -1.0)),
+        (mx.metric.MSE(), [1, 2], [1, 5], ("mse", 4.5)),
+        (mx.metric.RMSE(), [2, 2], [5, -1], ("rmse", 3.0)),
+        (
+            mx.metric.Perplexity(ignore_label=None), [0, 1, 1],
+            [[0.3, 0.7], [0, 1], [0.4, 0.6]], ("perplexity", 1.7711),
+        ),
+    ],
+)  # fmt: skip
+def test_values_by_hand(metric, label, pred, expected):
+    metric.update([mx.nd.array(label)], [mx.nd.array(pred)])
+    name, value = metric.get()
+    assert (name.lower(), round(value, 4)) == expected

@@ -20,6 +20,7 @@ from executorkit.ops.schema.calls import (
     namespace_entries,
     public_names,
 )
+from executorkit.ops.schema.inference import normal_axis, shape_text
 
 
 @pytest.fixture(name="fc")
@@ -116,3 +117,13 @@ def test_regression_outputs_ignore_attributes_that_they_do_not_have():
     ignored: dict[str, Any] = {"normalization": "batch"}
     out = nd.LinearRegressionOutput(data, label, **ignored)
     assert (out.asnumpy() == 1).all()
+
+
+def test_docstrings_have_a_line_for_each_attribute():
+    lines = call_doc(lookup("expand_dims"), "symbol").splitlines()
+    assert "  axis: an integer, required" in lines
+
+
+def test_shapes_in_messages_and_axes_from_the_end():
+    assert shape_text((0, 3)) == "(?, 3)"
+    assert normal_axis(-1, 3) == 2

@@ -13,6 +13,7 @@ import executorkit as mx
 from executorkit import ops
 from executorkit.errors import AttributeValueError, InputTypeError, MXNetError
 from executorkit.ops.schema import operator_registry
+from executorkit.symbol.nesting import flatten
 
 pytestmark = pytest.mark.smoke
 
@@ -269,3 +270,7 @@ def test_attached_methods_take_variables_of_any_name():
     assert list(executor.arg_dict) == ["self", "symbol"]
     (total,) = net.eval(self=mx.nd.ones((2,)), symbol=mx.nd.ones((2,)))
     assert total.asnumpy().tolist() == [2, 2]
+
+
+def test_leaves_of_nested_lists():
+    assert flatten([1, (2, [3]), []]) == [1, 2, 3]

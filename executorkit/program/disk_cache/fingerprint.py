@@ -91,7 +91,6 @@ def _operator(op: OpDef) -> str:
 
 
 def _function(function: Callable[..., Any]) -> str:
-    """A function's position in its module, its closure and its defaults."""
     code = function.__code__
     closure = [cell.cell_contents for cell in function.__closure__ or ()]
     contents = [closure, function.__defaults__, function.__kwdefaults__]
@@ -99,7 +98,6 @@ def _function(function: Callable[..., Any]) -> str:
 
 
 def _qualified(thing: Any) -> str:
-    """The qualified name of a class or function, with the version of its package."""
     # A function that wraps another one has taken over the name of its module, too.
     module = thing.__module__ if isinstance(thing, type) else thing.__globals__["__name__"]
     name = thing.__qualname__
@@ -240,7 +238,6 @@ def _package_hash() -> str:
 
 
 def _modules(package: str) -> Iterator[tuple[Any, ...]]:
-    """The names of the package's files, relative to it, with what tells a changed file."""
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -267,7 +264,6 @@ def cached_answer(question: Callable[[], Hashable], find: Callable[[], Any]) -> 
 
 
 def _processor() -> tuple[str, ...]:
-    """The kind of the processor, and its instruction sets."""
     lines = [platform.machine()]
     try:
         with open("/proc/cpuinfo") as file:
@@ -282,6 +278,5 @@ def _processor() -> tuple[str, ...]:
 
 
 def _cores() -> int:
-    """The number of cores this process may use, by which loops are cut."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1

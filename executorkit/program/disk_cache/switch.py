@@ -71,7 +71,6 @@ def remembered(question: Hashable, find: Callable[[], Any]) -> Any:
 
 
 def _present() -> _Choice:
-    """The choice in force: the environment's until another one is made."""
     global _choice
     if _choice is None:
         with _lock:

@@ -124,6 +124,8 @@ class WikiText2(_WikiText):
     >>> with open(f"{folder}/wiki.train.tokens", "w") as file:
     ...     _ = file.write("the cat saw the dog .\nthe end .")
     >>> corpus = WikiText2(folder, seq_len=4)
+    >>> corpus.vocabulary.idx_to_token
+    ['<unk>', '<eos>', 'the', '.', 'cat', 'dog', 'end', 'saw']
     >>> [part.asnumpy().tolist() for part in corpus[0]]
     [[2, 4, 7, 2], [4, 7, 2, 5]]
     """

@@ -5,6 +5,8 @@
 >>> cell.initialize()
 >>> cell.unroll(4, mx.nd.ones((1, 4, 3, 6, 6)), merge_outputs=True)[0].shape
 (1, 4, 2, 6, 6)
+>>> cell
+Conv2DLSTMCell(3 -> 8, tanh, NCHW)
 """
 
 from collections.abc import Sequence
