@@ -30,8 +30,8 @@ def cache_info() -> CacheInfo:
 
     The numbers count the programs of executors; ``kinds`` has numbers for every cache by name:
     ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
-    ``updates`` of optimizers; ``group updates`` and sums of several devices; ``metrics``; ``arrays``,
-    slices, reshapes and conversions; ``prepared``, arrays computed from parameters (their bytes).
+    ``updates`` of optimizers; ``group updates``, also sums, of several devices; ``metrics``;
+    ``arrays``, slices, reshapes, conversions; ``prepared``, made from parameters (their bytes).
 
     >>> import executorkit as mx
     >>> info = mx.program.cache_info()
