@@ -64,11 +64,11 @@ LINE_BUDGETS = {
     "initializer": 673, "inspection": 672, "io": 2949, "jaxpr_interpreter": 2703, "jaxprs": 472,
     "kvstore": 809, "lowering": 4481, "metric": 1324, "model": 1032, "module": 3138, "ndarray":
     2951, "notebook": 301, "onnx": 4485, "ops": 16455, "optimizer": 3326, "parallel": 4131,
-    "processes": 988, "profiler": 836, "program": 6578, "rnn": 1256, "symbol": 2933,
+    "processes": 988, "profiler": 836, "program": 6525, "rnn": 1256, "symbol": 2933,
     "test_utils": 1428, "training": 943, "visualization": 456,
 }  # fmt: skip
 #: Maximum lines of all packages together; it only falls.
-TOTAL_LINES = 100_714
+TOTAL_LINES = 100_661
 #: Maximum number of attributes of a class.
 MAX_ATTRIBUTES = 20
 ARGUMENTS = {

@@ -121,8 +121,8 @@ class CompiledFunction:
     """
 
     __slots__ = (
-        "_dispatcher", "_first_calls", "_has_raised", "_jitted", "_loads", "_settings", "_tasks",
-        "donates", "function", "host_plans", "last_use", "log", "name",
+        "_dispatcher", "_first_calls", "_has_raised", "_jitted", "_settings", "_tasks", "donates",
+        "function", "host_plans", "last_use", "log", "name",
     )  # fmt: skip
 
     devices: Sequence[Any] = ()
@@ -147,7 +147,6 @@ class CompiledFunction:
         self._has_raised = False
         #: Background tasks that have not ended, by the arguments that they are for.
         self._tasks: dict[Hashable, CompileTask] = {}
-        self._loads: dict[Hashable, CompileTask] = {}
         self._start()
 
     @property
@@ -208,7 +207,6 @@ class CompiledFunction:
         free them."""
         former = self._dispatcher, self._jitted, self._first_calls
         self._tasks.clear()
-        self._loads.clear()
         self._after_fork()
         return former
 
@@ -242,7 +240,7 @@ class CompiledFunction:
         )
         static = settings.static_argnums
         self._first_calls: Any = FirstCalls(
-            jitted, self._dispatcher, self._interprets, count, log.note_jaxpr, self._load,
+            jitted, self._dispatcher, self._interprets, count, log.note_jaxpr,
             static=(static,) if isinstance(static, int) else static, device=settings.device,
             unlisted=settings.executable_bytes is None, program=settings.program,
         )  # fmt: skip
@@ -322,7 +320,7 @@ class CompiledFunction:
         """The frame of every call: returns the results and, of a function that donates, appends
         them to a list. ``is_first`` says that JAX has no program for such arguments."""
         if self._tasks:
-            _finish(self._tasks, args)
+            self._finish_task(args)
         if self._first_calls is None:
             self._start()
         start = time.perf_counter()
@@ -382,7 +380,6 @@ class CompiledFunction:
     ) -> Any:
         if interpreted is not None:
             return stored(interpreted.run(args), into)
-        _finish(self._loads, args)
         with tracing_allowed():
             self._dispatcher.obtain(args)
             if into is None:
@@ -395,6 +392,12 @@ class CompiledFunction:
         return None if self._interprets() is False else self.host_plans.for_new_shapes(key, shapes)
 
     # -- compilation ahead -----------------------------------------------------------------------
+
+    def _finish_task(self, args: tuple[Any, ...]) -> None:
+        """Waits for the background task for such arguments, if there is one."""
+        task = self._tasks.get(_signature(args))
+        if task is not None:
+            task.finish()
 
     def _wrapped(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         return (Donated(args[0]), *args[1:]) if self.donates else args
@@ -433,40 +436,35 @@ class CompiledFunction:
 
         A call with such arguments waits for it, or compiles itself if the task has not begun.
         """
-        return self._submit(self._tasks, self._wrapped(args), lambda: self.compile(*args))
+        return self._submit(args, lambda: self.compile(*args))
 
     def prefetch(self, *args: Any) -> None:
         """Loads the executable for such arguments from the disk cache, in the background.
 
-        A call that runs it waits for it, or loads it itself if the task has not begun.
+        A call with such arguments waits for it, or loads it itself if the task has not begun.
         """
         self._start_after_fork()
         if self._interprets() is not True and self._dispatcher.caches:
-            self._load(self._wrapped(args))
+            self._submit(args, lambda: self._load_ahead(args))
 
-    def _load(self, args: tuple[Any, ...]) -> CompileTask:
-        def load() -> None:
-            with jax.enable_x64(True):
-                self._dispatcher.prefetch(args)
+    def _load_ahead(self, args: tuple[Any, ...]) -> None:
+        with jax.enable_x64(True):
+            self._dispatcher.prefetch(self._wrapped(args))
 
-        return self._submit(self._loads, args, load)
-
-    def _submit(
-        self, tasks: dict[Hashable, CompileTask], args: tuple[Any, ...], work: Callable[[], Any]
-    ) -> CompileTask:
-        key = _signature(args)
+    def _submit(self, args: tuple[Any, ...], work: Callable[[], Any]) -> CompileTask:
+        key = _signature(self._wrapped(args))
 
         def work_and_forget() -> None:
             try:
                 work()
             finally:
                 with _task_lock:
-                    del tasks[key]
+                    del self._tasks[key]
 
         with _task_lock:
-            if key not in tasks:
-                tasks[key] = submit(work_and_forget)
-            return tasks[key]
+            if key not in self._tasks:
+                self._tasks[key] = submit(work_and_forget)
+            return self._tasks[key]
 
     def jaxpr(self, *args: Any) -> Any:
         """The jaxpr of the function for such arguments."""
@@ -510,12 +508,6 @@ class CompiledFunction:
             settings.kept_in.get_or_make(self, lambda: self)
         self.log.add_executable(new_bytes)
         count_code(new_bytes)
-
-
-def _finish(tasks: Mapping[Hashable, CompileTask], args: tuple[Any, ...]) -> None:
-    task = tasks.get(_signature(args)) if tasks else None
-    if task is not None:
-        task.finish()
 
 
 def _signature(args: tuple[Any, ...]) -> Hashable:

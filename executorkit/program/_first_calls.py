@@ -1,12 +1,10 @@
 """First calls of compiled functions, computed by NumPy instead of XLA.
 
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
-a few times. One rule holds for inference and training: the first calls of a function with arguments
-of certain shapes are interpreted (:mod:`executorkit.jaxpr_interpreter`), by their number and never
-by the clock:
+a few times. One rule holds for inference and training: a program that is on disk runs at once.
+Otherwise the first calls of a function with arguments of certain shapes are interpreted
+(:mod:`executorkit.jaxpr_interpreter`), by their number and never by the clock:
 
-- Where the program is on disk, as many calls as are estimated to take the time of loading it, which
-  is done beside them.
 - Where compiling is estimated to take less time than 12 interpreted calls, one call.
 - Otherwise 47 calls, so that scripts of a few dozens of calls end before XLA is asked. The program
   is compiled in the background from the 32nd call on.
@@ -51,8 +49,6 @@ _SOON = 12
 #: The call with the same shapes that has the program compiled in the background, and the one that
 #: first runs it, or waits for it.
 _COMPILE_AT, _TAKE_OVER_AT = 32, 48
-#: Seconds of loading a program from disk.
-_LOADING_SECONDS = 0.06
 #: Estimated seconds of compiling a program on one core, beside calls on another, by the square root
 #: of the number of its equations: the more there are, the more of them are fused. Measured: 0.2
 #: with 23 or 37 equations, 1.2 with 142 (training of a LeNet), 1.0 with 154 (of an LSTM), 0.55 with
@@ -99,25 +95,14 @@ class Entry:
 
     __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret")
 
-    def __init__(
-        self,
-        interpret: bool | None,
-        function: InterpretedFunction | None,
-        loading: CompileTask | None = None,
-    ) -> None:
+    def __init__(self, interpret: bool | None, function: InterpretedFunction | None) -> None:
+        pays = function is not None and (interpret or function.estimate <= function.compilation)
         self.interpret = interpret
-        self.function = function
+        self.function = function if pays else None
+        soon = function is not None and function.is_better_compiled
+        self._take_over_at = math.inf if interpret else 2 if soon else _TAKE_OVER_AT
         self._count = 0
-        self._task = loading
-        self._take_over_at = _TAKE_OVER_AT
-        if function is None or interpret:
-            self._take_over_at = math.inf
-        elif loading is not None:
-            # A program without equations is estimated to take no time.
-            beside = _LOADING_SECONDS / max(function.estimate, _STAYING_SECONDS)
-            self._take_over_at = min(1 + beside, _TAKE_OVER_AT)
-        elif function.is_better_compiled:
-            self._take_over_at = 2
+        self._task: CompileTask | None = None
 
     def next_call(self, submit: Callable[[], CompileTask]) -> bool:
         """Counts a call; True if it is interpreted.
@@ -177,8 +162,6 @@ class FirstCalls:
         is given each executable that was compiled in the background.
     note_jaxpr
         is called where a jaxpr was there without a trace.
-    load
-        loads the program for such arguments in the background.
     program
         the function as a flat program of the leaves of its arguments, if there is one.
     counted
@@ -190,8 +173,8 @@ class FirstCalls:
     """
 
     __slots__ = (
-        "_count", "_device", "_dispatcher", "_entries", "_interpret", "_jitted", "_load",
-        "_lock", "_note_jaxpr", "_program", "_static", "counted", "host_plans", "unlisted",
+        "_count", "_device", "_dispatcher", "_entries", "_interpret", "_jitted", "_lock",
+        "_note_jaxpr", "_program", "_static", "counted", "host_plans", "unlisted",
     )  # fmt: skip
 
     def __init__(
@@ -201,7 +184,6 @@ class FirstCalls:
         interpret: Callable[[], bool | None],
         count: Callable[[jax.stages.Compiled], object],
         note_jaxpr: Callable[[], object],
-        load: Callable[[tuple[Any, ...]], CompileTask],
         static: Sequence[int] = (),
         device: Any = None,
         unlisted: bool = True,
@@ -213,7 +195,6 @@ class FirstCalls:
         self._interpret = interpret
         self._count = count
         self._note_jaxpr = note_jaxpr
-        self._load = load
         self._static = frozenset(static)
         self._device = device
         self._entries: dict[Hashable, Entry] = {}
@@ -276,7 +257,7 @@ class FirstCalls:
         entry = self._entries.get(signature)
         if entry is not None and entry.interpret is interpret:
             return self.known(args)
-        entry = self._new_entry(tuple(args), leaves, interpret)
+        entry = Entry(interpret, self._planned(args, leaves, interpret))
         function = entry.function
         stays = function is not None and function.estimate <= _STAYING_SECONDS
         if function is not None and stays and host_key is not None:
@@ -299,39 +280,30 @@ class FirstCalls:
         self._entries[signature].function = None
         self.counted.discard(signature)
 
-    def _new_entry(
-        self, args: tuple[Any, ...], leaves: Sequence[Any], interpret: bool | None
-    ) -> Entry:
-        """Traces the function, unless its program or its jaxpr is on disk."""
+    def _planned(
+        self, args: Sequence[Any], leaves: Sequence[Any], interpret: bool | None
+    ) -> InterpretedFunction | None:
+        """The plan of calls with such arguments; None where they cannot be interpreted, or their
+        program is on disk, and loaded now. Traces the function unless its jaxpr is on disk."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
-            return Entry(interpret, None)
-        if not interpret and self._dispatcher.is_stored(args):
-            loading = self._load(args)
-            stored = self._stored(args, target, _LOADING_SECONDS)
-            if stored is None:
-                loading.finish()
-            return Entry(interpret, stored, loading)
-        with paused_collection():
-            stored = self._stored(args, target)
-            flat = None if stored else self._flat_jaxpr(args)
-            function = stored or (flat and InterpretedFunction(*flat, target, self._static))
-        if function is None or function.plan.uncovered:
-            return Entry(interpret, None)
-        if not interpret and function.estimate > function.compilation:
-            return Entry(interpret, None)
-        if flat is not None:
-            self._dispatcher.store_jaxpr(args, *flat, function.estimate)
-        return Entry(interpret, function)
-
-    def _stored(
-        self, args: tuple[Any, ...], target: _Target, max_seconds: float = math.inf
-    ) -> InterpretedFunction | None:
-        stored = self._dispatcher.stored_jaxpr(args, max_seconds)
-        if stored is None:
             return None
-        self._note_jaxpr()
-        return InterpretedFunction(*stored, target, self._static)
+        if not interpret and self._dispatcher.prefetch(tuple(args)):
+            return None
+        with paused_collection():
+            stored = self._dispatcher.stored_jaxpr(tuple(args))
+            if stored is not None:
+                self._note_jaxpr()
+                return InterpretedFunction(*stored, target, self._static)
+            flat = self._flat_jaxpr(args)
+            if flat is None:
+                return None
+            function = InterpretedFunction(*flat, target, self._static)
+        if function.plan.uncovered:
+            return None
+        if interpret or function.estimate <= function.compilation:
+            self._dispatcher.store_jaxpr(tuple(args), *flat)
+        return function
 
     def _flat_jaxpr(self, args: Sequence[Any]) -> tuple[FlatJaxpr, Any] | None:
         """The flat jaxpr for such arguments and the structure of its results; None where NumPy

@@ -2,12 +2,12 @@
 
 A program takes its working memory from ``malloc`` at every call. The GNU C library fetches large
 blocks from the system, which clears every page, and gives them back at once: 56,000 page faults in
-each training step of MobileNet v2 (four images of 224 x 224), which takes 0.32 to 0.38 s. With one
-arena, no block of its own mapping and no trimming there are none, and the step takes 0.22 s (two
-cores; the process 0.62 to 0.84 GB for 0.68).
+each training step of MobileNet v2 (four images of 224 x 224). With one arena, no block of its own
+mapping and no trimming there are none.
 
 XLA can split working memory into pieces that ``malloc`` retains by itself. Such a program cannot be
-written to a file: the first step of ResNet-50 took 18 s in every process, for 3.5 s from disk.
+written to a file, and takes twice the memory (MobileNet v2 1.5 to 1.8 GB for 0.8 to 1.0): the first
+step of ResNet-50 took 16 s in every process, for 3.5 s from disk.
 """
 
 from __future__ import annotations

@@ -175,15 +175,10 @@ def test_first_calls_of_a_later_process_are_interpreted_without_a_trace(
     assert new_process(first_calls)[:2] == (results, 0)
 
 
-@pytest.mark.parametrize("seconds", [0, math.inf])
-def test_a_program_that_compiles_soon_is_interpreted_once(
-    new_process, compilations, monkeypatch, seconds
-):
-    """One that is on disk is loaded beside as many calls as take the time of loading."""
+def test_a_program_that_compiles_soon_is_interpreted_once(new_process, compilations, monkeypatch):
+    """One that is on disk runs at once."""
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
     monkeypatch.setattr(_first_calls, "_SOON", math.inf)
-    monkeypatch.setattr(_first_calls, "_LOADING_SECONDS", seconds)
-    monkeypatch.setattr(_first_calls, "_TAKE_OVER_AT", 3)
 
     def calls():
         executor = mx.sym.Activation(x * 3, act_type="tanh").simple_bind(mx.cpu(), "null", x=(9,))
@@ -200,13 +195,9 @@ def test_a_program_that_compiles_soon_is_interpreted_once(
     assert counts == [(0, 0), (1, 0), (1, 0)]
     compilations.clear()
     (again, counts), traces, _ = new_process(calls)
+    assert again == [results[-1]] * 3
     assert traces == 0
-    if seconds:
-        assert again == [results[0], results[0], results[-1]]
-        assert counts == [(0, 0), (0, 0), (0, 1)]
-    else:
-        assert again == [results[-1]] * 3
-        assert counts == [(0, 1)] * 3
+    assert counts == [(0, 1)] * 3
 
 
 def test_a_program_without_equations_is_loaded_by_a_later_process(new_process, monkeypatch):

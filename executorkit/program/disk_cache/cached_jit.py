@@ -12,7 +12,6 @@ and calls of libraries that lowering prepares (LAPACK's).
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import pickle
 import threading
@@ -168,47 +167,35 @@ class CachedJit:
             return executable
         return (lowered or self._jitted.lower(*args)).compile()
 
-    def prefetch(self, args: tuple[Any, ...]) -> None:
-        """Loads the executable for such arguments if it is on disk."""
-        key = _call_key(args)
-        entry = self._unloaded(key, args)
-        executable = entry and entry.load()
-        if executable is not None:
-            self._prefetched[key] = executable
-
-    def is_stored(self, args: tuple[Any, ...]) -> bool:
-        """True if the executable for such arguments is on disk, or was loaded ahead."""
+    def prefetch(self, args: tuple[Any, ...]) -> bool:
+        """Loads the executable for such arguments if it is on disk; True if it has been."""
         if not self.caches:
             return False
         key = _call_key(args)
-        entry = self._unloaded(key, args)
-        return key in self._prefetched or (entry is not None and entry.exists())
+        if key in self._executables or key in self._prefetched:
+            return key in self._prefetched
+        entry = self._entry(key, args)
+        executable = entry and entry.load()
+        if executable is not None:
+            self._prefetched[key] = executable
+        return executable is not None
 
-    def _unloaded(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
-        in_memory = key in self._executables or key in self._prefetched
-        return None if in_memory else self._entry(key, args)
-
-    def stored_jaxpr(
-        self, args: tuple[Any, ...], max_seconds: float = math.inf
-    ) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr for such arguments and the structure of its results, from disk; None where
-        an interpreted call takes longer than ``max_seconds``."""
+    def stored_jaxpr(self, args: tuple[Any, ...]) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr for such arguments and the structure of its results, from disk."""
         entry = self._entry(_call_key(args), args) if self.caches else None
-        return entry and entry.load_jaxpr(max_seconds)
+        return entry and entry.load_jaxpr()
 
-    def store_jaxpr(
-        self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any, seconds: float
-    ) -> None:
-        """Has the file of a flat jaxpr written in the background; ``seconds`` is the estimate for
-        an interpreted call."""
+    def store_jaxpr(self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any) -> None:
+        """Has the file of a flat jaxpr written in the background."""
         entry = self._entry(_call_key(args), args) if self.caches else None
         if entry is not None:
-            submit_after(lambda: entry.store_jaxpr(jaxpr, structure, seconds))
+            submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
 
     def _entry(self, key: _CallKey, args: tuple[Any, ...]) -> CachedExecutable | None:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
 
     def _add(self, key: _CallKey, executable: Any) -> None:
+        """Adds an executable; ``run`` is the fastest way from now on."""
         with _lock:
             self._executables[key] = executable
             loaded = [x for x in self._executables.values() if x is not self._jitted]
@@ -307,35 +294,28 @@ class CachedExecutable:
             self._files.drop(self._name)
             return None
 
-    def exists(self) -> bool:
-        """True if the executable has a file, damaged or not."""
-        return self._files.has(self._name)
-
-    def load_jaxpr(self, max_seconds: float) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr from its file, and the structure of its results; None if there is none, or
-        a call takes longer."""
+    def load_jaxpr(self) -> tuple[FlatJaxpr, Any] | None:
+        """The flat jaxpr from its file, and the structure of its results; None if there is none."""
         entry = self._files.read(self._jaxpr_name)
         if entry is None:
             return None
         facts, contents = entry
         try:
-            if facts["seconds"] > max_seconds:
-                return None
             return FlatJaxpr.from_bytes(contents), self._structure(facts["results"])
         except Exception:  # as above
             self._files.drop(self._jaxpr_name)
             return None
 
-    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any, seconds: float) -> None:
+    def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any) -> None:
         """Writes the file of a flat jaxpr, if its parameters have a form for files."""
         try:
-            facts = {"results": self._packed(structure), "seconds": seconds}
-            contents = jaxpr.to_bytes()
+            facts, contents = {"results": self._packed(structure)}, jaxpr.to_bytes()
         except (NotFingerprintableError, pickle.PicklingError, TypeError, AttributeError):
             return
         self._files.write(self._jaxpr_name, facts, contents)
 
     def _packed(self, structure: Any) -> Any:
+        """The structure of results in JSON's types; NotFingerprintableError if it has none."""
         results = jax.tree.unflatten(structure, range(structure.num_leaves))
         return _pack(results, _subtrees(self._arguments))
 
@@ -363,6 +343,7 @@ class CachedExecutable:
         submit_after(lambda: self._store(executable, lowered))
 
     def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
+        """Writes the file if the executable may be loaded elsewhere."""
         if "custom_call" in lowered.as_text():
             return
         try:
@@ -408,6 +389,7 @@ def _listen_to_jax_cache() -> None:
 
 
 def _devices_of(leaves: list[Any]) -> frozenset[Any]:
+    """The devices of arrays; host arrays, and shapes without devices, have none."""
     devices: set[Any] = set()
     for x in leaves:
         sharding = getattr(x, "sharding", None)
@@ -417,6 +399,7 @@ def _devices_of(leaves: list[Any]) -> frozenset[Any]:
 
 
 def _subtrees(structure: Any) -> list[Any]:
+    """A tree structure and all structures inside it."""
     return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
 
 
