@@ -17,6 +17,10 @@ from ._support.garbage_collection import (
     promote_all_objects as _promote_all_objects,
 )
 from ._support.lazy_modules import lazy_modules as _lazy_modules
+from ._support.mxnet_alias import (
+    find_aliased_modules as _find_aliased_modules,
+    install_as_mxnet as install_as_mxnet,
+)
 from ._support.unserved import refuse_imports as _refuse_imports
 from .processes import end_other_roles as _end_other_roles
 
@@ -45,6 +49,7 @@ with _paused_collection():  # it would look through JAX's objects several times
     )
     from .errors import MXNetError as MXNetError
     from .executor import Executor as Executor
+    from .libinfo import __version__ as __version__
     from .ndarray import NDArray as NDArray
     from .symbol import Symbol as Symbol
     from .util import (
@@ -58,9 +63,10 @@ with _paused_collection():  # it would look through JAX's objects several times
         use_np_shape as use_np_shape,
     )
 
-__version__ = _version("executorkit")
+#: The version of executorkit; ``__version__`` is MXNet's, whose interfaces it serves.
+release = _version("executorkit")
 
-
+_find_aliased_modules()
 _refuse_imports()
 _promote_all_objects()
 

@@ -10,6 +10,7 @@ from ._cli import (
     _cache_command,
     _coverage_command,
     _demo_command,
+    _exec_command,
     _export_command,
     _im2rec_command,
     _inspect_command,
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('executorkit')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in (
+        _exec_command,
         _inspect_command,
         _run_command,
         _export_command,
@@ -38,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
+    if options.run is _exec_command.run:
+        return options.run(options)  # errors are the script's
     try:
         status = options.run(options)
         sys.stdout.flush()

@@ -410,7 +410,7 @@ def test_files_that_are_not_symbols(capsys, tmp_path, command, content):
 
 
 def test_version(capsys):
-    assert run(capsys, "--version") == (0, f"executorkit {mx.__version__}\n", "")
+    assert run(capsys, "--version") == (0, f"executorkit {mx.release}\n", "")
 
 
 def test_commands_and_their_arguments_are_required(capsys):

@@ -43,17 +43,21 @@ class UnservedModules(MetaPathFinder):
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         package, _, name = fullname.partition(".")
-        if package != _PACKAGE or not name:
+        if not name or sys.modules.get(package) is not sys.modules[_PACKAGE]:
             return
         if name in ELSEWHERE:
-            problem = "it is not part of executorkit"
-            raise MissingDependencyError(fullname, problem, hint=ELSEWHERE[name])
+            _refuse(fullname, "it is not part of executorkit", ELSEWHERE[name])
         parent, _, last = fullname.rpartition(".")
         alias = getattr(sys.modules.get(parent), last, None)
         if isinstance(alias, ModuleType) and alias.__name__ != fullname:
             problem = f"it is an attribute of {parent}, not a module"
-            hint = f"import {alias.__name__}, or from {parent} import {last}"
-            raise MissingDependencyError(fullname, problem, hint=hint)
+            _refuse(fullname, problem, f"import {alias.__name__}, or from {parent} import {last}")
+
+
+def _refuse(module: str, problem: str, hint: str) -> NoReturn:
+    error = MissingDependencyError(module, problem, hint=hint)
+    error.name = module  # pydoc.locate asks whether it is the module that it has looked for
+    raise error
 
 
 def attribute_getter(module: str) -> Callable[[str], NoReturn]:
