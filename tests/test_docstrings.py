@@ -41,6 +41,20 @@ INNER = (
     "executorkit.lowering.reroll",
     "executorkit.lowering.staging",
     "executorkit.parallel",
+    "executorkit.program._activity",
+    "executorkit.program._background_tasks",
+    "executorkit.program._code_cache",
+    "executorkit.program._compilation_log",
+    "executorkit.program._compiled_function",
+    "executorkit.program._deferred_errors",
+    "executorkit.program._donation",
+    "executorkit.program._first_calls",
+    "executorkit.program._prepared_inference",
+    "executorkit.program._train_step",
+    "executorkit.program.disk_cache.cached_jit",
+    "executorkit.program.disk_cache.directory",
+    "executorkit.program.disk_cache.fingerprint",
+    "executorkit.program.disk_cache.store",
 )
 #: Modules that users import; operators stand in the namespaces of symbols and arrays.
 PUBLIC = [

@@ -16,7 +16,7 @@ from ..ops.schema.traits import STOPS_GRADIENT
 
 
 def active_values(graph: Graph, argnums: Sequence[int]) -> list[bool]:
-    """For every value, whether it depends on an argument whose gradient is computed."""
+    """Returns for every value whether it depends on an argument with a gradient."""
     edges = ((step.inputs, step.outputs) for step in graph.steps)
     return _reached(graph, [graph.arg_values[i] for i in argnums], edges)
 
@@ -24,8 +24,7 @@ def active_values(graph: Graph, argnums: Sequence[int]) -> list[bool]:
 def _reached(
     graph: Graph, start: Iterable[int], edges: Iterable[tuple[Sequence[int], Sequence[int]]]
 ) -> list[bool]:
-    """For every value, whether it is one to start from, or a target of an edge of which a source is
-    reached; edges come in the order in which they are followed."""
+    """Marks ``start``, and in order the targets of each edge with a marked source."""
     reached = [False] * graph.n_values
     for i in start:
         reached[i] = True
@@ -37,27 +36,26 @@ def _reached(
 
 
 def on_active_path(step: GraphStep, active: Sequence[bool]) -> bool:
-    """True if MXNet runs the step's backward: only then do its auxiliary states change."""
+    """Tells whether MXNet runs the step's backward: only then do its auxiliary states change."""
     return active[step.first_output]
 
 
 def may_need_head_gradient(graph: Graph, active: Sequence[bool]) -> tuple[bool, ...]:
-    """For every output, whether it depends on an active argument by a path on which no operator is
-    known to ignore the gradient that comes to it."""
+    """Tells for every output whether some path from an active argument avoids loss operators."""
     edges = ((s.inputs, s.outputs) for s in graph.steps if not s.op.loss(s.params))
     flows = _reached(graph, [i for i in graph.arg_values if active[i]], edges)
     return tuple(flows[i] for i in graph.heads)
 
 
 def reached_arguments(graph: Graph) -> tuple[bool, ...]:
-    """For every argument, whether a gradient flows to it: False below operators that stop it."""
+    """Tells for every argument whether a gradient flows to it: not below operators that stop it."""
     steps = (s for s in reversed(graph.steps) if STOPS_GRADIENT not in s.op.traits)
     reached = _reached(graph, graph.heads, ((s.outputs, s.inputs) for s in steps))
     return tuple(reached[i] for i in graph.arg_values)
 
 
 def constant_inputs(graph: Graph, steps: Sequence[GraphStep]) -> tuple[tuple[int, float], ...]:
-    """(argument position, constant) of the arguments that MXNet overwrites when it runs these."""
+    """Returns (argument position, constant) of the arguments that MXNet overwrites in them."""
     position = {value: n for n, value in enumerate(graph.arg_values)}
     constants = {}
     for step in steps:
@@ -69,7 +67,7 @@ def constant_inputs(graph: Graph, steps: Sequence[GraphStep]) -> tuple[tuple[int
 
 
 def differentiable_inputs(step: GraphStep) -> list[int]:
-    """Positions of a step's inputs that are not auxiliary states."""
+    """Returns the positions of a step's inputs that are not auxiliary states."""
     auxiliary = step.node.aux_names
     return [k for k, name in enumerate(step.names) if name not in auxiliary]
 
@@ -80,7 +78,7 @@ def differentiable_inputs(step: GraphStep) -> list[int]:
 def used_inputs(
     function: Callable[..., Any], first: Sequence[Any], *others: Any
 ) -> tuple[bool, ...]:
-    """For every array in ``first``, whether a result of ``function(first, *others)`` depends on it.
+    """Tells for every array in ``first`` whether a result of ``function(first, *others)`` uses it.
 
     Arrays are shapes and dtypes; the function is traced once, and nothing is compiled. A value that
     JAX knows to be zero (the derivative of a comparison, of argmax, of an index) stops a
@@ -93,10 +91,7 @@ def used_inputs(
 
 
 def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool, ...]:
-    """For every result of ``function(*arrays)``, whether it depends on any of the arrays.
-
-    As :func:`used_inputs`: shapes and dtypes are enough, and nothing is compiled.
-    """
+    """Tells for every result of ``function(*arrays)`` whether it uses an array (as above)."""
     jaxpr = in_x64(jax.make_jaxpr(function))(*arrays)
     return tuple(map(bool, _Dependencies().flatten(jaxpr, [1] * len(jaxpr.in_avals))))
 

@@ -45,7 +45,7 @@ class Analysis:
 
 
 def summed(name: str, analyses: list[Analysis]) -> Analysis:
-    """The sum of several analyses; unknown if one of them is, figure by figure."""
+    """Adds analyses, figure by figure; a figure is None if one analysis lacks it."""
     if any(analysis.function is None for analysis in analyses):
         return Analysis()
     memories: list[Any] = [analysis.memory for analysis in analyses]

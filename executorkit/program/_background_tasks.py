@@ -19,7 +19,7 @@ _PATIENCE = 0.1
 
 
 class CompileTask:
-    """One compilation, done once: by a background thread, or by the first call that needs it."""
+    """One compilation, by a background thread or by the first call that needs it."""
 
     __slots__ = ("_done", "_thread", "_work", "error", "seconds")
 
@@ -73,17 +73,14 @@ class CompileTask:
         self.seconds = time.perf_counter() - start
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until the work is done; False if that takes longer."""
         return self._done.wait(timeout)
 
     def finish(self) -> None:
-        """Does the work in this thread if it has not begun, else waits for its end."""
         while not self.done:
             self.run()
             self.wait(_PATIENCE)
 
     def cancel(self) -> None:
-        """Drops work that has not begun."""
         with _lock:
             if self._thread is None:
                 self._thread = threading.get_ident()
@@ -92,7 +89,7 @@ class CompileTask:
 
 
 def _nothing() -> None:
-    """Work that is done."""
+    ...
 
 
 class Precompilation:
@@ -122,8 +119,8 @@ class Precompilation:
         return [(request, task.error) for request, task in tasks if task.error is not None]
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for all compilations. True when they have ended, False if ``timeout`` seconds did
-        not suffice. Raises the first error of one of them."""
+        """Waits until all compilations have ended, and raises their first error. Returns False if
+        that takes more than ``timeout`` seconds."""
         end = None if timeout is None else time.monotonic() + timeout
         for task in self._all_tasks:
             if not task.wait(None if end is None else max(0.0, end - time.monotonic())):
@@ -139,7 +136,6 @@ class Precompilation:
 
 
 def _matmul_precision() -> Any:
-    """JAX's precision of matrix products in this thread, which a ``with`` block may have set."""
     return jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -151,7 +147,7 @@ _ending = threading.Event()
 
 
 class _Queue:
-    """Tasks that background threads take in the order of submission, and those threads."""
+    """Tasks in the order of submission, and the background threads that take them."""
 
     def __init__(self, max_workers: int) -> None:
         self.tasks: deque[CompileTask] = deque()
@@ -171,7 +167,6 @@ class _Queue:
                 worker.start()
 
     def work_off(self) -> None:
-        """Does the queued tasks in this thread."""
         while True:
             while _pauses:
                 time.sleep(1e-3)
@@ -187,7 +182,7 @@ class _Queue:
             self.running.remove(task)
 
 
-#: Compilations, and what is done after them, which the end of the process waits for.
+#: Compilations, and the work after them, which the end of the process waits for.
 _compilations, _after = _Queue(MAX_WORKERS), _Queue(1)
 _queues = _compilations, _after
 
@@ -200,12 +195,12 @@ def submit(work: Callable[[], Any]) -> CompileTask:
 
 
 def submit_after(work: Callable[[], Any]) -> None:
-    """Queues short work that a compilation leaves behind; it is done before the process ends."""
+    """Queues short work that follows a compilation; the process does not end before it is done."""
     _after.submit(CompileTask(work))
 
 
 def join_workers() -> None:
-    """Waits until nothing is compiled, loaded or stored in the background."""
+    """Waits until the background threads have nothing to do."""
     while any(queue.workers for queue in _queues):
         for queue in _queues:
             for worker in list(queue.workers):
@@ -214,7 +209,7 @@ def join_workers() -> None:
 
 @contextmanager
 def paused_tasks() -> Iterator[None]:
-    """Nothing is compiled, loaded or stored in the background within: what has begun is awaited."""
+    """Waits for the running background tasks, and lets none begin within the context."""
     global _pauses
     with _lock:
         _pauses += 1
@@ -228,7 +223,7 @@ def paused_tasks() -> Iterator[None]:
 
 
 def forget_workers() -> None:
-    """Begins without any task and thread, in a forked process: it has none of its parent's."""
+    """Drops the parent's tasks and threads in a forked process."""
     global _lock, _pauses
     _lock, _pauses = threading.RLock(), 0
     for queue in _queues:
@@ -239,8 +234,7 @@ def forget_workers() -> None:
 
 @atexit.register
 def _shut_down() -> None:
-    """Cancels queued compilations at the end of the process and waits for those that have begun,
-    since XLA must not be torn down while it compiles."""
+    """Cancels queued compilations and waits for running ones: XLA must not be torn down before."""
     with _lock:
         _ending.set()
         queued = list(_compilations.tasks)

@@ -3,13 +3,13 @@
 Compiled code is held in one cache for each kind: the *programs* of executors, operators that are
 called on arrays (*eager*), the optimizers' *updates*, *metrics*, sums over *groups* of devices, and
 small functions of *arrays* (slices, reshapes, conversions). Each is bounded by a number of entries
-and by bytes; what was used longest ago goes first, and its executables are freed at once.
+and by bytes; the least recently used entries go first, and their executables are freed at once.
 
 An executable of XLA's CPU backend takes 1.5 MB of memory however small it is, and 3 KB more for
 each instruction of its optimised HLO (measured with JAX 0.10: 16 instructions 1.46 MB, 605 3.4 MB,
-2005 7.5 MB; a training step of 24 convolutions 24.5 MB, estimated 24.6; one that was loaded from a
-file takes 0.1 MB). The resident memory is up to 1.7 times that, as compiling leaves holes between
-what it keeps. The memory of constants and of working buffers is not counted.
+2005 7.5 MB; a training step of 24 convolutions 24.5 MB, estimated 24.6; one loaded from a file
+0.1 MB). Memory is fragmented by compiling: the resident memory is up to 1.7 times as large. The
+memory of constants and of working buffers is not counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ _VARIABLE = "EXECUTORKIT_CACHE_BYTES"
 
 
 def code_bytes(executable: jax.stages.Compiled, loaded: bool = False) -> int:
-    """The estimated memory of an executable's code, in bytes."""
     runtime = executable.runtime_executable()
     modules = () if runtime is None else runtime.hlo_modules()
     instructions = sum(len(c.instructions()) for m in modules for c in m.computations())
@@ -53,7 +52,7 @@ class CacheInfo(NamedTuple):
     """The use of a cache of compiled functions so far in this process.
 
     hits, misses
-        requests that were answered from the cache, and those that made a new entry.
+        numbers of requests answered from the cache, and of requests that made a new entry.
     size, limit
         number of entries, and its maximum.
     traces
@@ -111,7 +110,7 @@ class Code(Protocol):
         ...
 
     def clear(self) -> None:
-        """Frees its executables; it can still be called, and compiles again then."""
+        """Frees its executables; the next call compiles again."""
         ...
 
 
@@ -138,7 +137,6 @@ class CodeCache(Generic[_C]):
         _caches[kind] = self
 
     def begin(self) -> None:
-        """Begins without any entry and any use."""
         self._entries: dict[Hashable, _C] = {}
         #: Entries beyond the limit that are still in use.
         self._dropped: dict[Hashable, _C] = {}
@@ -148,7 +146,6 @@ class CodeCache(Generic[_C]):
         self._needed_bytes = 0
 
     def get(self, key: Hashable) -> _C | None:
-        """The entry of a key, None if there is none."""
         entry = self._entries.get(key)
         if entry is not None:
             self._uses += 1
@@ -156,7 +153,6 @@ class CodeCache(Generic[_C]):
         return entry
 
     def get_or_make(self, key: Hashable, make: Callable[[], _C]) -> _C:
-        """The entry of a key, made if there is none."""
         entry = self.get(key)
         if entry is not None:
             return entry
@@ -172,25 +168,23 @@ class CodeCache(Generic[_C]):
         return entry
 
     def values(self) -> list[_C]:
-        """All entries, the least recently used first; those in use that were dropped included."""
+        """Returns all entries, the least recently used first, with dropped ones in use."""
         with _lock:
             entries = [*self._dropped.values(), *self._entries.values()]
         return sorted(entries, key=lambda entry: entry.last_use)
 
     @property
     def limit_bytes(self) -> int:
-        """Maximum memory of this kind, in bytes."""
         return int(_settings.bytes * self._share)
 
     @property
     def bytes(self) -> int:
-        """Estimated memory of all entries, in bytes."""
         with _lock:
             entries = [*self._entries.values(), *self._dropped.values()]
         return sum(entry.code_bytes for entry in entries)
 
     def clear(self) -> None:
-        """Drops all entries; those in use keep their executables for their users."""
+        """Drops all entries; users of an entry keep its executables."""
         with _lock:
             entries = [*self._entries.values(), *self._dropped.values()]
             self._entries.clear()
@@ -200,7 +194,7 @@ class CodeCache(Generic[_C]):
                 entry.clear()
 
     def trim(self) -> None:
-        """Drops what was used longest ago until the limits hold."""
+        """Drops the least recently used entries until the limits hold."""
         with _lock:
             self._drop_surplus()
             self._drop_bytes()
@@ -248,7 +242,6 @@ class CodeCache(Generic[_C]):
         loads: int = 0,
         kinds: Mapping[str, CacheInfo] | None = None,
     ) -> CacheInfo:
-        """The use of this cache so far, with what it does not know itself."""
         with _lock:
             return CacheInfo(
                 self._uses - self._misses,
@@ -285,7 +278,7 @@ class CachedCode(CodeCache[_C]):
 def cached_code(
     kind: str, limit: int, share: float
 ) -> Callable[[Callable[..., _C]], CachedCode[_C]]:
-    """A decorator as ``functools.lru_cache``, for functions that make compiled code."""
+    """Decorates a function that makes compiled code, as ``functools.lru_cache`` does."""
     return lambda make: CachedCode(make, kind, limit, share)
 
 
@@ -315,25 +308,23 @@ _settings = _Settings()
 
 
 def set_code_limit(limit: int) -> None:
-    """Bounds the memory of all compiled code, in bytes."""
     _settings.bytes = limit
     trim_code()
 
 
 def function_limit_bytes() -> int:
-    """Maximum memory of the executables of one function of a program, in bytes."""
+    """Returns the maximum memory of the executables of one function of a program."""
     return _settings.bytes // 4
 
 
 def count_code(new_bytes: int) -> None:
-    """Counts the bytes of new code; looks through the caches where it has become much."""
+    """Counts the bytes of new code; trims the caches where it has become much."""
     _settings.grown += new_bytes
     if _settings.grown > _settings.bytes * _SLACK:
         trim_code()
 
 
 def trim_code() -> None:
-    """Drops from every cache what is beyond its limits."""
     _settings.grown = 0
     for cache in list(_caches.values()):
         cache.trim()
@@ -341,8 +332,7 @@ def trim_code() -> None:
 
 @contextmanager
 def fresh_caches() -> Iterator[None]:
-    """All caches of compiled code are empty within; afterwards they, and their limits, are as they
-    were before."""
+    """Empties all caches of compiled code for the context, and restores them and their limits."""
     owners = [*_caches.values(), _settings]
     former = [vars(owner).copy() for owner in owners]
     for cache in _caches.values():
@@ -357,5 +347,4 @@ def fresh_caches() -> Iterator[None]:
 
 
 def cache_infos() -> dict[str, CacheInfo]:
-    """The use of each kind's cache so far in this process."""
     return {kind: cache.info() for kind, cache in _caches.items()}

@@ -12,8 +12,7 @@ MAX_TRACES = 32
 
 
 class CompilationCounts:
-    """Numbers of traces (each is one compilation) and of executables loaded from the disk cache
-    instead, and the seconds that both took, of all functions of a kind in this process."""
+    """Traces (each a compilation), loads from disk, and their seconds, of a kind of function."""
 
     def __init__(self) -> None:
         self.traces = 0
@@ -29,8 +28,7 @@ _lock = threading.RLock()
 
 @dataclass(frozen=True, slots=True)
 class TraceRecord:
-    """One trace: shapes, dtypes and devices of the arguments, the seconds that it took, and
-    whether the executable was loaded from the disk cache instead."""
+    """One trace: avals of the arguments, seconds, and whether it was loaded from disk instead."""
 
     avals: tuple[Any, ...]
     seconds: float
@@ -68,17 +66,15 @@ class CompilationLog:
         self.begin()
 
     def begin(self) -> None:
-        """Begins without any executable; the counts stay."""
+        """Resets the facts about executables in memory; the counts stay."""
         self.new_traces = 0
         self.executables = 0
         self.code_bytes = 0
 
     def count_trace(self) -> None:
-        """Counts a trace of this thread."""
         self._count(loaded=False)
 
     def count_load(self) -> None:
-        """Counts an executable that this thread loads."""
         self._count(loaded=True)
 
     def _count(self, loaded: bool) -> None:
@@ -90,17 +86,15 @@ class CompilationLog:
             self.open[threading.get_ident()] = loaded
 
     def note_jaxpr(self) -> None:
-        """Notes a call of this thread whose jaxpr was there without a trace."""
+        """Notes a call of this thread whose jaxpr came without a trace."""
         self.new_traces += 1
         self.open[threading.get_ident()] = True
 
     def drop(self) -> None:
-        """Drops what this thread has begun to log."""
         self.open.pop(threading.get_ident(), None)
 
     def close(self, seconds: float) -> bool | None:
-        """Adds the seconds of this thread's call; whether it loaded an executable, None if it
-        neither traced nor loaded."""
+        """Adds the seconds of this thread's call; tells whether it loaded, None without a trace."""
         with _lock:
             loaded = self.open.pop(threading.get_ident(), None)
             if loaded is not None:
@@ -109,12 +103,10 @@ class CompilationLog:
         return loaded
 
     def add(self, avals: tuple[Any, ...], seconds: float, loaded: bool) -> None:
-        """Adds a record."""
         self.avals = avals
         self.records.append(TraceRecord(avals, seconds, loaded))
 
     def add_executable(self, new_bytes: int) -> None:
-        """Counts an executable in memory."""
         with _lock:
             self.executables += 1
             self.code_bytes += new_bytes

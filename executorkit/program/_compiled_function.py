@@ -1,4 +1,4 @@
-"""Compiled functions: calls, compilation ahead, and the log of what was traced."""
+"""Compiled functions: calls, compilation ahead, and the log of traces."""
 
 from __future__ import annotations
 
@@ -60,9 +60,8 @@ class FunctionSettings:
     compiler_options
         options of XLA's compiler.
     fingerprint
-        makes a text that is equal in all processes and differs from the texts of all other
-        functions, so that executables can be stored in the disk cache; None for a function that is
-        never stored.
+        makes a text, equal in all processes and different for all other functions, so that
+        executables can be stored on disk; None for a function that is never stored.
     interpret
         whether calls are interpreted: always, never, or (None) the first ones, unless the
         environment says otherwise. None is the present option for a small function.
@@ -102,8 +101,8 @@ class FunctionSettings:
 
 
 class CompiledFunction:
-    """``jax.jit(function)``, traced with 64-bit types enabled, whose traces are counted and whose
-    first calls are interpreted (:mod:`._first_calls`).
+    """``jax.jit(function)``, traced with 64-bit types enabled, with counted traces and interpreted
+    first calls (:mod:`._first_calls`).
 
     function
         the function itself, for other transformations than ``jax.jit``.
@@ -135,8 +134,7 @@ class CompiledFunction:
         donates: bool = False,
         **settings: Any,
     ) -> None:
-        """Wraps a function of positional arguments; ``settings`` are fields of
-        :class:`FunctionSettings`."""
+        """Wraps a function of positional arguments; ``settings`` are :class:`FunctionSettings`."""
         self.function = function
         self.name = name or getattr(function, "__name__", "function")
         self.donates = donates
@@ -151,13 +149,11 @@ class CompiledFunction:
 
     @property
     def compiler_options(self) -> dict[str, Any]:
-        """Options of XLA's compiler."""
         return dict(self._settings.compiler_options or {})
 
     @property
     def traces(self) -> int:
-        """The number of traces, that is, of compilations (unless JAX's persistent compilation cache
-        had the executable)."""
+        """The number of traces; each is a compilation, unless JAX's persistent cache had it."""
         return self.log.traces
 
     @property
@@ -172,23 +168,18 @@ class CompiledFunction:
 
     @property
     def avals(self) -> tuple[Any, ...] | None:
-        """Shapes, dtypes and devices of the arguments of the last trace; None for a small
-        function."""
         return self.log.avals
 
     @property
     def trace_log(self) -> Sequence[TraceRecord]:
-        """The latest traces; empty for a small function."""
         return self.log.records
 
     @property
     def executables(self) -> int:
-        """The number of executables in memory."""
         return self.log.executables
 
     @property
     def code_bytes(self) -> int:
-        """The estimated memory of the executables, in bytes."""
         return self.log.code_bytes
 
     # -- its jitted form -------------------------------------------------------------------------
@@ -202,9 +193,8 @@ class CompiledFunction:
             dispatcher.clear()
 
     def restart(self) -> Any:
-        """Begins without any executable at the next call, in a forked process. Returns what holds
-        the former ones, which belong to a client that is not to be called any more, not even to
-        free them."""
+        """Drops all executables, in a forked process. Returns an object that holds them: they
+        belong to a client that must not be called again, not even to free them."""
         former = self._dispatcher, self._jitted, self._first_calls
         self._tasks.clear()
         self._after_fork()
@@ -247,7 +237,7 @@ class CompiledFunction:
         self.host_plans = self._first_calls.host_plans
 
     def transform(self, traced: Callable[..., Any]) -> Any:
-        """The jitted form of the function; subclasses may map it over devices."""
+        """Returns the jitted form of the function; subclasses may map it over devices."""
         settings = self._settings
         options = dict(settings.jit_options)
         if self.donates:
@@ -317,8 +307,8 @@ class CompiledFunction:
     def _call(
         self, args: tuple[Any, ...], into: list[Any] | None = None, is_first: bool = False
     ) -> Any:
-        """The frame of every call: returns the results and, of a function that donates, appends
-        them to a list. ``is_first`` says that JAX has no program for such arguments."""
+        """Runs every call; of a function that donates, appends the results to ``into``.
+        ``is_first`` says that JAX has no program for such arguments."""
         if self._tasks:
             self._finish_task(args)
         if self._first_calls is None:
@@ -355,7 +345,7 @@ class CompiledFunction:
         if self.log.open:
             self._log(args, time.perf_counter() - start, compiles=interpreted is None)
         if deferred_errors.open:
-            # JAX counts the flattenings of what is donated, so its arrays are named themselves.
+            # JAX counts the flattenings of a donated tree, so its arrays are named themselves.
             donated = () if into is None else (args[0].tree,)
             deferred_errors.follow((*donated, *args[len(donated) :]), results)
         return results
@@ -363,8 +353,8 @@ class CompiledFunction:
     def _plan(
         self, args: tuple[Any, ...], is_first: bool
     ) -> tuple[InterpretedFunction | None, bool]:
-        """The plan of a call, None where it is not interpreted; and whether JAX has no program for
-        such arguments, as far as that is known."""
+        """Returns the plan of a call, None where it is not interpreted; and whether JAX is known to
+        have no program for such arguments."""
         if not is_first:
             interpreted = self._first_calls.known(args)
             if interpreted is not None or not self._first_calls.are_new(args):
@@ -387,14 +377,13 @@ class CompiledFunction:
             return self._dispatcher.donate(into, *args)
 
     def host_plan_for(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """The plan of a small call of new shapes, whose results have ``shapes``, without a trace;
-        None if there is none, or the call is not small or must be compiled."""
+        """Returns the plan of a small call of new shapes, whose results have ``shapes``, without a
+        trace; None if there is none."""
         return None if self._interprets() is False else self.host_plans.for_new_shapes(key, shapes)
 
     # -- compilation ahead -----------------------------------------------------------------------
 
     def _finish_task(self, args: tuple[Any, ...]) -> None:
-        """Waits for the background task for such arguments, if there is one."""
         task = self._tasks.get(_signature(args))
         if task is not None:
             task.finish()
@@ -403,18 +392,18 @@ class CompiledFunction:
         return (Donated(args[0]), *args[1:]) if self.donates else args
 
     def compile(self, *args: Any) -> jax.stages.Compiled:
-        """The executable for such arguments (arrays or ``ShapeDtypeStruct``), not run.
+        """Returns the executable for such arguments (arrays or ``ShapeDtypeStruct``), not run.
 
         A later call with the same shapes finds it compiled.
         """
         return self._logged(args, lambda *wrapped: self._dispatcher.executable(wrapped), True)
 
     def trace(self, *args: Any) -> jax.stages.Traced:
-        """The ``jax.stages.Traced`` for such arguments; free where they were traced before."""
+        """Returns the ``jax.stages.Traced``; free where such arguments were traced before."""
         return self._logged(args, lambda *wrapped: self._jitted.trace(*wrapped))
 
     def lower(self, *args: Any) -> jax.stages.Lowered:
-        """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
+        """Returns the ``jax.stages.Lowered``; free where such arguments were traced before."""
         return self._logged(args, lambda *wrapped: self._jitted.lower(*wrapped))
 
     def _logged(
@@ -432,17 +421,11 @@ class CompiledFunction:
         return result
 
     def precompile(self, *args: Any) -> CompileTask:
-        """:meth:`compile` in the background.
-
-        A call with such arguments waits for it, or compiles itself if the task has not begun.
-        """
+        """Compiles in the background; a call with such arguments waits, or compiles first."""
         return self._submit(args, lambda: self.compile(*args))
 
     def prefetch(self, *args: Any) -> None:
-        """Loads the executable for such arguments from the disk cache, in the background.
-
-        A call with such arguments waits for it, or loads it itself if the task has not begun.
-        """
+        """Loads the executable from disk in the background; a call waits, or loads it first."""
         self._start_after_fork()
         if self._interprets() is not True and self._dispatcher.caches:
             self._submit(args, lambda: self._load_ahead(args))
@@ -467,14 +450,12 @@ class CompiledFunction:
             return self._tasks[key]
 
     def jaxpr(self, *args: Any) -> Any:
-        """The jaxpr of the function for such arguments."""
         return in_x64(jax.make_jaxpr(self.function))(*args).jaxpr
 
     # -- counts ----------------------------------------------------------------------------------
 
     def _log(self, args: tuple[Any, ...], seconds: float, compiles: bool) -> None:
-        """Logs a call, with arguments as the jitted function takes them, if this thread traced or
-        loaded."""
+        """Logs a call, with the arguments of the jitted function, if it traced or loaded."""
         loaded = self.log.close(seconds)
         if loaded is None:
             return
@@ -491,7 +472,6 @@ class CompiledFunction:
             self.clear()
 
     def _compiled(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
-        """The executable for these arguments, which has just been made; None if it has no HLO."""
         without_hlo = contextlib.suppress(RuntimeError, ValueError, NotImplementedError)
         with jax.enable_x64(True), tracing_allowed(), without_hlo:
             return self._dispatcher.held(args) or self._jitted.lower(*args).compile()
@@ -524,10 +504,11 @@ _array_counts = CompilationCounts()
 
 
 def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """``jax.jit``, with its options, for a small function of positional arrays of any shapes.
+    """Compiles a small function of positional arrays of any shapes, with the options of
+    ``jax.jit``.
 
-    Its first calls with new shapes are interpreted. Each compilation is counted, and the function's
-    executables are freed where those of such functions take more memory than they may.
+    First calls with new shapes are interpreted. Each compilation is counted, and the executables of
+    all such functions are bounded in bytes.
     """
     if function is None:
         return lambda decorated: small_jit(decorated, **options)

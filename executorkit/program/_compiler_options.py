@@ -32,10 +32,7 @@ _VERSIONS_THAT_TAKE_ALL = frozenset({"0.10.2"})
 
 
 def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]:
-    """Returns the options for a graph's programs.
-
-    ``has_barriers`` says whether they contain optimization barriers.
-    """
+    """Returns the options for a graph's programs, which may have optimization barriers."""
     if jax.default_backend() != "cpu":
         return {}
     convolves = _convolves(graph)
@@ -55,7 +52,7 @@ def _convolves(graph: Graph) -> bool:
 
 @lru_cache(maxsize=16)
 def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
-    """True if the compiler of this process takes these options: they change between versions."""
+    """Tells whether the compiler takes these options: they change between versions."""
     takes_all = jaxlib.version.__version__ in _VERSIONS_THAT_TAKE_ALL
     if takes_all and EVERY_OPTION.items() >= set(options):
         return True

@@ -40,7 +40,7 @@ class _Outcome:
         return not self.is_open
 
     def take_error(self) -> MXNetError | None:
-        """The error, the first time that it is asked for; waits for the run."""
+        """Waits for the run; returns its error, once."""
         if not self.is_open:
             return None
         self.is_open = False
@@ -81,11 +81,11 @@ class DeferredErrors:
             self._assign(results, outcomes)
 
     def raise_for(self, *arrays: Any) -> None:
-        """Raises the error, if there is one, on which one of the arrays depends."""
+        """Raises the first error on which one of the arrays depends."""
         self._raise(self._outcomes_of(arrays))
 
     def raise_any(self) -> None:
-        """Raises the first error that was not raised yet; waits for all checks."""
+        """Waits for all checks, and raises the first error that was not raised yet."""
         self._raise(list(self.open))
 
     def _raise(self, outcomes: Iterable[_Outcome]) -> None:

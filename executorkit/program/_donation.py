@@ -47,12 +47,11 @@ class Donated:
         self._n_flattened = 0
 
     def save(self) -> None:
-        """Copies the arrays, if that was not done yet."""
         if self.saved is None:
             self.saved = [_saved(x) for x in jax.tree.leaves(self.tree)]
 
     def restored(self) -> Any:
-        """The tree, with copies in place of arrays that a failed call has destroyed."""
+        """Returns the tree, with copies in place of arrays that a failed call has destroyed."""
         leaves, structure = jax.tree.flatten(self.tree)
         deleted = [i for i, x in enumerate(leaves) if x.is_deleted()]
         if not deleted:
@@ -66,7 +65,7 @@ class Donated:
         return jax.tree.unflatten(structure, leaves)
 
     def flatten(self) -> tuple[tuple[Any], None]:
-        """Its only child; called by JAX."""
+        """Returns the only child, for JAX."""
         if self._n_flattened is not None:
             self._n_flattened += 1
             if self._n_flattened == 2:
@@ -78,7 +77,7 @@ jax.tree_util.register_pytree_node(Donated, Donated.flatten, lambda _, trees: Do
 
 
 def _saved(array: jax.Array) -> Any:
-    """A copy of an array on the host; of PRNG keys on their device."""
+    """Copies an array to the host; PRNG keys on their device."""
     if not array.is_fully_addressable:
         return [np.array(part) for part in parts_of(array)]
     is_key = jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key)
@@ -98,7 +97,7 @@ def _restored(saved: Any, deleted: jax.Array) -> jax.Array:
 
 @in_x64
 def copied(array: jax.Array) -> jax.Array:
-    """A copy of an array where it is, without a program of its own for each shape."""
+    """Copies an array where it is, without a program of its own for each shape."""
     if array.is_fully_addressable:
         return jax.device_put(array, array.sharding, may_alias=False)
     parts = [jax.device_put(x, x.sharding, may_alias=False) for x in parts_of(array)]
@@ -106,12 +105,11 @@ def copied(array: jax.Array) -> jax.Array:
 
 
 def held_elsewhere(arrays: list[Any]) -> set[int]:
-    """The positions of arrays with references besides this list and one other object."""
+    """Returns the positions of arrays with references besides this list and one other object."""
     return {i for i, n in enumerate(_reference_counts(arrays)) if n > _UNSHARED_COUNT}
 
 
 def copy_at(arrays: list[Any], positions: Collection[int]) -> None:
-    """Replaces arrays of a list by copies, where they are."""
     for i in positions:
         arrays[i] = copied(arrays[i])
 
@@ -130,7 +128,7 @@ _UNSHARED_COUNT = _count_of_one_tuple()
 
 
 def stored(result: Any, results: list[Any] | None) -> Any:
-    """A result that destroyed nothing, appended to ``results`` where there is such a list."""
+    """Returns a result that destroyed nothing, appended to ``results`` if it is a list."""
     if results is not None:
         results.append(result)
     return result
@@ -143,8 +141,7 @@ def call_donating(
     args: tuple[Any, ...],
     in_c: bool = True,
 ) -> Any:
-    """Appends ``function(donated, *args)`` to ``results``, which stays empty if it fails, and
-    returns it.
+    """Appends ``function(donated, *args)`` to ``results``, unless it fails, and returns it.
 
     function
         a jitted function or an executable's C++ function, so that no bytecode runs between the end

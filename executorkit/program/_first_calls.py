@@ -54,8 +54,8 @@ _COMPILE_AT, _TAKE_OVER_AT = 32, 48
 #: with 23 or 37 equations, 1.2 with 142 (training of a LeNet), 1.0 with 154 (of an LSTM), 0.55 with
 #: 186 (SqueezeNet), 0.85 with 254 (MobileNet v2), 1.8 with 683 (ResNet-50).
 _COMPILE_SECONDS = 0.05
-#: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
-#: arrays, for which NumPy takes less time than the call of a compiled program.
+#: Maximum estimated seconds of a call that is interpreted for good, such as an operator on small
+#: arrays: NumPy takes less time than the call of a compiled program.
 _STAYING_SECONDS = 1e-5
 #: Maximum number of sets of shapes of a function that are listed at a time; one more and the
 #: function should be cleared, so that JAX forgets their traces too.
@@ -66,8 +66,7 @@ HostKey = tuple[tuple[tuple[int, ...], Any], ...]
 
 
 class _Tracing(threading.local):
-    """Number of contexts in this thread in which functions may be traced to be compiled."""
-
+    #: Number of contexts in this thread in which functions may be traced.
     contexts = 0
 
 
@@ -76,7 +75,7 @@ _tracing = _Tracing()
 
 @contextmanager
 def tracing_allowed() -> Iterator[None]:
-    """Functions may be traced in this context: for compilation, or to be looked at."""
+    """Allows functions to be traced in this context: for compilation, or to be looked at."""
     _tracing.contexts += 1
     try:
         yield
@@ -105,11 +104,8 @@ class Entry:
         self._task: CompileTask | None = None
 
     def next_call(self, submit: Callable[[], CompileTask]) -> bool:
-        """Counts a call; True if it is interpreted.
-
-        Has the program compiled in the background when it is time, and waits for it when it is to
-        run.
-        """
+        """Counts a call and tells whether it is interpreted. Has the program compiled in the
+        background when it is time, and waits for it when it is to run."""
         self._count += 1
         if self._count >= self._take_over_at:
             if self._task is not None:
@@ -121,23 +117,20 @@ class Entry:
 
 
 class HostPlans(dict[HostKey, Plan]):
-    """Plans of small calls by the shapes and dtypes of their arrays: NumPy takes less for these
-    than the call of a compiled program."""
+    """Plans of small calls by shapes and dtypes: the call of a compiled program takes longer."""
 
     def __init__(self) -> None:
         #: Plans for any shape, by the number of axes and the dtype of each array.
         self._general: dict[Hashable, Plan] = {}
 
     def add(self, key: HostKey, steps: Plan) -> None:
-        """Keeps the plan of a small call."""
         self[key] = steps
         if steps.any_shape:
             self._general[_ranks(key)] = steps
 
     def for_new_shapes(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
-        """The plan of a small call of new shapes, whose results have ``shapes``, without a trace:
-        that of an earlier call whose arrays had as many axes and the same dtypes, if its steps are
-        those for any shape. None if there is none, or the call is not small."""
+        """Returns the plan of a small call of new shapes, whose results have ``shapes``, without a
+        trace: from a call with as many axes and the same dtypes. None if there is none."""
         general = self._general.get(_ranks(key))
         steps = None if general is None else general.for_shapes(shapes)
         if steps is None or steps.estimate > _STAYING_SECONDS:
@@ -218,8 +211,8 @@ class FirstCalls:
         self.unlisted = True
 
     def known(self, args: Sequence[Any]) -> InterpretedFunction | None:
-        """The plan by which the next call of such arguments is computed; None if JAX is to be
-        called. Counts the call; the one that takes over waits for the compiled program."""
+        """Counts a call and returns its plan; None if JAX is to be called. The call that takes over
+        waits for the compiled program."""
         signature = self._split(args)[1]
         if signature not in self.counted:
             return None
@@ -229,7 +222,7 @@ class FirstCalls:
         return entry.function
 
     def are_new(self, args: Sequence[Any]) -> bool:
-        """True if these shapes are known to be uncompiled. Five times cheaper than asking JAX."""
+        """Tells whether these shapes are known to be uncompiled, in a fifth of JAX's time."""
         if self.unlisted or not self.counted or self._interpret() is False:
             return False
         return self._split(args)[1] not in self._entries
@@ -237,11 +230,10 @@ class FirstCalls:
     def first(
         self, args: Sequence[Any], host_key: HostKey | None = None
     ) -> InterpretedFunction | None:
-        """The plan of calls with arguments of new shapes; None where the program is to run. Traces
-        the function, unless its program is on disk.
+        """Returns the plan of calls with new shapes; None where the program is to run.
 
-        With a ``host_key`` a plan that takes less than the call of a compiled program becomes one
-        of the ``host_plans``, and is neither counted nor found again otherwise.
+        Traces the function, unless its program is on disk. With a ``host_key`` a plan quicker than
+        the call of a compiled program becomes one of the ``host_plans``, and is not counted.
         """
         interpret = self._interpret()
         if interpret is False:
@@ -283,8 +275,8 @@ class FirstCalls:
     def _planned(
         self, args: Sequence[Any], leaves: Sequence[Any], interpret: bool | None
     ) -> InterpretedFunction | None:
-        """The plan of calls with such arguments; None where they cannot be interpreted, or their
-        program is on disk, and loaded now. Traces the function unless its jaxpr is on disk."""
+        """Returns the plan of calls with such arguments; None where they cannot be interpreted, or
+        their program is on disk, and loaded now."""
         target = _target(leaves, self._device)
         if target is None or not interpreter_enabled():
             return None
@@ -306,8 +298,7 @@ class FirstCalls:
         return function
 
     def _flat_jaxpr(self, args: Sequence[Any]) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr for such arguments and the structure of its results; None where NumPy
-        cannot make these. Traces the function, unless its program is known."""
+        """Returns the flat jaxpr and the structure of its results; None if NumPy cannot make any."""
         if self._program is not None:
             program = self._program()
             self._note_jaxpr()
@@ -320,12 +311,9 @@ class FirstCalls:
         return (flattened(traced.jaxpr), traced.out_tree) if plain else None
 
     def _submit(self, args: Sequence[Any]) -> CompileTask:
-        """Has the program compiled in the background.
-
-        It is lowered here: this is Python's work, and calls beside it would have to wait for
-        Python's lock, five milliseconds at a time.
-        """
         arguments = tuple(args)
+        # Lowered here: it is Python's work, and calls beside a thread would wait for Python's lock,
+        # five milliseconds at a time.
         with jax.enable_x64(True), tracing_allowed(), paused_collection():
             lowered = self._jitted.lower(*args)
 
@@ -378,7 +366,6 @@ class InterpretedFunction:
         return self.compilation < _SOON * self.estimate
 
     def run(self, args: Sequence[Any]) -> Any:
-        """The results of a call with such arguments."""
         leaves = jax.tree.leaves(_arrays_of(args, self._static))
         host = [
             np.asarray(jax.random.key_data(x) if dtype is None else x, dtype)
@@ -399,7 +386,7 @@ class _Target:
         self._sharding = jax.sharding.SingleDeviceSharding(device)
 
     def arrays(self, avals: Sequence[Any], results: Sequence[np.ndarray]) -> list[jax.Array]:
-        """Device arrays that take over arrays on the host."""
+        """Returns device arrays that take over arrays on the host."""
         sharding, devices, bound = self._sharding, self._devices, self._bound
         return [
             batched_device_put(aval, sharding, [x], devices, bound)
@@ -413,7 +400,7 @@ def _target_of(device: Any, bound: bool) -> _Target:
 
 
 def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
-    """The place of a call's results; None if that is not one CPU device."""
+    """Returns the place of a call's results; None unless it is one CPU device."""
     devices = set() if device is None else {device}
     bound = device is not None
     for x in leaves:
@@ -442,12 +429,11 @@ def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
 
 
 def _is_plain(aval: Any) -> bool:
-    """True for arrays that NumPy can make: no PRNG keys, no weak types."""
     return not (aval.weak_type or jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended))
 
 
 def _kind(x: Any) -> Hashable:
-    """The facts about an argument on which the trace depends."""
+    """Returns the facts about an argument on which the trace depends."""
     if isinstance(x, jax.Array):
         return (x.aval,) if isinstance(x, Tracer) else (x.aval, x.sharding)
     if isinstance(x, np.ndarray | np.generic):

@@ -67,7 +67,7 @@ class GraphEvaluator:
             return self._with_casts(args, aux, key, run, train)
 
     def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
-        """The outputs, with what depends on parameters alone as operations on these."""
+        """Returns the outputs; what depends on parameters alone is computed from these alone."""
         if self._options.compute_dtype is not None:
             return self(args, aux, key, False)[0]
         if self._run_inference is None:
@@ -78,7 +78,7 @@ class GraphEvaluator:
             return self._run_inference(args, aux, key)
 
     def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
-        """The same as it is differentiated: with the saved values marked, and losses scaled."""
+        """Evaluates the graph to be differentiated: with saved values marked, and losses scaled."""
         observers: list[Callable[[GraphStep, list[Any]], list[Any]]] = []
         if self._mirrored and self._options.remat is None:
             observers.append(save_all_but(self._mirrored, self._graph))
@@ -106,13 +106,13 @@ class GraphEvaluator:
         return self._with_casts(args, aux, key, run, True)
 
     def rematerialized(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function`` so that its derivative saves the values that the options ask for."""
+        """Returns ``function`` so that its derivative saves the values that the options ask for."""
         if self._by_segments or not self.recomputes:
             return function
         return jax.checkpoint(function, policy=checkpoint_policy(self._options.remat))
 
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
-        """The arguments in the dtypes that they are computed in."""
+        """Returns the arguments in the dtypes that they are computed in."""
         if self._options.compute_dtype is None:
             return tuple(args)
         dtypes = tuple(x.dtype for x in (*args, *aux))

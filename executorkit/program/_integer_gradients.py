@@ -42,22 +42,21 @@ class IntegerGradients:
         self.carried = carried
 
     def carry_arguments(self, args: Arrays) -> list[Any]:
-        """The arguments, carried where they are integers that get a gradient."""
         return self._carry(self.graph.arg_values, args)
 
     def restore_outputs(self, outputs: Arrays) -> tuple[Any, ...]:
-        """The graph's outputs in their own dtypes."""
+        """Returns the graph's outputs in their own dtypes."""
         pairs = zip(self.graph.heads, outputs, strict=True)
         return tuple(x.astype(self.carried.get(i, x.dtype)) for i, x in pairs)
 
     def argument_dtype(self, position: int) -> str | None:
-        """The dtype of a carried argument; None for another."""
+        """Returns the dtype of a carried argument; None for another."""
         return self.carried.get(self.graph.arg_values[position])
 
     def evaluate(
         self, args: Arrays, aux: Arrays, key: Any, train: bool
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Outputs and new auxiliary states, both of them carried where they are carried values."""
+        """Returns outputs and new auxiliary states; carried values as floating numbers."""
         graph, new_aux = self.graph, list(aux)
         values = dict(graph.numbered(args, aux))
         resolved = resolved_params(graph, args, aux)
@@ -110,7 +109,6 @@ class IntegerGradients:
         return run(*inputs)
 
     def touches(self, step: GraphStep) -> bool:
-        """True if the step reads or computes a carried value."""
         return not self.carried.keys().isdisjoint((*step.inputs, *step.outputs))
 
     def _carry(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
@@ -129,8 +127,8 @@ def _is_floating(x: Any) -> bool:
 def _smooth(
     step: GraphStep, params: Params, key: Any, train: bool
 ) -> Callable[..., tuple[Any, ...]]:
-    """The step's outputs as a function of floating numbers: integers are converted, conversions to
-    integers are left out."""
+    """Returns the step's outputs as a function of floating numbers: integer inputs are converted,
+    conversions to integers left out."""
     changed = dict(params)
     if _is_integer(changed.get("dtype")):
         changed["dtype"] = _CARRIER.name
@@ -175,8 +173,8 @@ def _truncated_gradients(
     argnums: Sequence[int],
     cotangents: Sequence[Any],
 ) -> list[Any]:
-    """Gradients of an element-wise ``smooth``, whose derivatives are truncated to ``dtype``; they
-    are multiplied by the head gradient and summed over stretched axes as integers."""
+    """Differentiates an element-wise ``smooth`` with derivatives truncated to ``dtype``; products
+    with the head gradient and sums over broadcast axes are in integers."""
     (head,) = cotangents
     full = [jnp.broadcast_to(x, head.shape) for x in inputs]
     derivatives = _gradients(smooth, full, argnums, [jnp.ones_like(head)])
@@ -193,7 +191,7 @@ def _truncated_gradients(
 def integer_gradients(
     graph: Graph, argnums: Sequence[int], args: Arrays, aux: Arrays
 ) -> IntegerGradients | None:
-    """The evaluation for gradients of these arguments, or None if none reaches an integer."""
+    """Returns the evaluation for these gradients, or None if none reaches an integer."""
     arrays = dict(zip((*graph.arg_names, *graph.aux_names), (*args, *aux), strict=True))
     dtypes = value_dtypes(graph, {name: x.dtype.name for name, x in arrays.items()})
     active = active_values(graph, argnums)

@@ -77,7 +77,7 @@ class Observation:
         return tuple(gradients.get(at, zero) for at, zero in zeros.items())
 
     def input_gradient_names(self, graph: Graph) -> list[str]:
-        """Names the results of ``backward``, for this or an equal graph.
+        """Lists the names of the results of ``backward``, for this or an equal graph.
 
         There is one for every input of every operator that MXNet runs backward, the last operator
         first (``fc_backward_output0``).

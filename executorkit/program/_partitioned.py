@@ -173,22 +173,18 @@ class PartitionedProgram(BaseProgram):
         return [f for program in programs for f in program.functions]
 
     def analyse(self) -> Analysis:
-        """The sum of the segments' analyses."""
         analyses = [part.analyse() for _, part in self.segments]
         return summed(f"{len(analyses)} segments", analyses)
 
     def hlo(self, function: str | None = None, optimized: bool = True) -> str:
-        """The texts of all segments."""
         return "\n".join(part.hlo(function, optimized) for _, part in self.segments)
 
     def cost(self, function: str | None = None) -> Cost:
-        """The nodes of all segments."""
         costs = [part.cost(function, segment.graph) for segment, part in self.segments]
         nodes = [node for cost in costs for node in cost]
         return Cost(costs[0].function, nodes, any(cost.open_loops for cost in costs))
 
     def explain(self) -> History:
-        """The reason of each compilation of the segments' functions."""
         traces = []
         for k, (segment, part) in enumerate(self.segments):
             where = f"segment {k} on {segment.context}: "
@@ -203,7 +199,7 @@ class _SegmentResiduals(NamedTuple):
     differentiated: Arrays
 
     def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> _SegmentResiduals:
-        """Itself: nothing is left out."""
+        """Returns itself: nothing is left out."""
         return self
 
 
@@ -223,7 +219,6 @@ class _SegmentedFunction:
         self(_zeros(args), _zeros(aux), prng_key, *map(_zeros, gradients))
 
     def precompile(self, *args: Any) -> CompileTask:
-        """:meth:`compile` in the background."""
         return submit(lambda: self.compile(*args))
 
 

@@ -14,8 +14,8 @@ rounding.
 
 A set of prepared arrays belongs to the identity of the arrays that it was computed from: arrays
 are immutable, so that a written weight is another array. When one of them is freed, the set is.
-Sets of all programs together are bounded in bytes; a set for which there is no room is not made, so
-that two that do not fit together never take turns.
+Sets of all programs together are bounded in bytes; a set without room is not made, so that two sets
+that do not fit together never take turns.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _identities(arrays: Iterable[Any]) -> Identities:
 class State(Enum):
     """State of inference with a set of arrays that stay."""
 
-    #: There were too few calls with them, or there is no room: the whole program runs.
+    #: There were too few calls with them, or room is missing: the whole program runs.
     COUNTING = auto()
     #: Prepared arrays are there.
     READY = auto()
@@ -82,14 +82,14 @@ class FedArguments:
     """The arguments of an executor that are fed; all others are expected to stay, from the first
     call on if it is never ``trained``.
 
-    Fed are data and labels (``inputs``), what ``forward`` was called with, and what two calls of
-    inference in succession find changed while most arguments were not. It belongs to an executor,
-    so that a run that is repeated with a new one repeats bit for bit.
+    Fed are data and labels (``inputs``), the arguments of ``forward``, and arguments that two
+    successive calls of inference find changed while most were not. Each executor has its own, so
+    that a run that is repeated with a new one repeats bit for bit.
 
     positions
         of these arguments; empty if none is known.
     layout
-        that of the executor's calls, once there was one.
+        the layout of the executor's calls, once there was one.
     calls_needed
         number of calls with the same arrays, the one that prepares included.
     latest
@@ -111,7 +111,6 @@ class FedArguments:
         self.latest: PreparedArrays | None = None
 
     def add(self, names: Collection[str]) -> None:
-        """Notes arguments that ``forward`` was called with."""
         if not self._names.issuperset(names):
             self._names = self._names.union(names)
             self._extend(i for i, name in enumerate(self._all_names) if name in names)
@@ -121,7 +120,7 @@ class FedArguments:
         self.layout = None
 
     def observe(self, args: Arrays) -> None:
-        """Compares the arguments of a call with those of the one before."""
+        """Notes the arguments that have changed since the call before."""
         pairs = enumerate(zip(self._previous, args, strict=False))
         changed = frozenset(i for i, (previous, x) in pairs if previous() is not x)
         if 2 * len(changed) < len(args) and changed & self._changed:
@@ -151,7 +150,7 @@ class _Border(NamedTuple):
     prepared
         shapes and dtypes of the prepared arrays.
     preparation
-        distinguishes what is computed of which sources.
+        distinguishes the first stages of different computations and sources.
     """
 
     sources: tuple[int, ...]
@@ -166,14 +165,13 @@ class _Border(NamedTuple):
 
     @staticmethod
     def of(stages: Stages) -> _Border | None:
-        """The border of stages; None where there is nothing to prepare."""
         prepared = [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in stages.prepare.outputs]
         preparation = stages.preparation or object()
         positions = stages.sources, stages.fed, stages.held
         return _Border(*positions, tuple(prepared), preparation) if prepared else None
 
     def to_json(self) -> Any:
-        """In JSON's types. NotFingerprintableError where that says nothing to other processes."""
+        """Returns JSON's types; NotFingerprintableError where other processes cannot use them."""
         if type(self.preparation) is not str or not all(
             isinstance(x.dtype, np.dtype) for x in self.prepared
         ):
@@ -189,8 +187,6 @@ class _Border(NamedTuple):
 
 
 class _Split(NamedTuple):
-    """A program split for arrays of certain shapes, and its two compiled functions."""
-
     border: _Border
     prepare: CompiledFunction
     run: CompiledFunction
@@ -220,7 +216,7 @@ class _Layout:
     """Shapes of the arrays of a call, and which are fed.
 
     fed, staying
-        positions of the arrays that are fed, with the random key, and of those that stay.
+        positions of the arrays that are fed, with the random key, and of the arrays that stay.
     entries
         the sets of arrays that stay, by their identities.
     """
@@ -241,10 +237,10 @@ class PreparedInference:
     evaluate
         the outputs as a pure function of arguments, auxiliary states and key, to be traced.
     whole
-        the compiled function that runs otherwise; its results are those of a call.
+        the compiled function that runs otherwise, with the same results.
     jit
-        makes the compiled form of a flat program, which it is given by a function, of lists of
-        arrays: ``jit(stage, name, facts)``; the facts distinguish it from others of that name.
+        makes the compiled form of a flat program of lists of arrays, which a function returns:
+        ``jit(stage, name, facts)``; the facts distinguish it from others of that name.
     question
         ``question(facts, platform)`` distinguishes the program with such facts in every process.
     always
@@ -283,7 +279,6 @@ class PreparedInference:
 
     @property
     def prepared_bytes(self) -> int:
-        """The size of the prepared arrays that its calls use at present, in bytes."""
         entries = [e for layout in self._layouts.values() for e in list(layout.entries.values())]
         sets = {id(e.prepared): e.prepared for e in entries if e.state is State.READY}
         return sum(prepared.code_bytes for prepared in sets.values())
@@ -316,9 +311,7 @@ class PreparedInference:
     def calls(
         self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
     ) -> list[tuple[CompiledFunction, tuple[Any, ...]]]:
-        """Both functions with abstract arguments, for arguments and states of such shapes and
-        devices of which those at the positions ``fed`` do not stay; empty if they are not worth two
-        stages."""
+        """Returns both functions with abstract arguments; empty if one stage is better."""
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, fed)
         with self._lock:
@@ -403,8 +396,7 @@ class PreparedInference:
     def _border(
         self, facts: Hashable, platform: str, stages: Callable[[], Stages]
     ) -> _Border | None:
-        """The border of the stages, which are traced unless the disk cache has the answer; None
-        where there is nothing to prepare."""
+        """Returns the border of the stages, traced unless the disk cache has the answer."""
         traced: list[_Border | None] = []
 
         def find() -> Any:
@@ -439,7 +431,7 @@ def prepared_inference(
     jit: Callable[[Callable[[], FlatProgram], str, Hashable], CompiledFunction],
     question: Callable[[Hashable, str], Hashable],
 ) -> PreparedInference | None:
-    """The prepared inference of a program; None where it is not wanted, or cannot gain anything."""
+    """Returns the prepared inference of a program; None where it is not wanted, or useless."""
     choice = chosen(options.prepare, "EXECUTORKIT_PREPARE")
     if choice is False or graph.has_effects or graph.checks_values:
         return None
@@ -478,17 +470,13 @@ class PreparedArrays:
 
     @property
     def code_bytes(self) -> int:
-        """The size of the arrays in bytes."""
         return 0 if self.arrays is None else self._n_bytes
 
     def clear(self) -> None:
-        """Drops the arrays."""
         self.arrays = None
 
 
 class PreparedCache(CodeCache[PreparedArrays]):
-    """The prepared arrays of this process, bounded by bytes."""
-
     def __init__(self) -> None:
         super().__init__("prepared", _MAX_SETS, 0.0)
         self._limit_bytes: int | None = None
@@ -502,19 +490,17 @@ class PreparedCache(CodeCache[PreparedArrays]):
         return self._limit_bytes
 
     def set_limit_bytes(self, limit: int) -> None:
-        """Bounds the memory; sets beyond it are dropped, those first that were not used longest."""
         self._limit_bytes = limit
         self.trim()
 
     def use(self, prepared: PreparedArrays) -> tuple[Any, ...] | None:
-        """Counts a use of a set; its arrays."""
         prepared.uses += 1
         self._uses += 1
         prepared.last_use = self._uses
         return prepared.arrays
 
     def make_room(self, n_bytes: int) -> bool:
-        """True if there is room for ``n_bytes``, once sets that stay unused are dropped."""
+        """Drops idle sets where room is needed; tells whether ``n_bytes`` fit."""
         entries = self._entries
         for key in self._by_last_use():
             is_idle = self._uses - entries[key].last_use > _IDLE_USES

@@ -118,8 +118,6 @@ class Program(BaseProgram):
     def _jitted(
         self, stage: Callable[[], FlatProgram], name: str, facts: Hashable
     ) -> CompiledFunction:
-        """The compiled form of a flat program of lists of arrays; the facts distinguish it from
-        others of its name."""
         return self._compiled(
             lambda *lists: stage()(*itertools.chain(*lists)),
             name,
@@ -144,10 +142,8 @@ class Program(BaseProgram):
         return jitted(False, name), jitted(True, f"{name}_train")
 
     def fingerprint(self, *facts: Any) -> str:
-        """A text that distinguishes this program, with further facts, in every process.
-
-        Raises NotFingerprintableError where there is none.
-        """
+        """Distinguishes this program, with further facts, in every process, or raises
+        NotFingerprintableError."""
         return self._fingerprint() + disk_cache.fingerprint(facts)
 
     # -- functions of arrays, traced by JAX ------------------------------------------------------
@@ -224,7 +220,7 @@ class Program(BaseProgram):
         return True
 
     def gradient_function(self, train: bool) -> Callable[..., Any]:
-        """``forward_backward``, not jitted, with a loss scale as its last argument."""
+        """Returns ``forward_backward``, not jitted, with a loss scale as its last argument."""
         return self.forward_backward[train].function
 
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
@@ -252,7 +248,7 @@ class Program(BaseProgram):
         return step
 
     def derived(self, key: Hashable, make: Callable[[], _Derived]) -> _Derived:
-        """Another form of this program (pmapped, say), made once for a key."""
+        """Returns another form of this program (pmapped, say), made once for a key."""
         form = self._derived.get(key)
         if form is None:
             form = self._derived[key] = make()
@@ -306,7 +302,6 @@ class Program(BaseProgram):
 
     @in_x64
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
-        """The arguments in the dtypes that the program computes in (``options.compute_dtype``)."""
         return self._evaluator.cast(args, aux, key)
 
     @property
@@ -340,7 +335,6 @@ class Program(BaseProgram):
         return jitted.lower(*avals).as_text()
 
     def cost(self, function: str | None = None, names_from: Graph | None = None) -> Cost:
-        """See :meth:`BaseProgram.cost`; ``names_from`` is an equal graph with the nodes' names."""
         jitted, avals = required_function(self.all_functions, function, "cost")
         return cost_of_function(jitted, avals, self.graph, names_from or self.graph)
 
@@ -359,10 +353,7 @@ def _fingerprint(
 
 
 def program_for(graph: Graph, argnums: tuple[int, ...] = ()) -> Program:
-    """The program of a graph and a choice of gradients, with the present options.
-
-    Equal graphs share it.
-    """
+    """Returns the program of a graph with the present options. Equal graphs share it."""
     options = current_options()
     passes = disabled_passes().intersection(LOWERING_PASSES)
     key = signature_of(graph), argnums, options, mirrored_steps(graph), passes

@@ -12,21 +12,15 @@ _programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
 
 
 def cached_program(key: Hashable, make: Callable[[], BaseProgram]) -> BaseProgram:
-    """The program of a key, made if there is none; the least recently used one may be dropped.
-
-    A dropped program without users loses its executables. One that is in use keeps them, and
-    equal requests still find it.
-    """
     return _programs.get_or_make(key, make)
 
 
 def cached_programs() -> list[BaseProgram]:
-    """All cached programs, the least recently used first."""
     return _programs.values()
 
 
 def cache_info() -> CacheInfo:
-    """The use of the caches of compiled code so far in this process.
+    """Returns the use of the caches of compiled code so far in this process.
 
     The numbers count the programs of executors; ``kinds`` has numbers for every cache by name:
     ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
@@ -53,24 +47,23 @@ def clear_cache() -> None:
 def set_cache_limit(
     programs: int | None = None, *, bytes: int | None = None, prepared_bytes: int | None = None
 ) -> None:
-    """Bounds the compiled code in memory; what was used longest ago goes first.
+    """Bounds the compiled code in memory; the least recently used code goes first.
 
     programs
-        maximum number of cached programs (256 by default). Those that an executor still uses stay
-        findable beyond it.
+        maximum number of cached programs (256 by default). Programs that an executor still uses
+        stay findable beyond it.
     bytes
         maximum memory of all compiled code in bytes, as estimated from its instructions. By default
-        2 GiB, or what the environment variable ``EXECUTORKIT_CACHE_BYTES`` says. Programs may have
-        50 % of it, operators called on arrays 18 %, functions of arrays 12 %, updates 10 %,
+        2 GiB, or the value of the environment variable ``EXECUTORKIT_CACHE_BYTES``. Programs may
+        have 50 % of it, operators called on arrays 18 %, functions of arrays 12 %, updates 10 %,
         metrics 8 %, and updates of several devices in ``training.Step`` 2 %.
-
     prepared_bytes
         maximum memory of the arrays that inference has prepared, in bytes; 0 prepares none. By
-        default 1 GiB, or what the environment variable ``EXECUTORKIT_PREPARED_BYTES`` says.
+        default 1 GiB, or the value of the environment variable ``EXECUTORKIT_PREPARED_BYTES``.
 
-    Code that is dropped is freed at once, and compiled again where it is needed again. Programs in
-    use are not dropped: their memory is bounded by the number of executors that live, and by 128
-    shapes and a quarter of all bytes for each of their functions.
+    Dropped code is freed at once, and compiled again where it is needed again. Programs in use are
+    not dropped: their memory is bounded by the number of live executors, and by 128 shapes and a
+    quarter of all bytes for each of their functions.
 
     Raises ValueError for a number below 1, or below 0 for ``prepared_bytes``.
     """

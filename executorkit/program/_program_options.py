@@ -83,9 +83,9 @@ class Options:
         (two rows of the result at a time: two thirds of the multiplications) or 'F4' (four or two
         rows: half of them). The largest error, relative to the largest result in float32, stays
         under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an infinite or NaN element reaches all rows
-        that are computed together with its own, and what is exactly zero beside large values may
-        differ from zero by rounding. By default what the environment variable
-        EXECUTORKIT_WINOGRAD says, or 'auto'.
+        that are computed together with its own, and an exact zero beside large values may become
+        a rounding error. By default the value of the environment variable EXECUTORKIT_WINOGRAD,
+        or 'auto'.
     """
 
     compute_dtype: str | None = None
@@ -130,7 +130,7 @@ _current: ContextVar[Options | None] = ContextVar("executorkit_options", default
 
 
 def current_options() -> Options:
-    """The options that a bind takes at this point of the program."""
+    """Returns the options that a bind takes at this point of the program."""
     chosen = _current.get()
     if chosen is not None:
         return chosen
@@ -139,8 +139,8 @@ def current_options() -> Options:
 
 
 def interpreter_enabled() -> bool:
-    """True where calls may be computed by NumPy: neither JAX's settings nor a profiler ask for
-    compiled programs, and the options of this context do not forbid the interpreter."""
+    """Tells whether NumPy may compute calls: no debugging setting of JAX, no profiler and no option
+    of this context asks for compiled programs."""
     config: Any = jax.config
     if config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit or is_recording():
         return False
@@ -166,14 +166,14 @@ def options(**choices: Any) -> Iterator[Options]:
     for name in choices:
         if name not in names:
             hint = did_you_mean(name, names)
-            raise UnknownArgumentError("options", f"there is no option {name!r}", hint=hint)
+            raise UnknownArgumentError("options", f"unknown option {name!r}", hint=hint)
     with use_options(replace(current_options(), **choices)) as chosen:
         yield chosen
 
 
 @contextmanager
 def use_options(chosen: Options) -> Iterator[Options]:
-    """Everything bound in this context computes with these options."""
+    """Has everything bound in this context compute with these options."""
     token = _current.set(chosen)
     try:
         yield chosen
@@ -185,7 +185,7 @@ def use_options(chosen: Options) -> Iterator[Options]:
 def options_from_arguments(
     compute_dtype: Any, remat: Any, default: Options | None = None
 ) -> Iterator[Options]:
-    """:func:`options` from the arguments of a bind. None leaves the choice to the context, and
+    """Sets :func:`options` from the arguments of a bind. None leaves the choice to the context, and
     without one to ``default``, the options of an array holder that is already bound."""
     arguments = {"compute_dtype": compute_dtype, "remat": remat}
     choices = {name: value for name, value in arguments.items() if value is not None}
@@ -195,7 +195,7 @@ def options_from_arguments(
 
 @lru_cache(maxsize=512)
 def mirrored_steps(graph: Graph) -> frozenset[int]:
-    """Indices of the steps that ask to be computed again in backward: ``force_mirroring``."""
+    """Returns the indices of the steps that backward computes again: ``force_mirroring``."""
     attrs = {step.index: step.node.attrs for step in graph.steps}
     keys = "__force_mirroring__", "force_mirroring"
     texts = {i: a.get(keys[0], a.get(keys[1], "")) for i, a in attrs.items()}
@@ -203,7 +203,7 @@ def mirrored_steps(graph: Graph) -> frozenset[int]:
 
 
 def checkpoint_policy(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
-    """The policy for ``jax.checkpoint``; for None it saves what :func:`save_all_but` marks."""
+    """Returns the policy for ``jax.checkpoint``; None saves marks of :func:`save_all_but`."""
     policies = jax.checkpoint_policies
     if remat is None:
         return policies.save_only_these_names(_SAVED)
@@ -219,7 +219,7 @@ def _save_costly(primitive: Any, *_: Any, **__: Any) -> bool:
 def save_all_but(
     mirrored: frozenset[int], graph: Graph
 ) -> Callable[[GraphStep, list[Any]], list[Any]]:
-    """An observer that marks the results of all steps that are not mirrored, to be saved."""
+    """Returns an observer that marks the results of steps that are not mirrored, to be saved."""
     producer = {number: s.index for s in graph.steps for number in s.outputs}
     marked: dict[int, tuple[Any, Any]] = {}
 
@@ -249,7 +249,7 @@ _scale_gradient.defvjp(lambda x, scale: (x, scale), _scale_gradient_backward)
 
 
 def scale_losses(scale: Any) -> Callable[[GraphStep, list[Any]], list[Any]]:
-    """An observer that multiplies the gradients of loss operators, which ignore head gradients."""
+    """Returns an observer that scales gradients of loss operators, which ignore head gradients."""
 
     def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
         if not step.op.loss(step.params):
@@ -266,11 +266,8 @@ _CHOICES = {"0": False, "1": True, "auto": None, "": None}
 
 
 def chosen(option: bool | None, variable: str) -> bool | None:
-    """An option of a program: True (always), False (never) or None (where it pays).
-
-    Where the option is None, the variable says '1', '0' or 'auto'; ArgumentValueError for other
-    texts.
-    """
+    """Returns an option of a program, or the variable's where it is None: True (always), False
+    (never), None (where it pays)."""
     if option is not None:
         return option
     text = os.environ.get(variable, "auto")
@@ -281,8 +278,7 @@ def chosen(option: bool | None, variable: str) -> bool | None:
 
 
 def bytes_of(variable: str, default: int, may_be_zero: bool = False) -> int:
-    """The number of bytes that a variable gives; ArgumentValueError for another text, and for 0
-    unless that has a meaning."""
+    """Returns a variable's number of bytes; ArgumentValueError for other texts, or a useless 0."""
     text = os.environ.get(variable, str(default))
     if not text.isdecimal() or not (may_be_zero or int(text)):
         least = "" if may_be_zero else " above 0"

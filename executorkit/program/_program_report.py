@@ -34,7 +34,8 @@ _MAX_CHANGES = 4
 def compiled_function(
     functions: Sequence[CompiledFunction], name: str | None, method: str
 ) -> CompiledFunction | None:
-    """The compiled function of a name, or the most complete one; None if nothing is compiled.
+    """Returns the compiled function of a name, or the most complete one; None if nothing is
+    compiled.
 
     Raises MXNetError, in the name of a method of the program, if that function is not compiled.
     """
@@ -50,7 +51,7 @@ def compiled_function(
 def required_function(
     functions: Sequence[CompiledFunction], name: str | None, method: str
 ) -> tuple[CompiledFunction, tuple[Any, ...]]:
-    """The same with the avals of its last trace; MXNetError if nothing is compiled."""
+    """Returns it with the avals of its last trace; MXNetError if nothing is compiled."""
     function = compiled_function(functions, name, method)
     if function is None or function.avals is None:
         hint = "run the executor, or call executor.compile()"
@@ -61,7 +62,7 @@ def required_function(
 def cost_of_function(
     function: CompiledFunction, avals: tuple[Any, ...], graph: Graph, names_from: Graph
 ) -> Cost:
-    """The cost of a compiled function of a graph, under the node names of an equal graph."""
+    """Returns the cost of a function of a graph, under the node names of an equal graph."""
     names = [(s.node.name or s.op.name, s.op.name) for s in graph.steps]
     devices = len(function.devices)
     title = f"{function.name} on each of {devices} devices" if devices else function.name
@@ -76,7 +77,7 @@ def cost_of_function(
 def compilation_history(
     program: BaseProgram, functions: Iterable[CompiledFunction], others: Iterable[BaseProgram]
 ) -> History:
-    """The traces of a program's functions, and its difference to the nearest other program."""
+    """Returns the traces of a program's functions, and its difference to the nearest program."""
     traces: list[Trace] = []
     for function in functions:
         devices = len(function.devices)
@@ -108,7 +109,7 @@ def _argument_namer(program: BaseProgram, function: str) -> ArgumentNamer:
 
 
 def nearest_difference(program: BaseProgram, others: Iterable[BaseProgram]) -> str:
-    """The few differences to the nearest of the other programs, in words; empty if none is near."""
+    """Lists the few differences to the nearest of the other programs; empty if none is near."""
     differences = [program_differences(o, program) for o in others if o is not program]
     near = [changes for changes in differences if changes and len(changes) <= _MAX_CHANGES]
     if not near:
@@ -117,7 +118,7 @@ def nearest_difference(program: BaseProgram, others: Iterable[BaseProgram]) -> s
 
 
 def program_differences(old: BaseProgram, new: BaseProgram) -> list[str] | None:
-    """The differences between programs of graphs with the same connections; None for others."""
+    """Compares programs of graphs with the same connections; None for others."""
     a, b = old.graph, new.graph
     if len(a.steps) != len(b.steps) or (a.arg_values, a.heads) != (b.arg_values, b.heads):
         return None

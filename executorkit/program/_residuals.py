@@ -23,8 +23,7 @@ _FREE = primitives_with(Trait.FREE)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ArraySpec:
-    """Shape and dtype of an array, as a static part of a pytree; and the dtype of the integers
-    that it carries, if it does."""
+    """Shape and dtype of an array, and the dtype of integers carried in it: static in a pytree."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -81,8 +80,7 @@ class Residuals:
     omission: Omission | None = field(default=None, metadata={"static": True})
 
     def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:
-        """The residuals with the omitted arrays, taken from the arguments, auxiliary states and
-        other results of the call of forward that returned them."""
+        """Returns them with the omitted arrays, from the call of forward that returned them."""
         omission = self.omission
         if omission is None:
             return self
@@ -95,7 +93,7 @@ class Residuals:
         return Residuals(tuple(arrays), self.derivative, omission)
 
     def with_arguments(self, arguments: Mapping[int, Any]) -> Residuals:
-        """The residuals with these contents of arguments of forward, or, for None, without them."""
+        """Returns them with these contents of arguments of forward, or, for None, without them."""
         if self.omission is None:
             return self
         pairs = zip(self.arrays, self.omission.inputs, strict=True)
@@ -103,7 +101,7 @@ class Residuals:
         return Residuals(arrays, self.derivative, self.omission)
 
     def gradients(self, heads: Sequence[Any]) -> Sequence[Any]:
-        """Gradients of the floating arguments, for head gradients of the outputs."""
+        """Returns gradients of the floating arguments, for head gradients of the outputs."""
         leaves: Sequence[Any] = self.arrays
         if self.omission is not None:
             leaves = self.omission.compute(*leaves)
@@ -112,7 +110,7 @@ class Residuals:
 
 
 def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
+    """Returns cotangents of the floating outputs: head gradients, zeros where none is needed."""
     return tuple(
         jnp.zeros(spec.shape, spec.dtype) if head is None else head.astype(spec.dtype)
         for head, spec in zip(heads, outputs, strict=True)
@@ -123,7 +121,7 @@ def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
 def with_few_residuals(
     forward: Callable[..., tuple[Any, ...]], args: Arrays, aux: Arrays, key: Any
 ) -> tuple[Any, ...]:
-    """``forward(args, aux, key)`` while JAX traces, with residuals that have to be completed.
+    """Calls ``forward(args, aux, key)`` while JAX traces; its residuals have to be completed.
 
     ``forward`` returns tuples of arrays, and last its :class:`Residuals`.
     """
@@ -149,8 +147,7 @@ def with_few_residuals(
 def _recomputed(
     program: FlatProgram, leaves: Sequence[FlatValue], sources: Collection[FlatValue]
 ) -> FlatProgram:
-    """The leaves as far as backward computes them itself; its inputs are the values that this
-    starts from: sources, or leaves that have to be saved."""
+    """Returns the leaves as far as backward computes them itself, from sources and saved leaves."""
     free = set(sources)
     operations = []
     for operation in program.operations:

@@ -23,8 +23,7 @@ ArgumentFacts = tuple[tuple[int, ...], str, str] | None
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One compilation of a function, with its time and its reason; or the loading of an executable
-    from the disk cache.
+    """One compilation of a function, or the loading of its executable, with its time and reason.
 
     changes
         the fields of the signature that differ from the nearest earlier one, such as
@@ -32,7 +31,7 @@ class Trace:
     why
         the same in words.
     loaded
-        whether the executable was loaded.
+        whether the executable was loaded from the disk cache.
     """
 
     function: str
@@ -66,7 +65,7 @@ class History(Viewed, Sequence[Trace]):
 def explain_traces(
     name: str, records: Sequence[TraceRecord], argument_name: ArgumentNamer
 ) -> list[Trace]:
-    """Each trace of a function, compared with the nearest earlier one."""
+    """Compares each trace of a function with the nearest earlier one."""
     signatures = [_signature(record.avals, argument_name) for record in records]
     traces = []
     for n, record in enumerate(records):
@@ -101,7 +100,6 @@ def _devices(aval: Any) -> str:
 def argument_differences(
     old: Mapping[str, ArgumentFacts], new: Mapping[str, ArgumentFacts]
 ) -> list[str]:
-    """The differences between two signatures, argument by argument."""
     differences = []
     for name in dict.fromkeys((*new, *old)):
         before, after = old.get(name), new.get(name)

@@ -20,7 +20,7 @@ class UpdateFunction(Protocol):
     number.
 
     ``hyperparams`` is a vector of float64, the host's part of the update (learning rates);
-    ``key_data`` is that of a PRNG key, or None where the update does not draw.
+    ``key_data`` is the data of a PRNG key, or None where the update does not draw.
     """
 
     def __call__(
@@ -29,8 +29,8 @@ class UpdateFunction(Protocol):
 
 
 class UpdateSpec(NamedTuple):
-    """One update of a step: of the arguments ``program.argnums[k]`` for every k in ``targets``,
-    with ``width`` of the step's hyperparameters."""
+    """One update of a step, of the arguments ``program.argnums[k]`` for every k in ``targets``;
+    ``width`` hyperparameters."""
 
     targets: tuple[int, ...]
     update: UpdateFunction
@@ -38,8 +38,8 @@ class UpdateSpec(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """The updates of a step, whether it returns the gradients that they consume, whether these are
-    the sums over devices, and whether sums are over the devices of all processes."""
+    """The updates of a step. The gradients that they consume may be returned, as sums over devices;
+    sums may join processes."""
 
     updates: tuple[UpdateSpec, ...]
     keep_gradients: bool
@@ -48,14 +48,11 @@ class StepSpec(NamedTuple):
 
 
 class Reduction(Protocol):
-    """A function of the gradients and states of all devices of a group together."""
-
     def __call__(self, grads: Arrays, states: Arrays) -> tuple[Arrays, Arrays]: ...
 
 
 def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
-    """The gradients, each added to its accumulated one unless that is None; as they are if
-    ``accumulated`` is empty."""
+    """Adds gradients to accumulated ones, unless these are None, or ``accumulated`` is empty."""
     if not accumulated:
         return tuple(grads)
     pairs = zip(accumulated, grads, strict=True)
@@ -69,15 +66,18 @@ class Differentiable(Protocol):
     backward_state_indices: tuple[int, ...]
 
     def gradient_function(self, train: bool) -> Callable[..., Any]:
-        """``(args, aux, key, heads, accumulated, scale) -> (outputs, forward_states,
-        backward_states, gradients)``, not jitted."""
+        """Returns a function, not jitted.
+
+        ``(args, aux, key, heads, accumulated, scale) -> (outputs, forward_states, backward_states,
+        gradients)``
+        """
         ...
 
 
 def make_step(
     program: Differentiable, train: bool, spec: StepSpec, reduce: Reduction | None = None
 ) -> Callable[..., Any]:
-    """The function of one step.
+    """Makes the function of one step.
 
         step((weights, states, aux), args, aux, key, heads, accumulated, update_keys, hyperparams)
             -> (weights, states, backward_states), outputs, forward_states, gradients
@@ -133,8 +133,7 @@ def make_step(
 def make_backward_step(
     backward: Callable[..., Any], argnums: Sequence[int], spec: StepSpec
 ) -> Callable[..., Any]:
-    """The function of a backward with updates, where forward has run by itself; ``backward`` is
-    that of the program, not jitted.
+    """Makes the function of a backward with updates, where forward has run by itself.
 
         step((weights, states, ()), kept, residuals, heads, accumulated, update_keys, hyperparams)
             -> (weights, states, ()), gradients
@@ -170,7 +169,7 @@ def apply_updates(
     spec: StepSpec, weights: Sequence[Arrays], grads: Any, states: Sequence[Any], *,
     keys: Sequence[Any], hyperparams: Any,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
-    """The weights and the flat states after the updates, a tuple for each."""
+    """Returns the weights and the flat states after the updates, a tuple for each."""
     new_weights, new_states, begin = [], [], 0
     for (targets, update, width), group, state, update_key in zip(
         spec.updates, weights, states, keys, strict=True

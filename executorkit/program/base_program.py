@@ -57,10 +57,10 @@ class BaseProgram(Viewed, ABC):
 
     ``key`` is None for graphs without random operators. ``heads`` are head gradients, None for an
     output that needs none. ``accumulated`` has for each gradient None or the array that it is added
-    to; it is left out where there is none. Those that add are another compilation of the same
+    to; it is left out where there is none. Functions that add are another compilation of the same
     program: an addition behind it takes 10 us, and for 16 million numbers 34 ms in place of 2.
-    ``residuals.completed(args, aux, results)``, with the other results of
-    ``forward``, are the residuals that ``backward`` takes.
+    ``residuals.completed(args, aux, results)``, with the other results of ``forward``, are the
+    residuals that ``backward`` takes.
 
     graph
         the lowered graph.
@@ -74,7 +74,7 @@ class BaseProgram(Viewed, ABC):
         positions of the auxiliary states that change whenever the graph runs (a Custom
         operator's).
     backward_state_indices
-        positions of those that MXNet changes in backward (BatchNorm's statistics).
+        positions of the states that MXNet changes in backward (BatchNorm's statistics).
     may_need_head_gradient
         for every output, whether a head gradient can matter, as far as the graph alone tells.
     """
@@ -88,7 +88,6 @@ class BaseProgram(Viewed, ABC):
     may_need_head_gradient: tuple[bool, ...]
 
     def _take_facts(self, program: BaseProgram) -> None:
-        """Takes over the attributes above from a program of the same graph and gradients."""
         self.graph, self.options, self.argnums = program.graph, program.options, program.argnums
         self.constant_inputs = program.constant_inputs
         self.forward_state_indices = program.forward_state_indices
@@ -102,20 +101,18 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
-        """For every output, whether a head gradient can change a computed gradient.
+        """Tells for every output whether a head gradient can change a computed gradient.
 
         ``args`` and ``aux`` may be arrays, or shapes and dtypes. Where the graph alone cannot tell
-        (an output that is no loss, on a path to an active argument), forward and backward are
-        traced once: comparisons, argmax, index inputs and so on have no gradient wherever they
-        stand, as their derivatives say themselves.
+        (an output that is not a loss, on a path to an active argument), forward and backward are
+        traced once: comparisons, argmax, index inputs and so on have no gradient anywhere.
         """
 
     #: Inference in two stages; None where it cannot gain anything.
     prepared: PreparedInference | None = None
 
     def infer_fed(self, args: Arrays, aux: Arrays, key: Any, fed: FedArguments) -> Any:
-        """Runs inference, from prepared arrays where there are some; returns the outputs and the
-        auxiliary states that forward changes."""
+        """Runs inference, prepared if possible; returns outputs and states that forward changes."""
         if self.prepared is None or fed.state is State.NOT_WORTH_IT:
             return self.infer[False](args, aux, key)
         return self.prepared(args, aux, key, fed)
@@ -137,7 +134,7 @@ class BaseProgram(Viewed, ABC):
 
     @property
     def in_use(self) -> bool:
-        """True if an executor would have to compile it again. Those not shared need not know."""
+        """True if an executor would have to compile it again, as far as it is known."""
         return False
 
     def add_user(self, user: object) -> None:
@@ -163,18 +160,18 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def step_function(self, train: bool, spec: StepSpec) -> CompiledFunction:
-        """The compiled training step with these updates; equal specs share it."""
+        """Returns the compiled training step with these updates; equal specs share it."""
 
     def backward_step_function(self, spec: StepSpec) -> CompiledFunction:
-        """The compiled backward with these updates, for runnables with ``updates_by_residuals``;
-        equal specs share it."""
+        """Returns the compiled backward with these updates, for runnables with
+        ``updates_by_residuals``; equal specs share it."""
         raise NotImplementedError
 
     #: The compiled training steps by mode and updates, in the order in which they were asked for.
     _train_steps: Mapping[tuple[bool | None, StepSpec], CompiledFunction] = {}
 
     def train_steps(self, train: bool) -> Sequence[CompiledFunction]:
-        """The training steps of a mode, in the order in which they were first asked for."""
+        """Returns the training steps of a mode, in the order in which they were first asked for."""
         return [step for (mode, _), step in self._train_steps.items() if mode == train]
 
     def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
@@ -190,7 +187,7 @@ class BaseProgram(Viewed, ABC):
     @property
     @abstractmethod
     def functions(self) -> Sequence[CompiledFunction]:
-        """Every jitted function of this program; those of derived forms not included."""
+        """Every jitted function of this program, without its derived forms."""
 
     @property
     def all_functions(self) -> Sequence[CompiledFunction]:
@@ -213,14 +210,15 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def analyse(self) -> Analysis:
-        """XLA's analysis of the most complete function that has been compiled so far."""
+        """Returns XLA's analysis of the most complete function that has been compiled so far."""
 
     def memory(self) -> dict[str, int] | None:
-        """Bytes of arguments, outputs and temporaries, or None where the backend has no answer."""
+        """Returns bytes of arguments, outputs and temporaries; None without an answer."""
         return self.analyse().memory
 
     def flops(self) -> float | None:
-        """Floating-point operations of one run as XLA counts them, or None where it has no answer.
+        """Returns floating-point operations of one run as XLA counts them; None where it has no
+        answer.
 
         On CPUs XLA leaves out the products that it hands to a library; :meth:`cost` has them.
         """
@@ -228,7 +226,7 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def hlo(self, function: str | None = None, optimized: bool = True) -> str:
-        """The text of a compiled function: XLA's HLO, with node names as ``op_name``.
+        """Returns the text of a compiled function: XLA's HLO, with node names as ``op_name``.
 
         function
             ``infer``, ``infer_train``, ``forward_train``, ``backward``,
@@ -242,7 +240,7 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def cost(self, function: str | None = None) -> Cost:
-        """Operations and bytes of every node, forward and backward; printed, a table.
+        """Counts operations and bytes of every node, forward and backward; printed, a table.
 
         They are counted on the traced program, since XLA tells totals only: two operations for each
         product of a dot or a convolution, one for each element of another result, none for moving
@@ -255,9 +253,9 @@ class BaseProgram(Viewed, ABC):
 
     @abstractmethod
     def explain(self) -> History:
-        """The reason of each compilation: the new fields of the arguments' signature.
+        """Gives the reason of each compilation: the new fields of the arguments' signature.
 
         Each of the latest traces of a function is compared with the nearest earlier one, as in
-        ``args['data']: shape (32, 10) -> (64, 10)``. Names are those of the executor that was bound
-        first; executors of equal graphs share the program.
+        ``args['data']: shape (32, 10) -> (64, 10)``. The executor that was bound first gives the
+        names; executors of equal graphs share the program.
         """

@@ -104,7 +104,7 @@ def test_a_link_and_a_file_are_refused(tmp_path, make):
         path.symlink_to(target)
     else:
         path.touch()
-    with pytest.warns(UserWarning, match="it is a link|it is no directory"):
+    with pytest.warns(UserWarning, match="it is a link|it is not a directory"):
         assert not mx.program.disk_cache_info().enabled
 
 
@@ -116,7 +116,7 @@ def test_where_none_can_be_made_the_default_is_silent_and_a_named_one_warns(tmp_
         mx.program.enable_disk_cache(tmp_path / "cache" / "folder")
     monkeypatch.setattr(switch, "default_directory", lambda: None)
     mx.program.enable_disk_cache()
-    assert mx.program.disk_cache_info().reason == "there is no home directory"
+    assert mx.program.disk_cache_info().reason == "a home directory is missing"
 
 
 @pytest.mark.usefixtures("undecided")

@@ -5,8 +5,8 @@ training step takes twice as long as loading it. The key used here is made of ev
 trace would follow from: the graph's structure with all attributes, the gradients, the update, the
 options, shapes and dtypes, versions, machine and configuration (:mod:`.fingerprint`).
 
-Functions that may depend on anything else are not stored: those of users, calls back into Python,
-and calls of libraries that lowering prepares (LAPACK's).
+Functions that may depend on anything else are not stored: functions of users, calls back into
+Python, and calls of libraries that lowering prepares (LAPACK's).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 class CachedJit:
     """Dispatches calls of a jitted function to executables from the disk cache.
 
-    What is compiled here the jitted function has; what is loaded is called itself.
+    The jitted function has the programs compiled here; a loaded one is called itself.
 
     ``fingerprint`` is None for a function that is never stored. ``check`` raises NotCompiledError
     where it has to be decided first whether a call of new shapes is interpreted.
@@ -108,8 +108,9 @@ class CachedJit:
         return call_donating(in_c or function, results, donated, args, in_c is not None)
 
     def _refuses(self, function: Any, args: tuple[Any, ...]) -> bool:
-        """True if a function, called as the only executable, is not that for such arguments. It has
-        refused them before it did anything; calls are dispatched by shapes from now on."""
+        """Tells whether a function, called as the only executable, is another than the one for such
+        arguments. It has refused them before it did anything; calls are dispatched by shapes from
+        now on."""
         is_only = self._only is not None and self._only[0] is function
         if not is_only or self._executables.get(_call_key(args)) is function:
             return False
@@ -134,15 +135,14 @@ class CachedJit:
         return self._target(args)(*args)
 
     def held(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
-        """The executable for such arguments, if it is one of those in memory here; None where the
-        jitted function has it."""
+        """Returns the executable in memory here; None where the jitted function has it."""
         executable = self._executables.get(_call_key(args)) if self._executables else None
         return None if executable is self._jitted else executable
 
     def obtain(self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None) -> Any:
-        """The executable for such arguments: from memory, from disk, or newly compiled, to be
-        stored; the jitted function where that has it, or where nothing can be stored. ``lowered``
-        is the function lowered for them, if it has been."""
+        """Returns the executable for such arguments: from memory, from disk, or newly compiled, to
+        be stored; the jitted function where that has it, or where nothing can be stored.
+        ``lowered`` is the function lowered for them, if it has been."""
         if not self.caches or any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
             return self._jitted
         key = _call_key(args)
@@ -161,14 +161,13 @@ class CachedJit:
     def executable(
         self, args: tuple[Any, ...], lowered: jax.stages.Lowered | None = None
     ) -> jax.stages.Compiled:
-        """The executable for such arguments, compiled or loaded if needed."""
         executable = self.obtain(args, lowered)
         if executable is not self._jitted:
             return executable
         return (lowered or self._jitted.lower(*args)).compile()
 
     def prefetch(self, args: tuple[Any, ...]) -> bool:
-        """Loads the executable for such arguments if it is on disk; True if it has been."""
+        """Loads the executable for such arguments if it is on disk; tells whether it was."""
         if not self.caches:
             return False
         key = _call_key(args)
@@ -181,12 +180,11 @@ class CachedJit:
         return executable is not None
 
     def stored_jaxpr(self, args: tuple[Any, ...]) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr for such arguments and the structure of its results, from disk."""
+        """Reads the flat jaxpr for such arguments and the structure of its results."""
         entry = self._entry(_call_key(args), args) if self.caches else None
         return entry and entry.load_jaxpr()
 
     def store_jaxpr(self, args: tuple[Any, ...], jaxpr: FlatJaxpr, structure: Any) -> None:
-        """Has the file of a flat jaxpr written in the background."""
         entry = self._entry(_call_key(args), args) if self.caches else None
         if entry is not None:
             submit_after(lambda: entry.store_jaxpr(jaxpr, structure))
@@ -195,7 +193,6 @@ class CachedJit:
         return CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
 
     def _add(self, key: _CallKey, executable: Any) -> None:
-        """Adds an executable; ``run`` is the fastest way from now on."""
         with _lock:
             self._executables[key] = executable
             loaded = [x for x in self._executables.values() if x is not self._jitted]
@@ -208,8 +205,7 @@ class CachedJit:
                 self.run, self._only = self._only_call(executable, key.settings)
 
     def _only_call(self, executable: Any, settings: Any) -> tuple[Callable[..., Any], Any]:
-        """Calls of the only executable, as long as JAX's settings are those that it was compiled
-        under."""
+        """Calls the only executable, as long as JAX's settings are as when it was compiled."""
 
         def run(*args: Any) -> Any:
             if trace_context() == settings:
@@ -224,9 +220,6 @@ class CachedJit:
 
 
 class _CallKey(NamedTuple):
-    """The facts about a call by which its executable is found: the structure, shapes and dtypes of
-    its arguments, their devices, and JAX's settings."""
-
     structure: Any
     arrays: tuple[Any, ...]
     devices: frozenset[Any]
@@ -240,8 +233,7 @@ def _call_key(args: tuple[Any, ...]) -> _CallKey:
 
 
 class CachedExecutable:
-    """One executable for arguments of certain shapes, as it is, or will be, in a file, and the
-    jaxpr that its first calls are interpreted by, in another one."""
+    """The executable for arguments of certain shapes and the jaxpr of its first calls, as files."""
 
     def __init__(self, files: DiskCache, stem: str, device: Any, args: tuple[Any, ...]) -> None:
         self._files = files
@@ -257,7 +249,7 @@ class CachedExecutable:
         args: tuple[Any, ...],
         devices: frozenset[Any],
     ) -> CachedExecutable | None:
-        """The entry of a function, or None if it cannot be stored.
+        """Returns the entry of a function, or None if it cannot be stored.
 
         ``compiled_with`` are the function's name, donated arguments and compiler options.
         """
@@ -275,7 +267,6 @@ class CachedExecutable:
         return CachedExecutable(files, digest(repr(facts) + text), device, args)
 
     def load(self) -> jax.stages.Compiled | None:
-        """The executable from its file; None if there is none, or it cannot be used."""
         entry = self._files.read(self._name)
         if entry is None:
             return None
@@ -295,7 +286,6 @@ class CachedExecutable:
             return None
 
     def load_jaxpr(self) -> tuple[FlatJaxpr, Any] | None:
-        """The flat jaxpr from its file, and the structure of its results; None if there is none."""
         entry = self._files.read(self._jaxpr_name)
         if entry is None:
             return None
@@ -307,7 +297,6 @@ class CachedExecutable:
             return None
 
     def store_jaxpr(self, jaxpr: FlatJaxpr, structure: Any) -> None:
-        """Writes the file of a flat jaxpr, if its parameters have a form for files."""
         try:
             facts, contents = {"results": self._packed(structure)}, jaxpr.to_bytes()
         except (NotFingerprintableError, pickle.PicklingError, TypeError, AttributeError):
@@ -315,7 +304,6 @@ class CachedExecutable:
         self._files.write(self._jaxpr_name, facts, contents)
 
     def _packed(self, structure: Any) -> Any:
-        """The structure of results in JSON's types; NotFingerprintableError if it has none."""
         results = jax.tree.unflatten(structure, range(structure.num_leaves))
         return _pack(results, _subtrees(self._arguments))
 
@@ -343,8 +331,7 @@ class CachedExecutable:
         submit_after(lambda: self._store(executable, lowered))
 
     def _store(self, executable: jax.stages.Compiled, lowered: jax.stages.Lowered) -> None:
-        """Writes the file if the executable may be loaded elsewhere."""
-        if "custom_call" in lowered.as_text():
+        if "custom_call" in lowered.as_text():  # it may not be loaded elsewhere
             return
         try:
             facts = {"results": self._packed(executable.out_tree)}
@@ -359,8 +346,8 @@ class CachedExecutable:
         self._files.write(self._name, facts, contents)
 
     def _compile_afresh(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
-        """Compiles under a key that JAX's own cache does not have: an executable that came from
-        there lacks its code once it is serialised again (XLA's CPU backend, JAX 0.10)."""
+        # An executable from JAX's own cache lacks its code once it is serialised again (XLA's CPU
+        # backend, JAX 0.10), so the key is one that this cache does not have.
         if self._device.platform == "cpu":
             seen = self._files.has(self._name)
             key = self._name + (os.urandom(8).hex() if seen else "")
@@ -370,8 +357,7 @@ class CachedExecutable:
 
 
 class _JaxCacheHits(threading.local):
-    """Number of executables that this thread has got from JAX's own cache."""
-
+    #: Number of executables that this thread has got from JAX's own cache.
     hits = 0
 
 
@@ -389,7 +375,6 @@ def _listen_to_jax_cache() -> None:
 
 
 def _devices_of(leaves: list[Any]) -> frozenset[Any]:
-    """The devices of arrays; host arrays, and shapes without devices, have none."""
     devices: set[Any] = set()
     for x in leaves:
         sharding = getattr(x, "sharding", None)
@@ -399,13 +384,12 @@ def _devices_of(leaves: list[Any]) -> frozenset[Any]:
 
 
 def _subtrees(structure: Any) -> list[Any]:
-    """A tree structure and all structures inside it."""
     return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
 
 
 def _pack(tree: Any, argument_structures: list[Any]) -> Any:
-    """A tree of tuples, lists and dicts as JSON has it. Other nodes need the structure of a part of
-    the arguments, whose number stands for it."""
+    """Writes a tree of tuples, lists and dicts in JSON's types; other nodes as the number of an
+    equal part of the arguments."""
     if tree is None or type(tree) is int:
         return tree
     if type(tree) in (tuple, list):

@@ -5,14 +5,13 @@ import stat
 import sys
 from pathlib import Path
 
-#: The name of the directory among those of other programs.
+#: The name of the directory beside other programs' directories.
 _NAME = "executorkit"
 _OWN_MODE = 0o700
 
 
 def default_directory() -> Path | None:
-    """``executorkit`` in the user's cache directory: ``XDG_CACHE_HOME``, or what the platform has.
-    None where the user has no home directory."""
+    """Returns ``executorkit`` in the user's cache directory; None without a home directory."""
     if sys.platform == "win32":
         parent = os.environ.get("LOCALAPPDATA", "")
     else:
@@ -24,7 +23,7 @@ def default_directory() -> Path | None:
 
 
 def make_directory(path: Path) -> None:
-    """Makes a directory, and those that it is in, for its owner alone. OSError if that fails."""
+    """Makes a directory and its missing parents for its owner alone. OSError if that fails."""
     missing = [path]
     while not os.path.lexists(missing[-1]):
         missing.append(missing[-1].parent)
@@ -36,21 +35,20 @@ def make_directory(path: Path) -> None:
 
 
 def refusal(path: Path) -> str | None:
-    """The reason not to load code from a directory; None if it is this user's alone. Others may
-    read it, but not write. OSError if it is not there."""
+    """Says why not to load code from a directory; None if this user alone can write to it."""
     status = os.lstat(path)
     if stat.S_ISLNK(status.st_mode):
         return "it is a link"
     if not stat.S_ISDIR(status.st_mode):
-        return "it is no directory"
+        return "it is not a directory"
     return _refusal_of_owner(status)
 
 
 def open_own_file(path: Path) -> int:
-    """A descriptor of a file that this user alone can write; PermissionError for another one."""
+    """Opens a file that this user alone can write; PermissionError for another one."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     status = os.fstat(descriptor)
-    reason = _refusal_of_owner(status) if stat.S_ISREG(status.st_mode) else "it is no file"
+    reason = _refusal_of_owner(status) if stat.S_ISREG(status.st_mode) else "it is not a file"
     if reason is not None:
         os.close(descriptor)
         raise PermissionError(f"{path}: {reason}")

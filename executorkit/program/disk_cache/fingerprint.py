@@ -42,8 +42,8 @@ _BUILT_IN = frozenset(all_ops())
 
 
 def fingerprint(value: Any) -> str:
-    """The fingerprint of a value: of numbers, texts, containers, operators, and of dataclasses and
-    functions of trusted packages, with their contents. NotFingerprintableError for others."""
+    """Writes numbers, texts, containers, operators, dataclasses and functions of trusted packages,
+    with their contents. NotFingerprintableError for others."""
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, float | complex):
@@ -120,7 +120,7 @@ def _step(op: OpDef, key: tuple[Any, ...]) -> str:
 
 
 def structure_fingerprint(structure: tuple[Any, ...]) -> str:
-    """The fingerprint of a graph's structure (``Graph.structure``)."""
+    """Writes a graph's structure (``Graph.structure``)."""
 
     def lines() -> Iterator[str]:
         for op, key, *connections in structure[0]:
@@ -162,7 +162,7 @@ _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
 
 def environment_fingerprint(device: Any) -> str:
-    """The fingerprint of everything around a program for a device that may change its code."""
+    """Writes everything around a program for a device that may change its code."""
     client = device.client
     backend = (
         client.platform, client.platform_version, device.device_kind, len(client.devices()),
@@ -172,7 +172,7 @@ def environment_fingerprint(device: Any) -> str:
 
 
 def jax_settings() -> list[tuple[str, str]]:
-    """JAX's configuration as it is in this thread."""
+    """Returns JAX's configuration as it is in this thread."""
     config = jax.config
     return [
         (name, str(getattr(config, name, value)))
@@ -182,8 +182,7 @@ def jax_settings() -> list[tuple[str, str]]:
 
 
 def trace_context() -> tuple[Any, ...]:
-    """The settings that may differ from one call to the next (by ``jax.default_matmul_precision``,
-    say), so that another program is meant. Takes a microsecond."""
+    """Returns the settings that may differ between calls, which need programs of their own."""
     config: Any = jax.config
     return (
         config.jax_default_matmul_precision, config.jax_threefry_partitionable,
@@ -193,11 +192,8 @@ def trace_context() -> tuple[Any, ...]:
 
 
 def process_fingerprint() -> tuple[Any, ...]:
-    """The facts that do not change while the process runs.
-
-    One thread reads them, others wait: two would take turns with Python's lock at every file.
-    """
-    with _reading:
+    """Returns the facts that do not change while the process runs."""
+    with _reading:  # two threads would take turns with Python's lock at every file
         return _process_facts()
 
 
@@ -215,11 +211,6 @@ def read_process_facts() -> None:
 
 
 def _package_hash() -> str:
-    """The hash of this package's modules.
-
-    Reading them takes 10 ms, so that it is remembered for files of these names, sizes, numbers and
-    times; the time of a file's last change of any kind, which no tool can set, is one of them.
-    """
     package = os.fspath(Path(__file__).parents[2])
     modules = sorted(_modules(package))
     if max(changed for *_, changed in modules) > _IMPORTED:
@@ -234,6 +225,7 @@ def _package_hash() -> str:
             code_hash.update(code)
         return code_hash.hexdigest()
 
+    # Reading takes 10 ms. No tool can set the time of a file's last change of any kind.
     return remembered(("hash of modules", package, modules), read)
 
 
@@ -252,8 +244,8 @@ def _modules(package: str) -> Iterator[tuple[Any, ...]]:
 
 
 def cached_answer(question: Callable[[], Hashable], find: Callable[[], Any]) -> Any:
-    """The answer, of JSON's types, to a question about this installation; stored while the cache is
-    enabled. ``question`` may raise NotFingerprintableError: the answer is not stored then."""
+    """Answers a question about this installation in JSON's types; stored while the cache is
+    enabled, unless ``question`` raises NotFingerprintableError."""
     if not disk_cache_enabled():
         return find()
     try:

@@ -15,19 +15,18 @@ from typing import Any, NamedTuple
 from ..._files import remove_leftovers_in, write_private
 from .directory import make_directory, open_own_file, refusal
 
-#: Maximum size of all files in bytes. Beyond it those that were used longest ago go.
+#: Maximum size of all files in bytes. Beyond it the least recently used go.
 MAX_BYTES = 1 << 30
 #: Version of the files' layout.
 _FORMAT = 2
-#: The name of a file: the digest of its key, and what it holds.
+#: The name of a file: the digest of its key, and the kind of its contents.
 _NAMES = re.compile(r"[0-9a-f]{48}\.(program|jaxpr|answer)")
 #: Size of a block of the file system in bytes: a small file takes one.
 _BLOCK = 4096
 
 
 class File(NamedTuple):
-    """A file of the cache: its path, its size in bytes on the disk, and its last use in seconds
-    since 1970."""
+    """A file of the cache: path, size in bytes on the disk, last use in seconds since 1970."""
 
     path: Path
     size: int
@@ -42,9 +41,8 @@ class DiskCache:
     time: a file is written under a temporary name and renamed, and one that is deleted while it is
     read stays whole for its reader.
 
-    Nothing here raises: what cannot be written is not stored, and ``problem`` says why. Together
-    the files take at most ``max_bytes``; all files are counted whenever a 256th of that was
-    written.
+    Nothing here raises: a file that cannot be written is not stored, and ``problem`` says why. The
+    files take at most ``max_bytes`` together; they are counted whenever a 256th of it was written.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES, warns: bool = False) -> None:
@@ -57,7 +55,7 @@ class DiskCache:
         self._written: float = max_bytes
 
     def read(self, name: str) -> tuple[dict[str, Any], bytes] | None:
-        """The facts and bytes of a file, or None. A damaged one is deleted."""
+        """Returns the facts and bytes of a file, or None. A damaged one is deleted."""
         path = self.path / name
         try:
             with os.fdopen(open_own_file(path), "rb") as file:
@@ -77,11 +75,9 @@ class DiskCache:
         return None
 
     def has(self, name: str) -> bool:
-        """True if there is such a file, damaged or not."""
         return os.path.exists(self.path / name)
 
     def drop(self, name: str) -> None:
-        """Deletes a file, if it is there."""
         with contextlib.suppress(OSError):
             os.remove(self.path / name)
 
@@ -107,7 +103,6 @@ class DiskCache:
             self._stop(reason)
 
     def why_not_written(self) -> str | None:
-        """The reason for which nothing is stored, as far as it is known; None if there is none."""
         return self.problem or (None if os.access(self.path, os.W_OK) else "it is write-protected")
 
     def _stop(self, reason: str) -> None:
@@ -125,8 +120,7 @@ class DiskCache:
         self.trim()
 
     def trim(self) -> None:
-        """Deletes temporary files of processes that have ended, and, where little room is left, the
-        files that were used longest ago, until a sixteenth of it is free."""
+        """Deletes leftovers, then the least recently used files until a sixteenth is free."""
         remove_leftovers_in(self.path)
         total, limit = 0, self.max_bytes - self.max_bytes // 16
         for file in sorted(self.files(), key=lambda file: file.used, reverse=True):
@@ -135,7 +129,6 @@ class DiskCache:
                 self.drop(file.path.name)
 
     def files(self) -> Iterator[File]:
-        """The files of the cache, in any order."""
         with contextlib.suppress(OSError), os.scandir(self.path) as entries:
             for entry in entries:
                 if _NAMES.fullmatch(entry.name):
@@ -144,7 +137,7 @@ class DiskCache:
                         yield File(Path(entry.path), _on_disk(status.st_size), status.st_mtime)
 
     def clear(self) -> int:
-        """Deletes all files of the cache; the number of programs among them."""
+        """Deletes all files of the cache; returns the number of programs among them."""
         remove_leftovers_in(self.path)
         names = [file.path.name for file in self.files()]
         for name in names:
@@ -153,7 +146,6 @@ class DiskCache:
 
 
 def digest(key: str) -> str:
-    """The name for a key, without its ending."""
     return hashlib.blake2b(key.encode(), digest_size=24).hexdigest()
 
 

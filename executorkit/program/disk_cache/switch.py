@@ -35,19 +35,17 @@ _lock = threading.RLock()
 
 
 def set_disk_cache(files: DiskCache | None) -> None:
-    """Uses these files from now on; None for none."""
     global _choice
     directory = None if files is None else files.path
     _choice = _Choice(files, directory, "set_disk_cache")
 
 
 def active_disk_cache() -> DiskCache | None:
-    """The cache in use."""
     return _present().files
 
 
 def disk_cache_enabled() -> bool:
-    """True if executables can be stored on disk, in this thread as it is now."""
+    """Tells whether executables can be stored on disk, in this thread as it is now."""
     return (
         _present().files is not None
         and jax.process_count() == 1
@@ -57,7 +55,7 @@ def disk_cache_enabled() -> bool:
 
 
 def remembered(question: Hashable, find: Callable[[], Any]) -> Any:
-    """The answer to a question, of JSON's types; stored while the cache is enabled."""
+    """Answers a question in JSON's types; stored while the cache is enabled."""
     files = active_disk_cache()
     if files is None:
         return find()
@@ -87,13 +85,12 @@ def _from_environment() -> _Choice:
         return _checked(Path(os.path.expanduser(named)), f"{_VARIABLE} names it", True)
     directory = default_directory()
     if directory is None:
-        return _Choice(None, None, "there is no home directory")
+        return _Choice(None, None, "a home directory is missing")
     return _checked(directory, "by default", False)
 
 
 def _checked(directory: Path, reason: str, is_named: bool) -> _Choice:
-    """The files in a directory, which is made; none, with a warning, in one that code should not be
-    loaded from."""
+    """Makes a directory; has no files, but a warning, where code should not be loaded from it."""
     directory = Path(os.path.abspath(directory))
     problem = None
     try:
@@ -132,13 +129,13 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> None:
 
     The directory is made for its owner alone. One that belongs to another user, that others can
     write to, or that is a link is not used, which a warning says: programs that are loaded are
-    code. All files together take at most 1 GiB; those that were used longest ago go first. A file
-    that is damaged counts as missing. Where nothing can be written, nothing is stored.
+    code. All files together take at most 1 GiB; the least recently used go first. A damaged file
+    counts as missing. Where nothing can be written, nothing is stored.
     """
     global _choice
     if directory is None:
         default = default_directory()
-        reason = "there is no home directory"
+        reason = "a home directory is missing"
         _choice = (
             _Choice(None, None, reason)
             if default is None
@@ -150,7 +147,7 @@ def enable_disk_cache(directory: str | os.PathLike[str] | None = None) -> None:
 
 
 def disable_disk_cache() -> None:
-    """Neither stores compiled programs nor looks for stored ones from now on."""
+    """Stops storing compiled programs and looking for stored ones."""
     global _choice
     _choice = _Choice(None, None, "disable_disk_cache()")
 
@@ -182,7 +179,7 @@ class DiskCacheInfo:
 
 
 def disk_cache_info() -> DiskCacheInfo:
-    """The directory of the disk cache, whether it is used and why, and what is in it."""
+    """Returns the directory of the disk cache, whether it is used and why, and its contents."""
     choice = _present()
     directory = None if choice.directory is None else str(choice.directory)
     if choice.files is None:
@@ -205,6 +202,6 @@ def disk_cache_info() -> DiskCacheInfo:
 
 
 def clear_disk_cache() -> int:
-    """Deletes all files of the disk cache; the number of programs among them."""
+    """Deletes all files of the disk cache; returns the number of programs among them."""
     files = active_disk_cache()
     return 0 if files is None else files.clear()
