@@ -54,8 +54,7 @@ class MXNetError(RuntimeError):
 
 
 class ShapeError(MXNetError, ValueError):
-    """Shapes of a graph, an array or an assignment contradict each other, or do not suffice to
-    infer all others."""
+    """Shapes of a graph, an array or an assignment contradict each other, or do not suffice."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -118,8 +117,7 @@ class MissingParameterError(UnknownNameError, ValueError):
 
 
 class NotSupportedError(MXNetError, NotImplementedError):
-    """A capability of MXNet that executorkit does not have, or a method that a class does not
-    define."""
+    """A capability of MXNet that executorkit lacks, or a method that a class does not define."""
 
 
 class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - MXNet's name
@@ -140,16 +138,14 @@ class MissingDependencyError(MXNetError, ImportError):
 
 
 class RegistryError(MXNetError, ValueError, AssertionError):
-    """A name is not registered, or the class to register or the text to parse is of the wrong
-    kind."""
+    """A name is not registered, or a class or a text to parse is of the wrong kind."""
 
 
 # Files
 
 
 class FileFormatError(MXNetError, ValueError):
-    """A file of symbols, parameters, states or data is truncated, malformed or of an unsupported
-    kind."""
+    """A file of symbols, parameters, states or data is truncated, malformed or unsupported."""
 
 
 class RecordError(FileFormatError, struct.error):
@@ -183,8 +179,7 @@ class DataArgumentError(MXNetError, TypeError, ValueError, AssertionError):
 
 
 class BatchError(MXNetError, ValueError, AssertionError):
-    """The arrays of a batch do not fit each other, the bound shapes or the devices, or some are
-    missing."""
+    """Arrays of a batch are missing, or do not fit each other, the bound shapes or the devices."""
 
 
 class BatchTypeError(MXNetError, TypeError, AttributeError):
@@ -285,8 +280,7 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def similar_names(name: str, known: Collection[str]) -> str:
-    """Returns the known names similar to an unknown one: ``'num_filter' or 'num_group'``; may be
-    empty."""
+    """Returns the known names similar to an unknown one (``'a' or 'b'``); may be empty."""
     return " or ".join(map(repr, difflib.get_close_matches(name, known, 3, 0.7)))
 
 

@@ -53,8 +53,7 @@ def has_opencv() -> bool:
 
 
 def flip_image(image: np.ndarray, axis: int) -> np.ndarray:
-    """Returns a copy of an image (height, width, channels), flipped along its first or second
-    axis."""
+    """Returns an image (height, width, channels) flipped along its first or second axis."""
     if axis == 1 and image.size and image.dtype in (np.uint8, np.float32) and has_opencv():
         # NumPy takes fifty times as long.
         return require_opencv().flip(np.ascontiguousarray(image), 1).reshape(image.shape)

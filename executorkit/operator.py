@@ -115,8 +115,7 @@ class CustomOpProp(_Names):
         return in_shape, [in_shape[0]] * len(self.list_outputs()), []
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
-        """Returns the element types of inputs, outputs and auxiliary states, by default the first
-        input's."""
+        """Returns types of inputs, outputs and states, by default the first input's."""
         dtype = in_type[0]
         outputs, states = self.list_outputs(), self.list_auxiliary_states()
         return in_type, [dtype] * len(outputs), [dtype] * len(states)
@@ -287,8 +286,7 @@ class PythonOp(_Names):
     def backward(
         self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
     ) -> None:
-        """Writes the gradients of the inputs, here ones. ``out_grad`` is empty without
-        ``need_top_grad``."""
+        """Writes the gradients of the inputs, here ones; ``out_grad`` may be empty."""
         in_grad[0][:] = 1.0
 
     def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -64,8 +64,7 @@ def setenv(name: str, value: str | None) -> None:
 
 
 def is_np_shape() -> bool:
-    """Returns True while shapes have NumPy's meaning in this thread: () is a scalar, 0 an empty
-    axis."""
+    """Returns True while shapes have NumPy's meaning: () is a scalar, 0 an empty axis."""
     return numpy_shapes()
 
 
@@ -213,8 +212,7 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
 
 
 def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``func(x, out)`` with NumPy's options of universal functions at their defaults
-    only."""
+    """Returns ``func(x, out)`` with NumPy's other options at their defaults only."""
 
     @functools.wraps(func)
     def call(x: object, out: object = None, **kwargs: object) -> Any:
@@ -225,8 +223,7 @@ def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``func(x1, x2, out)`` with NumPy's options of universal functions at their
-    defaults."""
+    """Returns ``func(x1, x2, out)`` with NumPy's other options at their defaults only."""
 
     @functools.wraps(func)
     def call(x1: object, x2: object, out: object = None, **kwargs: object) -> Any:

@@ -97,8 +97,7 @@ def read_whole(path: str) -> bytes:
 
 
 def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[bytes]:
-    """Returns the record with these bytes, in pieces. Raises :class:`RecordError` if it is too
-    long."""
+    """Returns the record with these bytes, in pieces. :class:`RecordError` if it is too long."""
     data = bytes(content)
     if len(data) >= MAX_LENGTH:
         raise RecordError(where, f"a record of {len(data)} bytes, expected fewer than {MAX_LENGTH}")

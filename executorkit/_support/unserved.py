@@ -68,8 +68,7 @@ def attribute_getter(module: str) -> Callable[[str], NoReturn]:
 
 
 def absent_attribute(module: str, name: str, names: Collection[str] | None = None) -> str:
-    """Returns the message about a missing name of ``module``, with similar ``names`` (its own by
-    default)."""
+    """Returns the message about a missing name of ``module``, with similar ``names``."""
     if names is None:
         names = vars(sys.modules[module])
     problem = f"module {module!r} has no attribute {name!r}"

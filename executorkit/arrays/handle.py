@@ -1,5 +1,4 @@
-"""The handle: the part of NDArray that executors build on (reading, whole assignment, deferred
-contents, views), without operators."""
+"""The handle: the part of NDArray without operators, which executors build on."""
 
 from __future__ import annotations
 
@@ -69,8 +68,8 @@ class Handle:
     def from_jax(
         cls, array: jax.Array, context: Context | None = None, *, shared: bool = True
     ) -> Self:
-        """Returns an NDArray of ``array``, which is on the context's device, without a copy.
-        ``shared=False`` states that the buffer is not held elsewhere, so that it may be donated."""
+        """Returns an NDArray of ``array`` on the context's device, without a copy.
+        ``shared=False``: the buffer is not held elsewhere, so that it may be donated."""
         self = cls.__new__(cls)
         self._shape = shape = array.shape
         self.storage = Storage(shape, array.dtype, array, shared)
@@ -242,6 +241,5 @@ class Handle:
 
 
 def buffer_of(array: PendingValue) -> PendingValue:
-    """Returns the storage of an NDArray that covers it, so that a program reads an attribute; other
-    arrays as they are."""
+    """Returns the storage that an NDArray covers, which is quicker to read; others as they are."""
     return array.storage if isinstance(array, Handle) and array.covers_storage else array

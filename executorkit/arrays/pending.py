@@ -20,7 +20,7 @@ class PendingOwner(Protocol):
     """An object whose arrays may be pending, such as an executor."""
 
     def force(self) -> None:
-        """Does the deferred work."""
+        ...
 
 
 _owners: weakref.WeakSet[PendingOwner] = weakref.WeakSet()
@@ -34,21 +34,18 @@ def register_pending_owner(owner: PendingOwner) -> None:
 
 
 def unregister_pending_owner(owner: PendingOwner) -> None:
-    """Reverses :func:`register_pending_owner`."""
     with _lock:
         _owners.discard(owner)
 
 
 def resolve_pending(arrays: Iterable[PendingValue]) -> None:
-    """Runs every producer that one of these arrays waits for, each once."""
     producers = [array.pending for array in arrays if array.current is None]
     for producer in dict.fromkeys(p for p in producers if p is not None):
         producer.force()
 
 
 def resolve_all() -> None:
-    """Does all deferred work of all owners, and raises the first error at the end, once: failed
-    work is not tried again."""
+    """Does all deferred work, and raises the first error at the end, once."""
     with _lock:
         owners = list(_owners)
     errors = []
@@ -66,7 +63,6 @@ _reported: list[weakref.ref[Any]] = []
 
 
 def _wait_for_arrays() -> None:
-    """Waits until all arrays are computed, and raises the first error that is new."""
     _reported[:] = [reference for reference in _reported if reference() is not None]
     arrays = jax.live_arrays()  # without deleted ones
     if _reported:

@@ -31,7 +31,6 @@ class _Stream:
         self.position = position
 
     def draw(self) -> int:
-        """Returns the number of the next key. Threads do not change between the two assignments."""
         number = self.position
         self.position = number + 1
         return number
@@ -66,7 +65,6 @@ class StreamPositions:
         self._positions = {context: (stream, stream.position) for context, stream in streams}
 
     def rewind(self) -> None:
-        """Returns the streams to these positions, except streams seeded since."""
         with _streams.lock:
             for context, stream in list(_streams.running.items()):
                 known, position = self._positions.get(context, (None, 0))
@@ -123,15 +121,13 @@ def set_state(state: State) -> None:
 
 
 def next_key(ctx: Context | None = None) -> jax.Array:
-    """Returns a new PRNG key for one operator call, on the device of ``ctx`` (default: the current
-    one)."""
+    """Returns a new PRNG key for one call, on the device of ``ctx`` (default: the current)."""
     context = current_context() if ctx is None else ctx
     # Without a compiled function: its compilation would cost what 10,000 draws save.
     return wrap_key(to_device(next_key_data(context), context.device))
 
 
 def next_key_data(context: Context) -> np.ndarray:
-    """Returns the data of the context's next key, two words, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
         stream = _streams.start(context, _streams.state, context.device_id)
@@ -140,5 +136,4 @@ def next_key_data(context: Context) -> np.ndarray:
 
 
 def wrap_key(key_data: jax.Array) -> jax.Array:
-    """Returns the PRNG key of two words of key data; may be traced."""
     return jax.random.wrap_key_data(key_data, impl="threefry2x32")

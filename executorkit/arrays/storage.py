@@ -32,7 +32,6 @@ MAX_OVERLAYS = 16
 
 
 def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
-    """Returns ``value`` in another shape of the same size."""
     if value.shape == shape:
         return value
     return _reshape(value, shape)
@@ -75,8 +74,7 @@ class Overlay:
 
 
 class MadeContents:
-    """A storage's contents that are made, not computed, when read on the device; ``host`` has them
-    in the host's memory or is None."""
+    """Contents made when they are read on the device; ``host`` has them in the host's memory."""
 
     __slots__ = ("host",)
 
@@ -86,13 +84,10 @@ class MadeContents:
     copies = False
 
     def make(self) -> jax.Array:
-        """Returns the contents on their device."""
         raise NotImplementedError
 
 
 class LazyContents(MadeContents):
-    """Contents that a function makes."""
-
     __slots__ = ("_make",)
 
     def __init__(self, make: Callable[[], jax.Array]) -> None:
@@ -145,12 +140,10 @@ class Storage:
 
     @classmethod
     def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
-        """Returns a storage whose first contents are made when they are read."""
         return cls(shape, dtype, producer=LazyContents(make))
 
     @property
     def value(self) -> jax.Array:
-        """All elements, in the storage's own shape, computed first if they are pending."""
         if self.producer is not None:
             self._run(self.producer)
         value = self.current
@@ -163,12 +156,10 @@ class Storage:
 
     @property
     def pending(self) -> Producer | None:
-        """The producer that reading the whole would run; None if nothing has to be computed."""
         producer = self.producer
         return self.pending_in(0, self.shape) if producer is None else producer.source
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the whole contents; whatever was deferred is cancelled."""
         self.shared = self.shared or shared
         self.version += 1
         self.current = value
@@ -179,7 +170,6 @@ class Storage:
         self.shared = shared
 
     def defer(self, producer: Producer | MadeContents) -> None:
-        """Lets the whole contents come from ``producer``."""
         self.version += 1
         self.producer = producer
         self.current = None
@@ -188,7 +178,6 @@ class Storage:
             self._base = None
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Assigns ``value`` if ``producer`` is still what the whole contents come from."""
         if self.producer is not producer:
             return False
         self.version += 1
@@ -254,7 +243,6 @@ class Storage:
         return slice_flat(buffer, np.int64(offset), shape)
 
     def wait(self, start: int, shape: Shape) -> None:
-        """Waits until the elements from ``start`` on are computed, without reading them."""
         if isinstance(self.producer, MadeContents):
             return
         if self.current is None:
@@ -264,8 +252,7 @@ class Storage:
                 value.block_until_ready()
 
     def producer_of(self, start: int, shape: Shape) -> Producer | MadeContents | None:
-        """Returns the producer of exactly these elements, None if they were set or deferred
-        otherwise."""
+        """Returns the producer of exactly these elements, None if they came otherwise."""
         size = math.prod(shape)
         if size == self.size:
             return self.producer
@@ -285,8 +272,6 @@ class Storage:
         return None
 
     def _run_producers(self, start: int, stop: int, uncovered: bool = False) -> None:
-        """Computes deferred elements between ``start`` and ``stop``; ``uncovered`` leaves out the
-        parts that do not reach beyond."""
         if self.producer is not None:
             self._run(self.producer)
         for o in tuple(self._overlays):

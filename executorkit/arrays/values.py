@@ -94,8 +94,7 @@ def to_device(host: np.ndarray, device: Device) -> jax.Array:
 
 
 class HostContents(MadeContents):
-    """Contents that are in the host's memory until a program reads them; ``host`` is not written
-    to."""
+    """Contents in the host's memory until a program reads them; nothing writes to ``host``."""
 
     __slots__ = ("_context",)
 

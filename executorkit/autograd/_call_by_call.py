@@ -91,7 +91,6 @@ class CallRun:
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """Returns the gradients of leaves, by position, for head gradients by number; no states."""
         grads = dict(heads)
         for call in reversed(self._calls):
             if any(n in grads for n in call.outputs):

@@ -66,7 +66,6 @@ _log = _Log()
 
 
 def note_run(cut: str, kind: str, trace: CallTrace, plan: TracePlan | None) -> None:
-    """Notes a run by a plan, or call by call if it is None."""
     is_new = plan is not None and plan.note_run()
     n_plans = sum(isinstance(p, TracePlan | Split) for p in trace.plans) if is_new else 0
     _log.notes.append(_Note(cut, kind, trace, is_new, n_plans))

@@ -65,7 +65,6 @@ class Function:
     def _gradients(
         self, heads: Sequence[Any], outputs: Sequence[NDArray], inputs: Sequence[NDArray]
     ) -> list[Any]:
-        """Returns the user's gradients of the inputs; a head gradient of None means zeros."""
         cotangents = []
         for head, output in zip(heads, outputs, strict=True):
             value = head

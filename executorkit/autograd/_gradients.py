@@ -40,8 +40,7 @@ class Passed(NamedTuple):
     deferred: Callable[[], None] | None = None
 
     def store(self, gradients: Iterable[tuple[Any, Any, bool]], retain_graph: bool) -> None:
-        """Writes gradients (array, contents, whether these are shared) and states, and releases the
-        graph unless it is retained; may be called twice."""
+        """Writes gradients (array, contents, whether shared) and states; may release the graph."""
         for array, contents in self.states:
             array.assign(contents)
         for target, value, shared in gradients:
@@ -65,8 +64,7 @@ def backward(
 
 
 def _independent(values: Sequence[Head]) -> list[Sequence[Head]]:
-    """Groups heads (by context, say) so that one segment computes each group from variables of its
-    own; one group if that cannot be told."""
+    """Groups heads so that one segment computes each group from its own variables, if possible."""
     parts: dict[TapeSegment, list[Head]] = {}
     for value, head in values:
         parts.setdefault(value.segment, []).append((value, head))
@@ -125,8 +123,7 @@ def _fitted(value: jax.Array, array: Handle) -> jax.Array:
 def _deferred(
     values: Sequence[Head], retain: bool, requested: Mapping[Variable, Any] | None
 ) -> bool:
-    """Defers the gradients to the program of the one segment that they need, and says whether that
-    was possible. MXNetError if a ``requested`` variable is not reached."""
+    """Defers the gradients to the one segment that they need; says whether that was possible."""
     segment = values[0][0].segment
     heads: dict[int, Any] = {}
     for value, head in values:
@@ -158,9 +155,8 @@ def _deferred(
 def _deferral(
     segment: TapeSegment, heads: Mapping[int, Any], sums: dict[Variable, Any], retain: bool
 ) -> Callable[[], None] | None:
-    """Returns a function that defers the gradients of the earliest segment, added to the sums of
-    later segments, which are removed from ``sums``; None, with nothing changed, if that is
-    impossible."""
+    """Returns a function that defers the gradients of the earliest segment, added to ``sums``,
+    which loses them; None, with nothing changed, if that is impossible."""
     if not isinstance(segment, RecordedSegment):
         return None
     with segment.lock:
@@ -190,7 +186,6 @@ def _deferral(
 
 
 def _waiting(entries: Iterable[Any]) -> list[Any]:
-    """Returns the gradients that others are added to and that are not computed yet."""
     added = [e.grad for e in entries if e.__class__ is Variable and e.request == "add"]
     return [x for x in added if x.current is None and x.pending is not None] if added else added
 
@@ -205,8 +200,7 @@ def _reached(segment: TapeSegment, numbers: Sequence[int]) -> Reached:
 def checked_heads(
     heads: Sequence[Handle], head_grads: Sequence[Any]
 ) -> tuple[list[Head], dict[Variable, Any]]:
-    """Returns the heads that calls compute, with their head gradients, and the head gradients of
-    heads that are variables.
+    """Returns computed heads with their head gradients, and the head gradients of variables.
 
     MXNetError for a head that no graph computes, or whose graph has no variable with a gradient.
     """

@@ -83,7 +83,6 @@ class CopySegment(ImmediateSegment):
 
 
 def record_copy(cls: type[Handle], array: Handle, context: Context) -> Handle:
-    """Returns a copy of an array on another context; its gradient is copied back."""
     value = jax.device_put(array.value, context.device, may_alias=False)
     copy = cls.from_jax(value, context, shared=False)
     CopySegment(array, copy)

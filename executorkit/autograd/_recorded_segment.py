@@ -50,8 +50,7 @@ _UNREAD = 0, -1, None
 
 
 class _Deferral(NamedTuple):
-    """A step whose gradients are to be deferred; ``step`` returns it, and ends recording if
-    necessary. It may be called again."""
+    """A step whose gradients can be deferred; ``step`` may end recording, and be called again."""
 
     plan: TracePlan
     step: Callable[[], RecordedStep]
@@ -183,8 +182,6 @@ class RecordedSegment(TapeSegment):
         return kind, value, link
 
     def _contents(self, array: Handle) -> Any:
-        """Returns an array's contents on the segment's device; the entry of a stacked array if it
-        is one."""
         storage = array.storage
         part: Any = storage.producer
         is_member = isinstance(storage, MemberStorage)
@@ -207,11 +204,10 @@ class RecordedSegment(TapeSegment):
         targets: Sequence[Handle] = (),
         uses: NumberUses | None = None,
     ) -> list[RecordedValue]:
-        """Adds a call and returns its outputs, in the storages of ``targets`` if given. Callers
-        hold the lock.
+        """Adds a call and returns its outputs, in the storages of ``targets`` if given.
 
-        The last assignment makes the call part of the segment; what an interrupted call has left is
-        dropped first.
+        Callers hold the lock. The last assignment makes the call part of the segment; the remains
+        of an interrupted call are dropped first.
         """
         before = self.trace
         keys, new, values, versions, links = references
@@ -306,7 +302,6 @@ class RecordedSegment(TapeSegment):
                 self.step()
 
     def force(self) -> None:
-        """Computes all values that have arrays, and deferred gradients."""
         with self.lock:
             self.close("waitall")
             if isinstance(self.step, RecordedStep):
@@ -327,8 +322,7 @@ class RecordedSegment(TapeSegment):
 
     def _living(self) -> tuple[dict[int, list[Storage]], list[int]]:
         """Returns the storages that wait for values, by number; and the numbers of all values that
-        have arrays, including arrays written to since: calls may read them, and gradients flow
-        through them."""
+        have arrays, also arrays written to since: calls may read them."""
         alive: dict[int, list[Storage]] = {}
         held = {}
         values = [*enumerate(self._storages[: self.trace.n_values]), *self._copies]
@@ -341,8 +335,8 @@ class RecordedSegment(TapeSegment):
         return alive, sorted(held) if self._copies else [*held]
 
     def close(self, cut: str, heads: Sequence[int] = ()) -> None:
-        """Ends recording: the values wait for one program, which also returns ``heads``, and can
-        still be differentiated. ``cut`` is the reason, for ``explain``."""
+        """Ends recording: the values wait for one program, which also returns ``heads``, and stay
+        differentiable. ``cut`` is the reason, for ``explain``."""
         if self.status is not Status.RECORDING:
             return
         if self._runs_call_by_call():
@@ -422,8 +416,8 @@ class RecordedSegment(TapeSegment):
         values: Sequence[Any] = (),
         writes: bool = True,
     ) -> RecordedStep:
-        """Returns a step of a plan; ``values`` are the contents of leaves that the segment has
-        released. Unless it ``writes``, it changes copies of the auxiliary states."""
+        """Returns a step of a plan; ``values`` are contents of released leaves. Unless it
+        ``writes``, it changes copies of the auxiliary states."""
         values, arrays = values or self._leaf_values, self._leaf_arrays
 
         def read(sources: Sequence[int], leaves: Sequence[Any], others: Any) -> tuple[Any, ...]:
@@ -555,8 +549,6 @@ class RecordedSegment(TapeSegment):
         self, heads: tuple[int, ...], reach: Reached, entries: Sequence[Variable], retain: bool,
         requested: Any,
     ) -> _Deferral | None:  # fmt: skip
-        """Returns the step to which gradients for the variables ``entries`` can be deferred, if
-        any."""
         if requested is None and len({e.grad.storage for e in entries}) != len(entries):
             return None
         if self.status is Status.RECORDING and self._runs_call_by_call():
@@ -584,8 +576,8 @@ class RecordedSegment(TapeSegment):
     def _closing_deferral(
         self, heads: tuple[int, ...], chosen: tuple[int, ...], requested: Any
     ) -> _Deferral | None:
-        """Ends recording when its function is called: what the gradients of ``heads`` flow through
-        is used up after them. The remaining values are computed here, if they can be separated."""
+        """Ends recording when its function is called; the path of the gradients is used up after
+        them. The remaining values are computed here, if they can be separated."""
         alive, held = self._living()
         plan = backward_plan(self.trace, tuple(held), heads, chosen)
         if plan is None:

@@ -12,7 +12,7 @@ from ._tape_segment import RecordedValue
 
 
 class Names:
-    """Names of a symbol's variables and nodes, and the nodes that stand for what was named."""
+    """Names of a symbol's variables and nodes, and the nodes of named values."""
 
     def __init__(self) -> None:
         self._variables: dict[Any, Node] = {}

@@ -30,8 +30,7 @@ from ._trace_plan import TracePlan
 
 
 class _Output:
-    """Storages that wait for a program's output, held weakly: without the cycle, outputs that are
-    never read are freed at once."""
+    """Storages that wait for a program's output, held weakly: unread ones are freed at once."""
 
     __slots__ = ("references",)
 
@@ -58,8 +57,6 @@ class _Output:
 
 
 class BoundTrace(Runnable[Any]):
-    """The arrays of one run of a plan."""
-
     gradient_targets: list[NDArray]
 
     updates_by_residuals = True
@@ -136,8 +133,6 @@ class BoundTrace(Runnable[Any]):
 
 
 class RecordedStep(PendingStep):
-    """The pending step of a run."""
-
     __slots__ = ()
 
     copies = True
@@ -146,8 +141,7 @@ class RecordedStep(PendingStep):
     def __init__(
         self, run: BoundTrace, values: tuple[tuple[Any, ...], ...], draws: Sequence[np.ndarray]
     ) -> None:
-        """Defers a run on ``values``, the contents of its arguments and auxiliary states; ``draws``
-        are the key data of the segment's random operators."""
+        """Defers a run on ``values`` of arguments and states; ``draws`` are rows of key data."""
         self.runnable = run
         super().__init__(run, True, self._key_of(key_rows(run.plan, draws)), values)
 
@@ -156,12 +150,10 @@ class RecordedStep(PendingStep):
 
     @property
     def plan(self) -> TracePlan:
-        """The plan of the run."""
         return self.runnable.plan
 
     @property
     def outputs(self) -> Sequence[int]:
-        """The numbers of the values that it computes."""
         return self.plan.outputs
 
     def copied(self, storage: Storage) -> Storage | None:
@@ -181,8 +173,8 @@ class RecordedStep(PendingStep):
     def vjp(
         self, heads: Mapping[int, Any]
     ) -> tuple[list[tuple[int, Any]], list[tuple[int, NDArray, Any]]]:
-        """Returns the gradients of leaves and the new contents of auxiliary states, both by
-        position, for head gradients by number. Stores only outputs."""
+        """Returns gradients of leaves and new auxiliary states, both by position, for head
+        gradients by number. Stores only outputs."""
         run, program = self.runnable, self.runnable.program
         with run.lock:
             self.force()
@@ -201,17 +193,14 @@ class RecordedStep(PendingStep):
             return pairs, [(*c, value) for c, value in zip(changed, states, strict=True)]
 
     def contents(self, plan: TracePlan) -> Contents:
-        """Returns the contents of the arguments, auxiliary states and key data of the step's own
-        plan."""
         with self.runnable.lock:
             self.force()
         return self.args, self.aux, self.key
 
 
 class PartedStep(RecordedStep):
-    """A step whose inputs include entries of stacked arrays, made when the step computes: it may
-    become part of a step of all contexts, which takes the stacked arrays. ``trace`` is None if it
-    runs a part of one."""
+    """A step with entries of stacked arrays, read when it computes: it may become part of a step of
+    all contexts, which takes the stacked arrays. ``trace`` is None for a part of a trace."""
 
     __slots__ = ("raw_args", "raw_aux", "raw_key", "trace")
 
@@ -227,7 +216,6 @@ class PartedStep(RecordedStep):
 
     @property
     def key(self) -> Any:
-        """The key data on the device."""
         if isinstance(self.raw_key, np.ndarray):
             self.raw_key = to_device(self.raw_key, self.runnable.context.device)
         return self.raw_key
@@ -238,7 +226,6 @@ class PartedStep(RecordedStep):
 
     @property
     def args(self) -> tuple[Any, ...]:
-        """The contents of the arguments."""
         if StackedPart in map(type, self.raw_args):
             self.raw_args = made(self.raw_args)
         return self.raw_args
@@ -249,7 +236,6 @@ class PartedStep(RecordedStep):
 
     @property
     def aux(self) -> tuple[Any, ...]:
-        """The contents of the auxiliary states."""
         if StackedPart in map(type, self.raw_aux):
             self.raw_aux = made(self.raw_aux)
         return self.raw_aux
@@ -286,7 +272,7 @@ class PartedStep(RecordedStep):
 
 
 def spans_devices(op: OpDef, params: Params) -> bool:
-    """Returns whether a call in training has results that depend on the batches of all contexts."""
+    """Returns whether a call's results in training depend on the batches of all contexts."""
     if SPANS_DEVICES not in op.traits or op.train_name is None:
         return False
     return params.ndev > 1 and not params.use_global_stats
@@ -298,8 +284,7 @@ def made(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -> list[NDArray]:
-    """Returns a plan's arguments, auxiliary states and key data as arrays that belong to the graph
-    as the leaves of the segment do."""
+    """Returns a plan's arguments, states and key data as arrays with the entries of leaves."""
     args, states, key = contents
     inputs = []
     for source, value in zip(plan.sources, args, strict=True):
@@ -312,8 +297,7 @@ def recorded_inputs(contents: Contents, plan: TracePlan, segment: TapeSegment) -
 
 
 def key_rows(plan: TracePlan, draws: Sequence[np.ndarray]) -> np.ndarray | None:
-    """Selects a program's rows of the segment's key data ``draws``, in the order of its random
-    operators."""
+    """Selects a program's rows of the segment's key data, in the order of its random operators."""
     rows = plan.key_rows
     if not rows:
         return None

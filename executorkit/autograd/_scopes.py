@@ -35,8 +35,7 @@ def set_training(train_mode: bool) -> bool:
 
 
 class _Scope:
-    """A context in which a thread is in other modes. It restores the former modes after any
-    exception, and may be entered again while it is entered."""
+    """A context with other modes. It restores the former ones, and may be entered twice."""
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
@@ -67,8 +66,6 @@ class _Scope:
             del self._before[-1]
 
     def _leave(self) -> None:
-        """Restores the modes that entering has changed. As in MXNet, a mode that it has not changed
-        keeps what has been set since."""
         recording, training = self._before[-1]
         if self._recording not in (None, recording):
             modes.recording = recording

@@ -61,7 +61,7 @@ class _Tape(threading.local):
 
     def begin(self) -> None:
         """Begins to record: with a new segment where no array waits for the old one, and where that
-        segment was already open in several scopes, as in a loop that only looks at results."""
+        was already open in several scopes, as in a loop that only looks at results."""
         self._latest = None
         for key, segment in list(self.segments.items()):
             if segment.status is not _RECORDING or not segment.has_living_values:
@@ -124,8 +124,8 @@ def record(
 def _with_numbers(
     resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle], numbers: tuple[Any, ...]
 ) -> tuple[ResolvedCall, Sequence[Handle], NumberUses | None]:
-    """Returns a call whose numbers are constants or, where they change between steps, inputs, so
-    that they cause no new program; its arrays; and the numbers in its place."""
+    """Returns a call with its arrays and numbers; numbers that change between steps are inputs, so
+    that they cause no new program."""
     if any(number.__class__ is not float for number in numbers):
         return resolved.with_numbers(numbers), arrays, None
     context = arrays[0].context
@@ -229,8 +229,8 @@ def record_graph(
 
 
 def _assign(resolved: ResolvedCall, targets: Sequence[Handle], results: Sequence[Handle]) -> None:
-    """Writes results into arrays, if there are any, and lets them belong to the graph: a part of an
-    array as a view, so that the array itself does not."""
+    """Writes results into arrays and lets them belong to the graph: a part of an array as a view,
+    so that the array itself does not."""
     if not targets:
         return
     kinds = [(x.shape, x.storage.dtype) for x in results]
@@ -256,7 +256,6 @@ def _overwrite_constants(resolved: ResolvedCall, arrays: Sequence[Handle]) -> No
 
 
 def _overwrite(array: Handle, number: float) -> None:
-    """Overwrites an input as MXNet does when an operator runs (gamma, fix_gamma)."""
     entry: Any = array.graph_entry
     known = _constants.get(array.storage)
     if known is None or known.shape != array.shape:

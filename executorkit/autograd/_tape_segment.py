@@ -57,8 +57,7 @@ LeafEntry = Variable | RecordedValue | None
 
 
 class Gradients(NamedTuple):
-    """Gradients of leaves, by position in the segment, and auxiliary states with their new
-    contents."""
+    """Gradients of leaves by position in the segment, and auxiliary states with new contents."""
 
     leaves: Sequence[tuple[int, Any]]
     states: Sequence[tuple[NDArray, Any]] = ()
@@ -90,7 +89,6 @@ class TapeSegment(ABC):
         return self.status is not _USED_UP and number not in self.used
 
     def leads_to_variables(self, entry: RecordedValue) -> bool:
-        """Returns whether gradients of later calls on a value reach a variable."""
         number = entry.number
         return self.can_differentiate(number) and bool(self.reached((number,)).leaves)
 
@@ -100,18 +98,18 @@ class TapeSegment(ABC):
 
     @abstractmethod
     def gradients(self, heads: Mapping[int, Any], train_mode: bool) -> Gradients:
-        """Returns the gradients of the leaves for head gradients of some values; stores nothing.
-        Without ``train_mode`` calls that change states are differentiated as in inference."""
+        """Returns gradients of leaves for head gradients of values; stores nothing. Without
+        ``train_mode`` calls that change states are differentiated as in inference."""
 
     @abstractmethod
     def recorded_gradients(
         self, heads: Mapping[int, NDArray], train_mode: bool
     ) -> Sequence[tuple[int, NDArray]]:
-        """Returns :meth:`gradients` of recorded head gradients, recorded themselves."""
+        ...
 
     @abstractmethod
     def use_up(self, heads: Sequence[int]) -> None:
-        """Frees the data that gradients of these values need."""
+        ...
 
 
 class Reached(NamedTuple):

@@ -33,8 +33,6 @@ _MAX_STATES = 65_536
 
 
 class Role(Enum):
-    """The role of a leaf in gradients."""
-
     CONSTANT = "no gradient"
     WRITE = "a variable whose gradient is written"
     ADD = "a variable whose gradient is added"
@@ -69,8 +67,7 @@ leaf_kind = lru_cache(maxsize=_MAX_STATES)(LeafKind)
 
 
 class GraphTrace(NamedTuple):
-    """The trace after the calls of a graph: inputs that are new leaves, by their places among these
-    and by number, and the numbers and types of the outputs."""
+    """The trace after a graph's calls: its new leaves, by place and number, and its outputs."""
 
     trace: CallTrace
     leaves: tuple[int, ...]
@@ -107,8 +104,7 @@ class Skeleton:
 
 
 class NumberUses:
-    """Numbers that calls of an operator at one place of a trace were recorded with; ``skeleton``
-    stands for the traces after such a call."""
+    """Numbers of one call at a place of a trace; ``skeleton`` stands for the traces after it."""
 
     __slots__ = ("_values", "skeleton")
 
@@ -209,7 +205,7 @@ class CallTrace:
         return [] if self._plans is None else list(self._plans.values())
 
     def known(self, key: Any, find: Callable[[], Any]) -> Any:
-        """Returns the fact or the plan of a key, computed by ``find`` the first time."""
+        """Returns the fact or plan of a key, computed by ``find`` the first time."""
         if self._plans is None:
             self._plans = {}
         plan = self._plans.get(key, _UNKNOWN)
@@ -237,7 +233,7 @@ class CallTrace:
         return [leaf for call in self.calls for leaf in call.leaves]
 
     def calls_for(self, values: Iterable[int]) -> list[CallTrace]:
-        """Returns the calls that values are computed by, directly or not, in their order."""
+        """Returns the calls that compute values, directly or not, in their order."""
         needed, calls = set(values), []
         for call in reversed(self.calls):
             if not needed.isdisjoint(call.outputs):
@@ -255,7 +251,7 @@ class CallTrace:
         references: Sequence[int | LeafKind],
         uses: NumberUses | None = None,
     ) -> CallTrace:
-        """Returns the trace with one more call: one look-up if it has been recorded before.
+        """Returns the trace with one more call, by one look-up if it has been recorded before.
         MXNetError for inputs that do not fit."""
         key = (resolved, train, *references)
         trace = None if self._next is None else self._next.get(key)
@@ -325,7 +321,6 @@ class _Tree:
         self.n_traces = 0
 
     def count_trace(self) -> None:
-        """Counts a new trace, and begins with an empty tree where there are too many."""
         self.n_traces += 1
         if self.n_traces > _MAX_STATES:
             self.reset()
@@ -335,8 +330,7 @@ tree = _Tree()
 
 
 def with_fixed_states(trace: CallTrace) -> CallTrace:
-    """Returns the same calls differentiated as in inference: normalisations take fixed
-    statistics."""
+    """Returns the calls as in inference: normalisations take fixed statistics."""
 
     def find() -> CallTrace:
         result = tree.root
@@ -382,7 +376,6 @@ def _with_fixed_states(resolved: ResolvedCall) -> ResolvedCall:
 
 @lru_cache(maxsize=512)
 def in_inference(op: OpDef) -> OpDef:
-    """Returns an operator that computes as in inference; its states are arguments."""
     name = op.train_name
     if name is None:
         return op
@@ -398,7 +391,6 @@ def in_inference(op: OpDef) -> OpDef:
 
 @lru_cache(maxsize=512)
 def with_number_inputs(resolved: ResolvedCall, names: tuple[str, ...]) -> ResolvedCall:
-    """Returns a call with numbers as further inputs, arrays without axes of the others' dtype."""
     op = resolved.op
     inputs = op.inputs(resolved.params)
 

@@ -26,8 +26,7 @@ class TracePlan:
         the positions of the differentiated leaves, in the program's order; whether to add
         gradients.
     key_rows
-        each random operator's position among the draws of the segment, None for one that draws
-        nothing.
+        each random operator's position among the draws of the segment; None without a draw.
     """
 
     program: Program
@@ -40,7 +39,6 @@ class TracePlan:
     _has_run: bool = field(default=False, init=False)
 
     def note_run(self) -> bool:
-        """Returns whether this is the plan's first run."""
         is_first = not self._has_run
         self._has_run = True
         return is_first
@@ -69,8 +67,7 @@ class TraceNodes:
                 self.draws[node] = call.n_draws - 1
 
     def entry(self, number: int) -> Entry:
-        """Returns the entry of a value, or of a variable that stands for it; ``~n`` without a
-        gradient."""
+        """Returns the entry of a value or its variable; ``~n`` without a gradient."""
         known = self._entries.get(number)
         if known is not None:
             return known
@@ -116,7 +113,6 @@ def _states_of(call: CallTrace) -> frozenset[int]:
 def plan_of(
     trace: CallTrace, calls: Sequence[CallTrace], outputs: Sequence[int], leaves: Collection[int]
 ) -> TracePlan:
-    """Returns the plan of calls that returns these values and differentiates these leaves."""
     nodes = TraceNodes(trace, calls)
     graph = graph_of(optimized(tuple([nodes.entry(n) for n in outputs])))
     sources = {node.name: source for node, source in nodes.sources.items()}
@@ -160,9 +156,8 @@ def reading_plan(trace: CallTrace, outputs: tuple[int, ...]) -> TracePlan:
 def backward_plan(
     trace: CallTrace, alive: tuple[int, ...], heads: tuple[int, ...], leaves: tuple[int, ...] | None
 ) -> TracePlan | Split | None:
-    """Returns the plan of a backward from ``heads`` that uses the trace up; ``alive`` values have
-    arrays, ``leaves`` None means all that are reached. None if values that stay differentiable were
-    computed from used-up values."""
+    """Returns the plan of a backward that uses the trace up; ``alive`` values have arrays,
+    ``leaves`` None means all reached. None if used-up values computed differentiable ones."""
     key = "backward", alive, heads, leaves
     return trace.known(key, lambda: _backward_plan(trace, alive, heads, leaves))
 

@@ -34,8 +34,7 @@ from ._trace_plan import TracePlan, plan_of
 
 
 class _Spread:
-    """Storages of several contexts that wait for the parts of one stacked array, held weakly, by
-    context."""
+    """Storages of several contexts that wait for a stacked array's parts, held weakly."""
 
     __slots__ = ("replicas", "storages")
 
@@ -183,7 +182,7 @@ def _combine(steps: Sequence[PartedStep]) -> _Combination | None:
 
 def _is_untouched(step: Any) -> bool:
     """Returns whether a step's gradients wait for the program of a whole trace, replace the former
-    gradients, and have not been read."""
+    ones, and have not been read."""
     if step.__class__ is not PartedStep or step.trace is None:
         return False
     state = step.state
@@ -198,7 +197,6 @@ def _is_untouched(step: Any) -> bool:
 
 
 def _common_plan(steps: Sequence[PartedStep]) -> TracePlan | None:
-    """Returns a plan that computes what each of the steps does; None without one."""
     first = steps[0]
     plan, trace = first.plan, first.trace
     if trace is None or any(s.trace is not trace for s in steps):
@@ -224,7 +222,6 @@ class _Rows:
         self.replicas = Replicas.on([s.runnable.context.device for s in steps])
 
     def targets(self) -> list[Any] | None:
-        """Returns the arrays of gradients; None if one no longer waits for its step."""
         columns = [
             dict(zip(s.plan.leaves, s.runnable.gradient_targets, strict=True)) for s in self._steps
         ]
@@ -240,8 +237,7 @@ class _Rows:
         return all(x.storage.producer is s for x, s in zip(row, self._steps, strict=True))
 
     def states(self) -> tuple[list[Any], list[Any]] | None:
-        """Returns the auxiliary states and their contents; None if one is not replicated or was
-        written."""
+        """Returns the states and their contents; None if one is not replicated or was written."""
         columns = [
             dict(zip(s.plan.state_sources, s.runnable.aux_arrays, strict=True)) for s in self._steps
         ]
@@ -297,7 +293,6 @@ class _Rows:
         return heads
 
     def _stacked_head(self, row: Sequence[Any]) -> Any:
-        """Stacks head gradients of one output, which are mostly the same at every step."""
         key = tuple(map(id, row))
         known = _known_heads.get(key)
         if known is None:

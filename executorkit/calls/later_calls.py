@@ -31,20 +31,18 @@ class CopyingProducer(Producer, Protocol):
     """A producer whose values calls wait for."""
 
     def copied(self, storage: Storage) -> Storage | None:
-        """Returns a read-only storage that waits for the same contents as one of the producer's;
-        None if the contents are computed, or the producer cannot serve another storage."""
+        """Returns a read-only storage that waits for the same contents; None if these are computed,
+        or the producer cannot serve another storage."""
         ...
 
 
 def waits(array: Handle) -> bool:
-    """Returns whether calls on an array wait for its contents."""
     producer = array.storage.producer
     return producer is not None and producer.copies
 
 
 def waiting_copy(array: Handle) -> Handle | None:
-    """Returns an array that waits for the contents that another one waits for; None if the other
-    array has contents or has to be read."""
+    """Returns an array that waits for the same contents; None if they exist or have to be read."""
     storage = array.storage
     producer = storage.producer
     if producer is None or not producer.copies:
@@ -54,8 +52,7 @@ def waiting_copy(array: Handle) -> Handle | None:
 
 
 def unwritten(array: Any) -> Any:
-    """Returns an array with its present contents, whatever is written to it later; pending if it
-    is."""
+    """Returns an array with the present, or pending, contents, whatever is written later."""
     if isinstance(array, np.ndarray):
         return np.array(array)
     if not isinstance(array, Handle):
@@ -109,12 +106,10 @@ class LaterCall:
 
     @property
     def source(self) -> Producer:
-        """The producer itself."""
         return self
 
     @property
     def is_ready(self) -> bool:
-        """True if nothing that it depends on waits for a recorded call."""
         producers = [x.storage.producer for x in self._inputs]
         return all(
             p is None or (p.is_ready if isinstance(p, LaterCall) else not p.copies)
@@ -123,7 +118,6 @@ class LaterCall:
 
     @property
     def is_waiting(self) -> bool:
-        """True until it is computed."""
         return len(self._inputs) > 0
 
     def __call__(self) -> None:
@@ -152,7 +146,6 @@ class LaterCall:
             self()
 
     def copied(self, storage: Storage) -> Storage | None:
-        """Returns a copy of a storage that waits; see :class:`CopyingProducer`."""
         if self._failed or self.depth >= _MAX_DEPTH:
             return None
         if self.is_ready:

@@ -19,8 +19,6 @@ from ..errors import DTypeError, MXNetError, ShapeError, UnknownNameError
 
 
 class _AbsentRecorder:
-    """Stands for the recorder until the package that installs it is imported, at the first use."""
-
     def __getattr__(self, name: str) -> Any:
         import_module(f"{__name__.partition('.')[0]}.autograd")
         return getattr(Modes.recorder, name)
@@ -38,7 +36,6 @@ class Modes(threading.local):
     training = False
 
     def run(self, recording: bool, training: bool, function: Callable[[], Any]) -> Any:
-        """Returns a function's result in modes; restores the former modes."""
         before = self.recording, self.training
         try:
             self.recording, self.training = recording, training
@@ -109,28 +106,24 @@ class Recorder(Protocol):
         out: Any = None,
         numbers: Sequence[Any] = (),
     ) -> Any:
-        """Records a resolved call, with the values of its numbers, and returns its pending
-        outputs."""
+        """Records a call, with the values of its numbers, and returns its pending outputs."""
         ...
 
     def record_graph(
         self, call: Any, cls: type[Handle], arrays: Sequence[Handle], check: Callable[[], object]
     ) -> list[Any]:
-        """Records the calls of a graph, and returns its pending outputs. Calls ``check`` first for
+        """Records a graph's calls and returns their pending outputs. Calls ``check`` first for
         arrays of shapes and dtypes that may be new."""
         ...
 
     def record_view(self, view: Handle, array: Handle, calls: Sequence[Any]) -> None:
-        """Lets ``view``, which shows elements of ``array``, belong to the graph as the result of
-        calls."""
+        """Lets ``view``, elements of ``array``, belong to the graph as the result of calls."""
         ...
 
     def record_copy(self, cls: type[Handle], array: Handle, context: Context) -> Any:
-        """Records the copy of an array to another context, and returns it."""
         ...
 
     def record_write(self, array: Handle, value: Handle, covers: bool) -> None:
-        """Records the assignment of a value to an array, or to a part of it."""
         ...
 
     def backward(
@@ -140,18 +133,15 @@ class Recorder(Protocol):
         retain_graph: bool,
         train_mode: bool,
     ) -> None:
-        """Computes the gradients of the variables that heads were computed from."""
         ...
 
 
 def is_recorded(array: Handle) -> bool:
-    """Returns whether an array belongs to a graph that is not used up."""
     entry = array.graph_entry
     return entry is not None and entry.is_live
 
 
 def check_unrecorded(array: Handle) -> None:
-    """Raises MXNetError if an array belongs to a graph, since it must not be written to then."""
     if is_recorded(array):
         raise MXNetError(
             "autograd",
@@ -162,5 +152,4 @@ def check_unrecorded(array: Handle) -> None:
 
 
 def install_recorder(recorder: Recorder) -> None:
-    """Has calls recorded by ``recorder`` from now on."""
     Modes.recorder = recorder

@@ -92,7 +92,6 @@ class ResolvedCall:
             self.output_shapes = partial(op.output_shapes, self.params)
 
     def with_numbers(self, numbers: Sequence[Any]) -> ResolvedCall:
-        """Returns the call with these values of attributes as constants."""
         if not numbers:
             return self
         values = zip(self.number_names, numbers, strict=True)
@@ -142,12 +141,10 @@ resolve = lru_cache(maxsize=4096)(ResolvedCall)
 
 
 def with_constants(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall:
-    """Returns the call with all attributes as constants."""
     return resolve(op, _as_texts(attrs), ())
 
 
 def call_of(name: str, attrs: Mapping[str, Any]) -> ResolvedCall:
-    """Returns the call of the operator ``name``, with all attributes as constants."""
     op = lookup(name)
     assert op is not None, name
     return with_constants(op, attrs)
@@ -187,8 +184,8 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
 def output_types(
     resolved: ResolvedCall, op: OpDef, input_types: tuple[ArrayType, ...]
 ) -> tuple[ArrayType, ...]:
-    """Returns shapes and dtypes of a call's visible outputs; MXNetError for inputs that do not fit.
-    ``op`` is the operator in its mode."""
+    """Returns shapes and dtypes of visible outputs; MXNetError for inputs that do not fit. ``op``
+    is the operator in its mode."""
     avals = [jax.ShapeDtypeStruct(*t) for t in input_types]
     check_inputs(op, resolved.params, avals)
     with call_errors(op, resolved.params, avals):
@@ -199,7 +196,6 @@ def output_types(
 def check_targets(
     where: str, targets: Sequence[Handle], results: Sequence[tuple[tuple[int, ...], Any]]
 ) -> None:
-    """Raises MXNetError unless results of these shapes and dtypes fit the target arrays."""
     if len(targets) != len(results):
         problem = f"out holds {len(targets)} arrays, expected {len(results)}"
         raise MXNetError(where, problem)
@@ -234,7 +230,6 @@ def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
 
 
 def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
-    """Returns names, dtypes and shapes of the inputs, for messages."""
     names = op.inputs(p)
     names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
     return ", ".join(
@@ -250,8 +245,7 @@ def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
 def split_numbers(
     op: OpDef, attrs: Mapping[str, Any], arrays: Sequence[Handle]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
-    """Returns attributes as texts (the key under which they are parsed once), and the dynamic
-    attributes as values."""
+    """Returns attributes as texts (the key of their parsed form), and dynamic ones as values."""
     if (
         attrs.keys().isdisjoint(DYNAMIC)
         or NEEDS_NUMBERS in op.traits
@@ -273,7 +267,6 @@ def split_numbers(
 
 @lru_cache(maxsize=64)
 def is_floating(dtype: Any) -> bool:
-    """Returns True for dtypes of real and complex numbers."""
     return jnp.issubdtype(dtype, jnp.floating)
 
 

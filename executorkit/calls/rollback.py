@@ -74,8 +74,7 @@ class Rollback:
 
 
 def complete(action: Callable[[], T]) -> T:
-    """Runs an action that may be run twice; an exception that interrupts it is raised after its
-    end."""
+    """Runs an action that may be run twice; raises an interruption after its end."""
     try:
         return action()
     except BaseException:

@@ -67,17 +67,14 @@ _functions: CodeCache[CompiledFunction] = CodeCache("eager", 2048, 0.18)
 
 
 def eager_cache_info() -> CacheInfo:
-    """Returns the use of the cache of eagerly called operators, by operator and attributes."""
     return _functions.info(_counts.traces)
 
 
 def clear_eager_cache() -> None:
-    """Drops all compiled operators; the next calls compile again."""
     _functions.clear()
 
 
 def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
-    """Calls :func:`invoke` by MXNet's name; results are of the first array's class."""
     op = lookup(name)
     assert op is not None, name
     return invoke(op, type(arrays[0]), arrays, attrs)
@@ -91,8 +88,7 @@ def invoke(
     out: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Runs an operator on arrays in its own order; MXNetError for wrong attributes, else as
-    :func:`run`."""
+    """Runs an operator on arrays in its own order; MXNetError for wrong attributes."""
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
     texts, numbers = split_numbers(op, attrs, arrays)
@@ -211,8 +207,7 @@ def _later(
 
 
 def on_host(cls: type[H], x: np.ndarray, context: Context) -> H:
-    """Returns an array of contents in the host's memory, which must not be written to
-    afterwards."""
+    """Returns an array of contents in the host's memory, which nothing may write to afterwards."""
     shape = x.shape
     storage = Storage(shape, x.dtype, producer=HostContents(x, context))
     return cls.from_storage(storage, 0, shape, context)
@@ -237,8 +232,7 @@ def _from_host_function(
 def _host_result(
     resolved: ResolvedCall, arrays: Sequence[np.ndarray], key_data: np.ndarray | None
 ) -> np.ndarray | None:
-    """Returns the result of a host function; None leaves the call, and its errors, to the
-    operator's own function."""
+    """Returns a host function's result; None leaves the call, and its errors, to the operator."""
     op = resolved.op
     assert op.host is not None
     attrs = dict(resolved.params)
@@ -258,7 +252,6 @@ def _host_result(
 
 
 def run_graph_on_host(graph: GraphCall, cls: type[H], arrays: Sequence[Handle]) -> list[H] | None:
-    """Runs a graph by its operators' host functions; None where one of them leaves its call."""
     if not _are_on_host(arrays):
         return None
     context = arrays[0].context
@@ -408,7 +401,6 @@ def _context(ctx: Any) -> Context:
 
 
 def function_of(key: tuple[Any, ...]) -> CompiledFunction:
-    """Returns the compiled function of a call, by ``ResolvedCall.key`` or ``train_key``."""
     return _functions.get_or_make(key, lambda: _jitted(*key))
 
 
@@ -452,7 +444,6 @@ def _jitted(
 def forward(
     resolved: ResolvedCall, train: bool, key: Any, values: Sequence[Any], on_host: bool
 ) -> Sequence[Any]:
-    """Returns the results of a call; ``on_host`` says that arrays are in the host's memory."""
     function = function_of(resolved.train_key if train else resolved.key)
     if on_host and key is None and interpreter_enabled():
         types = _shapes_and_types(*values)
@@ -471,8 +462,8 @@ def backward(
     values: Sequence[Any],
     on_host: bool,
 ) -> Sequence[Any]:
-    """Returns the gradients of the inputs at ``positions`` for head gradients of the floating
-    outputs; ``op`` is the operator in the mode in which it ran."""
+    """Returns gradients of the inputs at ``positions`` for head gradients of floating outputs;
+    ``op`` is the operator in the mode in which it ran."""
     params = resolved.params
     name = op, params.key, positions, "gradient"
     function = _functions.get_or_make(name, lambda: _gradient(op, params, positions))

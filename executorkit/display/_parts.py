@@ -86,8 +86,7 @@ def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
 
 
 def shape(sizes: Sequence[int] | None) -> str:
-    """Returns a shape as text; '?' for an unknown one, and for dimensions of 0, which are
-    unknown."""
+    """Returns a shape as text; '?' for an unknown one, and for unknown dimensions (0)."""
     if sizes is None:
         return "?"
     words = [str(size) if size else "?" for size in sizes]

@@ -73,7 +73,6 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
 
 
 def needs_head_gradients(runnable: Runnable[NDArray]) -> tuple[bool, ...]:
-    """Returns for each output whether ``backward`` needs a head gradient for it."""
     args, aux, _ = bound_avals(runnable)
     key = runnable.key_aval() if runnable.uses_rng[True] else None
     return runnable.program.needs_head_gradient(args, aux, key)
@@ -94,8 +93,7 @@ def check_head_gradients(
 
 
 def inference_program(runnable: Runnable[NDArray]) -> Program | None:
-    """Returns the program in which normalisations use their moving statistics in every mode; None
-    if the runnable's own does so, or runs on several devices."""
+    """Returns the program with moving statistics in every mode; None for the runnable's own."""
     program = runnable.program
     if not isinstance(program, Program):
         return None

@@ -113,8 +113,8 @@ def bind(
 def _expected_contexts(
     graph: Graph, ctx: Context, group2ctx: Mapping[str, Context] | None, arrays: Sequence[NDArray]
 ) -> list[Context]:
-    """Returns the contexts in which the arrays of arguments and auxiliary states have to be. With
-    group2ctx, one whose variable is in no group may be anywhere: it is copied to its readers."""
+    """Returns the contexts of arguments and states; with group2ctx, a variable in no group may be
+    anywhere, since it is copied to its readers."""
     if not group2ctx:
         return [ctx] * len(arrays)
     placed = placements(graph, ctx, group2ctx)
@@ -288,7 +288,6 @@ class _ArrayFactory:
         return self.new[name]
 
     def publish(self) -> None:
-        """Puts the new arrays into the shared buffer, once all of them could be allocated."""
         if self.buffer is not None:
             self.buffer.update(self.new)
 

@@ -16,8 +16,6 @@ from ..ndarray import NDArray
 
 
 class Buffers(NamedTuple):
-    """The buffers of arguments, auxiliary states, gradients and outputs; looked up once."""
-
     args: tuple[PendingValue, ...]
     aux: tuple[PendingValue, ...]
     grads: tuple[PendingValue, ...]
@@ -30,13 +28,11 @@ def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
 
 
 def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: float) -> jax.Array:
-    """Returns a new array of one number, on the context's device."""
     return to_device(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
-    """Returns an NDArray of zeros (float32 by default), allocated at the first read: most bound
-    arrays are overwritten first."""
+    """Returns an NDArray of zeros, allocated at the first read: most are overwritten first."""
     element_type = jnp.dtype(dtype or "float32")
     make = partial(filled, shape, element_type, ctx, 0)
     return NDArray.from_storage(Storage.lazy(shape, element_type, make), 0, shape, ctx)

@@ -237,8 +237,6 @@ class CachedOp:
         return [values[n] for n in graph_call.outputs]
 
     def _source(self, call: ResolvedCall, context: Context) -> Sequence[Any]:
-        """Returns the results of a call without inputs: random numbers, or constants, computed
-        once."""
         place = call, context
         if place in self._constants:
             return self._constants[place]
@@ -280,8 +278,7 @@ class CachedOp:
         return memoize(self._graph_calls, types, GraphCall(inputs, calls, outputs))
 
     def _call_of(self, step: GraphStep, resolved: Mapping[int, Params]) -> ResolvedCall:
-        """Returns the call that an operator of the graph is: the same as a call on arrays with its
-        attributes, so that traces of both are one."""
+        """Returns the operator's call as arrays would make it, so that traces of both are one."""
         texts = tuple([(k, v) for k, v in step.node.attrs.items() if not is_annotation(k)])
         params = resolved.get(step.index)
         if params is None and not step.node.subgraphs:

@@ -252,8 +252,7 @@ class Executor(BoundGraph[NDArray], Viewed):
             self._monitor.observe_backward(step, heads)
 
     def count_step(self) -> None:
-        """Counts a step of a ``training.Step``, which ran on these arrays and stored no
-        gradients."""
+        """Counts a step of a ``training.Step`` on these arrays, which stored no gradients."""
         self.steps_taken += 1
 
     def feed(self, inputs: Mapping[str, Any]) -> None:

@@ -48,9 +48,6 @@ NOT_STORED = "a Step stores none"
 
 
 class SectionEntry(NamedTuple):
-    """One array of a section: the cells before its statistics, and its contents or a text
-    instead."""
-
     name: str
     columns: Sequence[str]
     contents: Any
@@ -140,8 +137,7 @@ def memory_summary(arrays: Sequence[Any]) -> str:
 
 
 def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
-    """Returns the shapes of all values of a graph bound to arrays (arguments, then states), by node
-    and number of the output."""
+    """Returns the shapes of a bound graph's values by node and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]
     dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}
     inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)

@@ -32,8 +32,8 @@ class MonitorCallback:
     monitor_all: bool
 
     def observe_forward(self, pending: PendingStep, outputs: Sequence[NDArray]) -> None:
-        """Runs forward at once and reports every operator's outputs, in topological order; with
-        ``monitor_all`` also its inputs, variables first under their own name."""
+        """Runs forward at once and reports outputs in topological order; with ``monitor_all`` also
+        inputs, variables first under their own name."""
         graph = self.graph
         program = program_for(graph, self.argnums)
         values, states = program.observation.forward[pending.train](*self._inputs_of(pending))
@@ -71,7 +71,5 @@ class MonitorCallback:
 
 
 def operator_input_names(step: GraphStep) -> tuple[str, ...]:
-    """Returns the names of an operator's inputs. MXNet names the only input of some operators
-    ``data``; the others have a nameless one, which monitors call ``input0``."""
     nameless = step.names == ("data",) and NAMED_DATA not in step.op.traits
     return ("input0",) if nameless else step.names

@@ -34,8 +34,7 @@ from .runnable import Runnable
 
 
 class Waiting:
-    """The outputs wait for forward; if its program has ``failed``, the error was raised, and a read
-    tries again."""
+    """The outputs wait for forward; if its program has ``failed``, a read tries again."""
 
     __slots__ = ("failed",)
 
@@ -151,12 +150,10 @@ class PendingStep(UpdatableStep):
 
     @property
     def has_outputs(self) -> bool:
-        """True if the outputs are computed."""
         return isinstance(self._base, Computed)
 
     @property
     def is_computed(self) -> bool:
-        """True if nothing is left to be computed."""
         return isinstance(self.state, Computed)
 
     @property
@@ -167,19 +164,16 @@ class PendingStep(UpdatableStep):
 
     @property
     def updated(self) -> bool:
-        """True if ``args`` holds the parameters after an update in the same program."""
         return self._base.updated
 
     # -- what its arrays ask for ---------------------------------------------------------------
 
     @property
     def source(self) -> Producer:
-        """The producer itself."""
         return self
 
     def __call__(self) -> None:
-        """Computes the outputs, with everything else that is pending. Only outputs wait until
-        backward is called; afterwards gradients wait too."""
+        """Computes all that is pending: outputs alone until backward is called."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Waiting):
@@ -188,8 +182,7 @@ class PendingStep(UpdatableStep):
                 self._compute_gradients()
 
     def force(self) -> None:
-        """Computes everything that is pending; nothing once it has failed, since its error was
-        raised."""
+        """Computes all that is pending; nothing once it has failed, since its error was raised."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Storing) or not (isinstance(state, Computed) or state.failed):
@@ -218,7 +211,6 @@ class PendingStep(UpdatableStep):
     def store_outputs(
         self, outputs: Sequence[Any], forward_states: Sequence[Any], state: Any = _COMPUTED
     ) -> None:
-        """Stores the outputs in the arrays that still wait for them, and enters ``state``."""
         runnable = self.runnable
         for buffer, value in zip(runnable.buffers.outputs, outputs, strict=True):
             buffer.set_result(self, value)
@@ -232,16 +224,13 @@ class PendingStep(UpdatableStep):
 
     @property
     def backward_state_indices(self) -> tuple[int, ...]:
-        """Positions of the auxiliary states that backward changes."""
         return self.runnable.program.backward_state_indices if self.train else ()
 
     def needs_head_gradients(self) -> tuple[bool, ...]:
-        """Returns for each output whether ``backward`` needs a head gradient for it."""
         return self.runnable.program.needs_head_gradient(self.args, self.aux, self.key)
 
     def backward(self, heads: Sequence[Any], scale: Any = None) -> None:
-        """Defers this step's gradients to the runnable's gradient targets, for losses multiplied by
-        ``scale``, as head gradients are already."""
+        """Defers this step's gradients to the runnable's targets, for losses times ``scale``."""
         runnable = self.runnable
         if not runnable.program.argnums:
             return
@@ -291,8 +280,6 @@ class PendingStep(UpdatableStep):
             raise
 
     def _compute_gradients(self) -> None:
-        """Computes gradients and everything else that is pending by one program; may be interrupted
-        and called again until its end."""
         state = self.state
         if isinstance(state, Backward):
             try:
@@ -415,9 +402,7 @@ class PendingStep(UpdatableStep):
         self, weights: Sequence[PendingValue], grads: Sequence[PendingValue]
     ) -> tuple[int, ...] | None:
         """Returns the gradients' positions in ``program.argnums``, if an update by them can be a
-        part of the program that computes them. None if an executor's outputs have been read since
-        forward, the weights are not forward's, or a gradient is not pending on this step or belongs
-        to another weight."""
+        part of the program that computes them; otherwise None."""
         runnable, state = self.runnable, self.state
         if not isinstance(state, Backward) or not runnable.can_fuse_updates:
             return None
@@ -439,8 +424,8 @@ class PendingStep(UpdatableStep):
         return tuple(targets) if self.state is state else None
 
     def withdraw(self) -> None:
-        """Gives up unfinished work: parameters, optimizer states and auxiliary states are as before
-        the step. Where an update has run in its program, everything is stored."""
+        """Gives up unfinished work: all is as before the step, unless an update has run in its
+        program; then everything is stored."""
         with self.runnable.lock:
             state = self.state
             if isinstance(state, Storing):

@@ -17,8 +17,6 @@ AbstractArrays = tuple[jax.ShapeDtypeStruct, ...]
 
 
 class PrecompileSpec(NamedTuple):
-    """The functions of a program to be compiled; see ``Executor.compile``."""
-
     is_train: bool
     backward: bool | None = None
 
@@ -30,9 +28,8 @@ class PrecompileSpec(NamedTuple):
         outputs: AbstractArrays,
         with_update: bool = False,
     ) -> Iterator[ProgramCall]:
-        """Returns the calls that ``forward`` (and ``backward``) of a runnable will make for such
-        arrays; with ``with_update``, the last train step with an update if one was compiled for
-        other shapes."""
+        """Returns the calls that ``forward`` (and ``backward``) will make; with ``with_update`` the
+        last train step that was compiled for other shapes."""
         train, program = bool(self.is_train), runnable.program
         key = runnable.key_aval() if runnable.uses_rng[train] else None
         backward = self.backward
@@ -100,7 +97,6 @@ def _where_present(mask: Sequence[Any], arrays: AbstractArrays) -> tuple[Any, ..
 def bound_avals(
     runnable: Runnable[NDArray],
 ) -> tuple[AbstractArrays, AbstractArrays, AbstractArrays]:
-    """Returns the avals of an executor's arguments, auxiliary states and outputs."""
     lists = (runnable.arg_arrays, runnable.aux_arrays, runnable.outputs)
     args, aux, outputs = (tuple([aval(a) for a in arrays]) for arrays in lists)
     return args, aux, outputs
@@ -130,9 +126,7 @@ def precompile_shapes(
 
 
 def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
-    """Returns the call that is expected after bind: ``forward(is_train=True)`` and ``backward`` if
-    gradients are bound, else inference. Empty if head gradients may be needed, which are not known
-    yet."""
+    """Returns the calls expected after bind; empty where head gradients may be needed."""
     program = runnable.program
     if program.argnums and any(program.may_need_head_gradient):
         return []

@@ -62,8 +62,7 @@ def _whole(output: NDArray) -> NDArray:
 def infer_new_shapes(
     graph: Graph, arrays: Sequence[NDArray], shapes: Mapping[str, Sequence[int]], where: str
 ) -> InferenceResult:
-    """Infers a graph from new shapes by name, and the dtypes of its arguments and auxiliary states;
-    ShapeError for a shape that does not follow."""
+    """Infers shapes and dtypes of arguments and states from new shapes, or raises ShapeError."""
     names = [*graph.arg_names, *graph.aux_names]
     for name in shapes:
         if name not in names:
@@ -80,7 +79,7 @@ def infer_new_shapes(
 
 
 def shared_view(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
-    """Returns the array, or a view of its first elements, in this shape; None if it has too few."""
+    """Returns the array, or its first elements, in this shape; None if it has too few."""
     if array.shape == shape:
         return array
     return array.flat_view(shape) if math.prod(shape) <= array.size else None

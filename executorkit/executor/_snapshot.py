@@ -18,7 +18,7 @@ from .runnable import Runnable
 def last_snapshot(
     runnable: Runnable[NDArray], step: PendingStep | None, out_grads: Any
 ) -> tuple[StepSnapshot, list[str]]:
-    """Returns the arrays that the last step has read, or would read now (None), with its head
+    """Returns the arrays that the last step has read (None: would read now), with its head
     gradients; and notes on values that cannot be checked."""
     heads = None if out_grads is None else head_gradients(out_grads, runnable)
     snapshot = step_snapshot(runnable, step, heads)
@@ -28,7 +28,6 @@ def last_snapshot(
 def step_snapshot(
     runnable: Runnable[Any], step: PendingStep | None, heads: Sequence[Any] | None
 ) -> StepSnapshot:
-    """Returns the arrays that a step has read, or would read now (None), and its head gradients."""
     if step is not None:
         heads = heads or step.heads
         return StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)
@@ -42,13 +41,11 @@ def step_snapshot(
 def node_devices(
     graph: Graph, context: Context, group2ctx: Mapping[str, Context]
 ) -> Callable[[GraphStep], Device]:
-    """Returns a function from a node to the device that it runs on."""
     placed = placements(graph, context, group2ctx) if group2ctx else {}
     return lambda step: placed.get(step.node, context).device
 
 
 def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
-    """Returns a note on gradients with ``grad_req='add'`` that are not finite: they stay so."""
     names = [runnable.graph.arg_names[i] for i in runnable.program.argnums]
     rows = zip(names, runnable.gradient_targets, runnable.accumulate, strict=True)
     values = {name: target.value for name, target, add in rows if add and target.pending is None}

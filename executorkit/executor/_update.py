@@ -49,15 +49,14 @@ class ConsumedGradient:
         )
 
     def force(self) -> None:
-        """Does nothing: there is nothing to be computed."""
+        ...
 
 
 CONSUMED = ConsumedGradient()
 
 
 class _AttachedUpdate(NamedTuple):
-    """An update that is to be a part of a step; ``cells`` are the weights and the leaves of its
-    state, ``state`` the contents of the latter."""
+    """An update of a step: ``cells`` are its weights and the leaves of its ``state``."""
 
     spec: UpdateSpec
     call: UpdateCall
@@ -90,11 +89,9 @@ class PendingUpdate:
 
     @property
     def targets(self) -> list[int]:
-        """The positions of the consumed gradients in ``program.argnums``."""
         return [k for update in self._updates for k in update.spec.targets]
 
     def add(self, step: Snapshot, targets: tuple[int, ...], call: UpdateCall) -> None:
-        """Adds an update of weights with the contents of the step's snapshot."""
         self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
@@ -183,8 +180,7 @@ class PendingUpdate:
         return key_data, np.array(hyperparams, np.float64)
 
     def _operands(self, step: Snapshot) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
-        """Returns the step's arguments and auxiliary states without the donated ones, and the
-        donated ones."""
+        """Returns the arguments and auxiliary states without the donated ones, and these."""
         argnums = step.runnable.program.argnums
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
@@ -213,8 +209,7 @@ class PendingUpdate:
         self._donated = None
 
     def commit(self, step: Snapshot) -> None:
-        """Stores the weights and optimizer states of the program in place of the donated ones, also
-        in the step's snapshot: the old ones do not exist any more."""
+        """Stores new weights and states, also in the snapshot: the donated ones are gone."""
         new_weights, new_states, new_aux = self.results[0][0]
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
             for cell, value in zip(update.cells, (*weights, *state), strict=True):

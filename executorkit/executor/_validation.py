@@ -31,8 +31,8 @@ def parse_shape(value: Any, where: str) -> tuple[int, ...]:
 def ordered_arrays(
     arrays: Any, names: Sequence[str], what: str, *, optional: bool = False
 ) -> list[NDArray | None]:
-    """Returns a list or dict of NDArrays in the order of ``names``; dict entries of other names are
-    ignored, as in MXNet. ``optional`` allows missing entries (None)."""
+    """Returns NDArrays in the order of ``names``; other names in a dict are ignored, as in MXNet.
+    ``optional`` allows missing entries (None)."""
     if isinstance(arrays, Mapping):
         missing = [n for n in names if arrays.get(n) is None]
         if missing and not optional:
@@ -57,8 +57,7 @@ def ordered_arrays(
 
 
 def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
-    """Returns 'null', 'write' or 'add' for every argument, from a text, a list or a dict (in which
-    missing arguments get 'null')."""
+    """Returns 'null', 'write' or 'add' for every argument; 'null' for one missing from a dict."""
     if isinstance(grad_req, str):
         reqs = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
@@ -81,7 +80,6 @@ def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
 def check_contexts(
     arrays: Sequence[NDArray | None], names: Sequence[str], expected: Sequence[Context], what: str
 ) -> None:
-    """Raises BindError for an array that is not in the context where it is expected."""
     for name, array, context in zip(names, arrays, expected, strict=True):
         if array is not None and array.context != context:
             raise BindError(
@@ -131,7 +129,6 @@ def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
 
 
 def parse_is_train(is_train: Any) -> bool:
-    """Returns the flag of ``forward``; TypeError for an array in its place."""
     try:
         return bool(is_train)
     except ValueError:
@@ -141,7 +138,6 @@ def parse_is_train(is_train: Any) -> bool:
 
 
 def type_phrase(value: Any) -> str:
-    """Returns the name of a value's type with its article: ``an int``, ``a numpy.ndarray``."""
     if value is None:
         return "None"
     kind = type(value)
@@ -155,8 +151,7 @@ def check_arrays(
     aux_arrays: Sequence[NDArray],
     grad_arrays: Sequence[NDArray | None] | None,
 ) -> InferenceResult:
-    """Infers the whole graph from the bound arrays; ShapeError or DTypeError names an array that
-    does not fit."""
+    """Infers the graph from the bound arrays; ShapeError or DTypeError names a wrong one."""
     arrays = [
         *zip(graph.arg_names, arg_arrays, strict=True),
         *zip(graph.aux_names, aux_arrays, strict=True),
@@ -196,13 +191,11 @@ def check_arrays(
 
 
 def is_input_name(name: str) -> bool:
-    """Returns whether an argument is data or a label by its name (``left_data``,
-    ``softmax_label``), as in MXNet's training interfaces."""
+    """Returns whether an argument is data or a label by its name, as in MXNet's interfaces."""
     return name.endswith(("data", "label"))
 
 
 def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
-    """Returns arrays as a dict; BindError if names repeat."""
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
         problem = f"{what} share a name: {', '.join(map(repr, _repeated(names)))}"

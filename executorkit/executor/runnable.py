@@ -87,8 +87,7 @@ class Runnable(ABC, Generic[Value]):
 
     @property
     def fed_positions(self) -> frozenset[int]:
-        """Positions of the arguments that change from call to call; empty where inference prepares
-        nothing."""
+        """Positions of the arguments that change from call to call, for prepared inference."""
         return frozenset()
 
     def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
@@ -97,45 +96,39 @@ class Runnable(ABC, Generic[Value]):
 
     @abstractmethod
     def key_aval(self) -> Any:
-        """Returns the shape and dtype of :meth:`next_key`'s result."""
+        ...
 
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
-        """Returns new contents for an array: one number everywhere."""
+        ...
 
     def update_for(
         self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]
     ) -> UpdateFunction:
-        """Returns an update of these weights as a part of the program, given the leaves of its
-        state."""
+        """Returns an update of these weights in the program, given the leaves of its state."""
         return update
 
     def note_step(self, results: Any, undo: Sequence[Callable[[], object]]) -> None:
-        """Notes the results of a step of all processes; ``undo`` takes back what was counted for
-        it."""
+        """Notes the results of a step of all processes; ``undo`` takes its counts back."""
 
     @property
     def can_fuse_updates(self) -> bool:
-        """True if an update can become a part of the program that computes the gradients."""
         return self.program.can_fuse_updates and not (self.runs_eagerly or self.duplicate_targets)
 
     def set_keep_gradients(self, keep: bool) -> None:
-        """Chooses whether gradients that an update consumes are stored nevertheless."""
         self.keep_gradients = keep
 
     # -- gradients that are added, and several with one target; programs know nothing of requests --
 
     def accumulated_gradients(self) -> tuple[Any, ...]:
-        """Returns for each gradient the contents that it is added to, None where it replaces them.
-        An array that is the target of several arguments is read once, for the first of them."""
         targets = enumerate(zip(self.gradient_targets, self.accumulate, strict=True))
         adds = [t.value if a and k not in self.duplicate_targets else None for k, (t, a) in targets]
         return tuple(adds)
 
     @in_x64
     def final_gradients(self, grads: Sequence[Any]) -> Sequence[Any]:
-        """Returns the gradients, with the final contents of an array that is the target of several
-        arguments in each of its positions: written or added one after the other."""
+        """Returns the gradients; an array that is the target of several arguments has its final
+        contents in each position."""
         targets = self.gradient_targets
         final: dict[int, Any] = {}
         for k, (target, grad) in enumerate(zip(targets, grads, strict=True)):
@@ -144,18 +137,15 @@ class Runnable(ABC, Generic[Value]):
         return [final[id(target)] for target in targets]
 
     def register(self) -> None:
-        """Lets ``waitall`` force deferred work from now on; callers hold the lock."""
         register_pending_owner(self)
         self.is_registered = True
 
     @property
     def deferred_arrays(self) -> tuple[Sequence[PendingValue], ...]:
-        """The arrays that may wait for a step."""
         args, aux, grads, outputs = self.buffers
         return grads, outputs, aux, args
 
     def force(self) -> None:
-        """Computes everything that these arrays still wait for."""
         with Rollback() as rollback:
             rollback.add(self.register)  # some work may be left
             with self.lock:
@@ -202,7 +192,6 @@ class BoundGraph(Runnable[Value]):
         self._constants: dict[int, jax.Array] = {}
 
     def overwrite_constants(self) -> None:
-        """Overwrites the arguments that MXNet overwrites when it runs (gamma, with fix_gamma)."""
         for index, number in self.program.constant_inputs:
             target = self.arg_arrays[index]
             constant = self._constants.get(index)

@@ -253,8 +253,7 @@ class HybridBlock(Block):
     # -- computing ---------------------------------------------------------------------------------
 
     def forward(self, x: Tensor, *args: Tensor) -> Tensor:
-        """Returns the outputs for arrays, or for symbols. Raises ValueError for both, or for
-        neither."""
+        """Returns the outputs for arrays, or for symbols. ValueError for both, or neither."""
         first = x if isinstance(x, NDArray) and not args else _first_input(x, args)
         if isinstance(first, Symbol):
             parameters = {name: p.var() for name, p in self._reg_params.items()}

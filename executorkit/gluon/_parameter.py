@@ -39,8 +39,7 @@ _SPARSE = "parameters and gradients of sparse storage types are dense here; resu
 
 
 class DeferredInitialization(NamedTuple):
-    """Arguments of an initialization that waits for the shape; ``data`` are contents set
-    meanwhile."""
+    """Arguments of an initialization that waits for the shape; ``data`` are later contents."""
 
     init: Any
     ctx: list[Context]
@@ -269,8 +268,7 @@ class Parameter:
         request: str | None = None,
         **changes: Any,
     ) -> None:
-        """Adopts arrays, gradients (by default new zeros) and other attributes: all of them, or
-        none if an exception comes between."""
+        """Adopts arrays, gradients (by default zeros) and other attributes: all, or none."""
         request = self._grad_req if request is None else request
         entries: list[Any] = []
         if request == "null":
@@ -336,7 +334,6 @@ class Parameter:
             raise MXNetError(f"parameter {self.name!r}", problem)
 
     def _check_and_get(self, arrays: list[NDArray] | None, ctx: Any) -> Any:
-        """Returns the array on a context (None: the current one), or all arrays for ``list``."""
         if arrays is not None:
             if ctx is list:
                 return arrays
@@ -415,15 +412,13 @@ class Parameter:
         return self.data(row_id.context)
 
     def list_row_sparse_data(self, row_id: NDArray) -> list[NDArray]:
-        """Returns :meth:`list_data`. Raises RuntimeError (MXNetError) unless ``stype`` is
-        'row_sparse'."""
+        """Returns :meth:`list_data`; RuntimeError (MXNetError) unless ``stype`` is 'row_sparse'."""
         if self._stype != "row_sparse":
             problem = f"its storage type is {self._stype!r}"
             raise MXNetError(f"parameter {self.name!r}", problem, hint="data(), list_data()")
         return self.list_data()
 
     def _reduce(self) -> NDArray:
-        """Returns the mean of the arrays of all contexts, on the CPU."""
         arrays = self.list_data()
 
         def mean() -> NDArray:
@@ -482,8 +477,7 @@ class Parameter:
     def _load_plan(
         self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current"
     ) -> Callable[[], None]:
-        """Checks an array of a file like :meth:`ParameterDict.load_dict`; returns a function that
-        stores it."""
+        """Checks an array as :meth:`ParameterDict.load_dict`; returns a function to store it."""
         where = f"parameter {self.name!r}"
         if cast_dtype and dtype_source not in ("current", "saved"):
             problem = f"dtype_source={dtype_source!r}, expected 'current' or 'saved'"

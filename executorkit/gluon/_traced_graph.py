@@ -19,8 +19,8 @@ _LEAF, _NONE = 0, -1
 
 
 def flatten(values: Any, kind: str) -> tuple[list[Any], Structure]:
-    """Returns the leaves of nested lists (arrays, symbols, None) and their structure; ``kind``,
-    'input' or 'output', is for the ValueError that other leaves raise."""
+    """Returns the leaves and structure of nested lists, or raises ValueError that names
+    ``kind``."""
     if isinstance(values, NDArray):
         return [values], _LEAF
     if isinstance(values, Symbol):
@@ -66,9 +66,8 @@ def without_trailing_none(structure: Structure) -> Structure:
 
 
 class TracedGraph(NamedTuple):
-    """A block's computation as a symbol, with the structures of its nested inputs and outputs.
-    ``inputs`` are the variables of inputs that are not None: ``data``, or ``data0``, ``data1``, ...
-    """
+    """A block's computation as a symbol, with the structures of its inputs and outputs. ``inputs``
+    are the variables of inputs that are not None: ``data``, or ``data0``, ``data1``, ..."""
 
     inputs: list[Symbol]
     output: Symbol

@@ -64,14 +64,12 @@ class ParameterArrays:
         self.replicated = _replicated(self.weights, self.grads) if together else None
 
     def is_current(self) -> bool:
-        """Returns True until a parameter gets other arrays, or other gradients."""
         parameters = self._parameters
         return all(map(is_, map(_GRADS, parameters), self._grads)) and all(
             map(is_, map(_DATA, parameters), self._data)
         )
 
     def combine_steps(self) -> None:
-        """Lets one program compute the gradients that are pending on every context, if possible."""
         if self.replicated is not None:
             combine_steps(self.grads[0])
 
@@ -79,8 +77,8 @@ class ParameterArrays:
         self, updaters: Sequence[Any], sum_of: Aggregation, sums_gradients: bool
     ) -> bool:
         """Updates replicated weights by the sums of the gradients in the program that computes
-        them; in a job otherwise in one that takes them, so that all processes send the same.
-        Returns False, with nothing changed, if that is not possible."""
+        them; in a job otherwise in one that takes them. False, with nothing changed, if
+        impossible."""
         assert self.replicated is not None
         weights, grads = self.replicated
         in_job = sum_of is Aggregation.JOB
@@ -95,9 +93,8 @@ class ParameterArrays:
         )  # fmt: skip
 
     def fresh_columns(self, ignore_stale: bool) -> list[Column]:
-        """Returns the columns, without parameters whose gradients no backward has written since the
-        last step; raises RefusedCallError (a UserWarning) for these, unless they are to be ignored.
-        """
+        """Returns the columns, without parameters whose gradients are older than the last step;
+        raises RefusedCallError (a UserWarning) for these, unless they are to be ignored."""
         if self.repeated is not None and not ignore_stale:
             raise _stale(self.repeated, self.columns[0].weights[0])
         fresh = []
@@ -152,11 +149,10 @@ def _stale(parameter: Parameter, weight: NDArray) -> RefusedCallError:
 
 
 class GradientChecks(Protocol):
-    """The number that losses are multiplied by, and the checks of gradients that change it."""
+    """The factor of losses, and the checks of gradients that change it."""
 
     @property
     def loss_scale(self) -> float:
-        """The factor of losses."""
         ...
 
     def has_overflow(self, params: Sequence[Parameter]) -> bool:
@@ -164,12 +160,10 @@ class GradientChecks(Protocol):
         ...
 
     def defer(self, finite: NDArray, undo: Callable[[], object]) -> None:
-        """Counts a step whose program writes to ``finite`` whether it has changed anything;
-        otherwise ``undo`` takes the other counts back."""
+        """Counts a step; ``finite`` tells later whether it changed anything, else ``undo`` runs."""
         ...
 
     def settle(self) -> None:
-        """Reads the check of the latest step."""
         ...
 
 
@@ -229,13 +223,12 @@ class DeviceUpdates:
 
     @property
     def n_updates(self) -> int:
-        """A number that changes with every update."""
         return sum([updater.n_updates for updater in self.updaters])
 
     def update_together(self, arrays: ParameterArrays, ignore_stale: bool) -> bool:
         """Takes a step by the sums in the program that computes the gradients of all contexts.
-        Returns False, with nothing changed, if that is not possible. After an exception all
-        contexts have taken the step, or none."""
+        False, with nothing changed, if impossible. After an exception all have taken the step, or
+        none."""
         sum_of = Aggregation.of(self.store)
         if arrays.replicated is None or sum_of not in _IN_PROGRAMS:
             return False
@@ -255,8 +248,6 @@ class DeviceUpdates:
         return Rollback(lambda: self.n_updates != before, finish=partial(_use_up, columns))
 
     def reduce(self, arrays: ParameterArrays) -> None:
-        """Writes the sums over the contexts to all gradients, or after an exception to none of
-        them."""
         if self.store is None or not arrays.indices:
             return
         with Rollback() as rollback:
@@ -272,9 +263,8 @@ class DeviceUpdates:
             _use_up(used)
 
     def update_if_finite(self, arrays: ParameterArrays, scaler: GradientChecks) -> bool:
-        """Takes a step on the only context unless a gradient is not finite, which the step's
-        program checks and the scaler reads. Returns False, with nothing changed, if gradients are
-        stale, or if the updaters do not leave the check to a program."""
+        """Takes a step on the only context unless the program finds a gradient that is not finite,
+        which the scaler reads. False, with nothing changed, if a program cannot check this."""
         updater, column = self.updaters[0], arrays.columns[0]
         alone = len(self.updaters) == 1 and isinstance(updater, Updater) and arrays.indices
         if not alone or arrays.repeated is not None or not all(_are_fresh(column.weights)):
@@ -307,11 +297,9 @@ class DeviceUpdates:
         all_or_none([(partial(u, *c), partial(getattr, u, "n_updates")) for u, c in pairs])
 
     def states(self) -> bytes:
-        """Returns the states of the first context, with the optimizer."""
         return self.updaters[0].get_states(dump_optimizer=True)
 
     def save(self, fname: Any) -> None:
-        """Writes :meth:`states` to a file."""
         write_atomically(str(fname), [self.states()])
 
     def load(self, fname: Any) -> Any:
@@ -359,7 +347,6 @@ class StoreUpdates:
         self.note_pulled(arrays.weights)
 
     def note_pulled(self, weights: Sequence[Sequence[NDArray]]) -> None:
-        """Notes that the weights have the contents of the store's arrays."""
         self._pulled = _versions(weights)
 
     def _update_together(self, arrays: ParameterArrays) -> bool:
@@ -396,11 +383,9 @@ class StoreUpdates:
         return True
 
     def save(self, fname: Any) -> None:
-        """Writes the states of the store to a file, with the optimizer."""
         self.store.save_optimizer_states(fname, dump_optimizer=True)
 
     def load(self, fname: Any) -> Any:
-        """Gives the states of a file to the store; returns the optimizer in it."""
         self.store.load_optimizer_states(fname)
         if self._updater is not None:
             self._optimizer = self._updater.optimizer
@@ -418,7 +403,6 @@ def _versions(weights: Sequence[Sequence[NDArray]]) -> list[list[int]]:
 
 
 def restoring(arrays: ParameterArrays) -> Callable[[], None]:
-    """Returns a function that gives all gradients their present contents again."""
     contents = [(g, g.value) for grads in arrays.grads for g in grads]
 
     def restore() -> None:
@@ -438,8 +422,8 @@ def _push_and_pull(store: Any, keys: list[int], values: list[Any], outs: Any) ->
 
 
 class StoreArguments(NamedTuple):
-    """Arguments of a trainer's mode: a store, its name, or None; whether it updates, None for the
-    usual; the parameters of gradient compression."""
+    """Arguments of a trainer's mode: a store, its name, or None; whether it updates (None: as
+    usual); the parameters of gradient compression."""
 
     kvstore: Any
     update_on_kvstore: bool | None
@@ -447,8 +431,6 @@ class StoreArguments(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The mode of a trainer, its store or None, and whether MXNet would update on the store."""
-
     mode: UpdateMode
     store: Any
     update_on_kvstore: bool | None

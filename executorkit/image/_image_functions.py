@@ -86,8 +86,7 @@ def random_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Ima
 
 
 def center_crop(src: Image, size: tuple[int, int], interp: int = 2) -> tuple[Image, Rectangle]:
-    """Returns the middle part of ``size``, and its (x, y, width, height), as :func:`random_crop`
-    does."""
+    """Returns the middle part of ``size``, and its place as :func:`random_crop` does."""
     height, width, _ = src.shape
     new_width, new_height = scale_down((width, height), size)
     x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)

@@ -202,8 +202,7 @@ class ImageIter(DataIter):
             return file.read()
 
     def imdecode(self, s: Any) -> NDArray:
-        """Returns the image of an encoded file; MXNetError, with its name or number, if it is
-        broken."""
+        """Returns the image of an encoded file; MXNetError names a broken one."""
         try:
             return imdecode(s)
         except Exception as error:

@@ -64,8 +64,7 @@ class Diagnosis(Viewed):
 
     @cached_property
     def summary(self) -> Summary | None:
-        """Returns the layers, for one example; None without a symbol, or if the parameters do not
-        fit."""
+        """Returns the layers, for one example; None without a symbol or fitting parameters."""
         if self.symbol is None or not self.check.fits:
             return None
         weights = self.parameter_shapes
@@ -82,8 +81,7 @@ class Diagnosis(Viewed):
 
     @cached_property
     def example(self) -> tuple[dict[str, Shape], ImageSize]:
-        """Returns shapes of the inputs for one example, and the size of images that was filled
-        in."""
+        """Returns shapes of the inputs for one example, and the size filled in for images."""
         if self.symbol is None:
             return {}, ImageSize(None)
         if self.params is None:
@@ -91,8 +89,7 @@ class Diagnosis(Viewed):
         return example_shapes(self.symbol, self.parameter_shapes, self.inputs)
 
     def text(self, width: int | None = None, *, full: bool = False) -> str:
-        """Returns the report; lines have at most ``width`` characters. ``full`` lists every layer
-        and name."""
+        """Returns the report in lines of ``width`` characters; ``full`` lists layers and names."""
         lines = [line for line in _lines(self, full) if line]
         if width is not None:
             lines = [part for line in lines for part in _wrapped(line, width)]

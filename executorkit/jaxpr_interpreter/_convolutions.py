@@ -18,8 +18,7 @@ _SUM_COST = 8
 
 
 class _Geometry(NamedTuple):
-    """Kernel window, strides and dilations; padding is (low, high, interior) of each spatial
-    axis."""
+    """Kernel window, strides and dilations; padding is (low, high, interior) of each axis."""
 
     window: tuple[int, ...]
     strides: tuple[int, ...]

@@ -58,21 +58,17 @@ class FlatJaxpr(NamedTuple):
     faults: tuple[str, ...]
 
     def to_bytes(self) -> bytes:
-        """Serialises the flat jaxpr for a process with the same code; raises the errors of
-        ``pickle``."""
+        """Serialises for a process with the same code; raises the errors of ``pickle``."""
         file = io.BytesIO()
         _JaxprPickler(file, pickle.HIGHEST_PROTOCOL).dump(self)
         return file.getvalue()
 
     @staticmethod
     def from_bytes(contents: bytes) -> FlatJaxpr:
-        """Reads what :meth:`to_bytes` wrote; like all pickles, the contents may run any code."""
         return _JaxprUnpickler(io.BytesIO(contents)).load()
 
 
 class _NamedPrimitive(NamedTuple):
-    """A primitive among the parameters of an equation; rules read its name only."""
-
     name: str
 
 
@@ -147,8 +143,7 @@ def _with_keys(numbers: Sequence[int], avals: Sequence[Any]) -> list[tuple[int, 
 
 
 class _Equations(Flattener[int]):
-    """The equations of a jaxpr and of the jaxprs that it calls; ``faults`` are names of unsupported
-    dtypes by number of the value."""
+    """The equations of a jaxpr and of all that it calls; ``faults`` are unsupported dtypes."""
 
     def __init__(self) -> None:
         super().__init__("cpu")
@@ -225,8 +220,7 @@ def _expanded(primitive: Any, params: Mapping[str, Any], ins: Sequence[Any]) -> 
 
 
 def _simplified(flat: _Equations, results: Sequence[int]) -> tuple[list[Equation], tuple[int, ...]]:
-    """Returns the equations without redundant ones, and the numbers of the results; adds new
-    constants to ``flat``."""
+    """Returns equations without redundant ones, and the results; adds new constants to ``flat``."""
     avals, constants = flat.avals, flat.constants
     #: Values that are other values.
     equal: dict[int, int] = {}

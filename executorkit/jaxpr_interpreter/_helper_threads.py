@@ -44,8 +44,7 @@ _helpers = _Helpers()
 
 
 def run_all(jobs: Sequence[Callable[[], object]], multiplications: int) -> None:
-    """Runs independent jobs in this thread and its helpers. ``multiplications`` counts all jobs
-    together: few are not worth helpers."""
+    """Runs independent jobs in this thread and helpers; few ``multiplications`` need no helpers."""
     count = min(len(jobs), THREADS) - 1
     remaining = iter(jobs)
     if count < 1 or multiplications < MIN_MULTIPLICATIONS:
@@ -72,7 +71,7 @@ def _run(jobs: Iterator[Callable[[], object]]) -> None:
 
 
 def parts(length: int, count: int, multiple: int = 1) -> list[slice]:
-    """Returns at most ``count`` slices of about equal length that cover ``length`` elements; all
-    but the last are multiples of ``multiple``."""
+    """Cuts ``length`` into at most ``count`` equal slices, multiples of ``multiple`` but the
+    last."""
     step = max(multiple, -(-length // (count * multiple)) * multiple)
     return [slice(i, min(i + step, length)) for i in range(0, length, step)]

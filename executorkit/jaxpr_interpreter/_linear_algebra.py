@@ -15,8 +15,7 @@ _TILE = 16
 
 def product_dtype(dtype: Any, other: Any, result: Any, terms: int) -> np.dtype:
     """Returns the dtype in which BLAS computes sums of ``terms`` products exactly enough: float32
-    for small floats, as XLA does, and for small integers float32 or float64, where sums are
-    exact."""
+    for small floats, as XLA does, and for integers whose sums are exact."""
     if is_small_float(dtype) or is_small_float(other):
         wide = np.dtype(np.float32)
         return np.result_type(wide, result) if result.itemsize > 4 else wide

@@ -28,8 +28,7 @@ class Cond(NestedKernel):
 
 
 class While(NestedKernel):
-    """``lax.while_loop``; a condition with axes, of a loop mapped by ``vmap``, keeps the carries of
-    finished places."""
+    """``lax.while_loop``; a condition with axes, mapped by ``vmap``, keeps finished carries."""
 
     def __init__(self, call: Call) -> None:
         params = call.params

@@ -28,15 +28,11 @@ class PlanStep(NamedTuple):
 
 
 class PlanInput(NamedTuple):
-    """The position of an argument; True if it is an array of typed keys."""
-
     position: int
     is_key: bool
 
 
 class PlanResult(NamedTuple):
-    """The position of a result; whether its memory is its own; whether it has typed keys."""
-
     position: int
     aval: Aval
     fresh: bool
@@ -124,8 +120,7 @@ class Plan:
         return results
 
     def evaluate(self, args: Sequence[np.ndarray]) -> list[Any]:
-        """Computes the results inside of another plan: values as they come, keys as they are
-        held."""
+        """Computes results inside of another plan: values as they come, keys as they are held."""
         values = self.constants.copy()
         for (position, _), x in zip(self.inputs, args, strict=True):
             values[position] = x

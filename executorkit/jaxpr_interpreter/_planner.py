@@ -100,9 +100,9 @@ def _last_uses(equations: list[Equation], kept: set[int]) -> list[tuple[int, ...
 def _reusable(
     equations: Sequence[Equation], owned: set[int], results: Sequence[int], n_bytes: Sequence[int]
 ) -> list[list[int]]:
-    """Returns for each equation the inputs whose memory no later equation reads and no other of its
-    inputs shares; ``owned`` values have memory of their own. A part of an array is not among them,
-    since a result in its place would keep all of the array alive."""
+    """Returns for each equation the inputs whose memory no other use needs; ``owned`` values have
+    their own. A part of an array is not among them: a result in its place would keep all of it
+    alive."""
     #: The value whose memory a value has, of those and their views.
     owners = {i: i for i in owned}
     #: The last equations that read from the memory of values.

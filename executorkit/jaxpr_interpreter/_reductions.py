@@ -53,8 +53,7 @@ def _reduce(call: Call) -> Kernel:
 
 
 def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel:
-    """Reduces leading axes of floats by matrix products: NumPy would add row after row, and lose
-    digits."""
+    """Reduces leading axes of floats by matrix products: NumPy would add rows, and lose digits."""
     count = len(axes)
     rows, rest = math.prod(shape[:count]), shape[count:]
     if axes == tuple(range(count)) and rest and dtype.kind == "f" and rows > 8:

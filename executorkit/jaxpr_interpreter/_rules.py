@@ -103,7 +103,6 @@ _SMALL_FLOATS = frozenset(
 
 
 def is_small_float(dtype: np.dtype) -> bool:
-    """Returns True for floats of 16 bits or fewer, which are computed in float32."""
     return dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name in _SMALL_FLOATS)
 
 

@@ -16,8 +16,7 @@ _STRIP_FROM, _STRIP = 1 << 18, 16
 
 
 def in_order(x: np.ndarray) -> np.ndarray:
-    """Copies to C order, large arrays in strips of the last axis: whole rows of a transposed x
-    would take four times as long."""
+    """Copies to C order in strips of the last axis: whole rows would take four times as long."""
     if x.nbytes < _STRIP_FROM or x.ndim < 2 or x.strides[-1] <= x.itemsize:
         return np.array(x, order="C")
     result = np.empty(x.shape, x.dtype)

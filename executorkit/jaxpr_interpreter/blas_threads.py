@@ -82,8 +82,7 @@ class SingleThreadedProducts:
             lock.release()
 
     def _acquired_lock(self) -> Any:
-        """Acquires the lock, replacing one that a thread lost to an exception between two
-        instructions; the thread itself acquires it again."""
+        """Acquires the lock, or replaces one that this thread lost to an exception in between."""
         while True:
             lock = self._lock
             if lock.acquire(timeout=_LOST_AFTER):

@@ -53,8 +53,7 @@ class Operation:
 
 
 class FlatProgram:
-    """Operations in an order of evaluation; those without effects that no output needs are
-    dropped."""
+    """Operations in an order of evaluation, without unneeded ones that have no effects."""
 
     def __init__(
         self,
@@ -84,8 +83,7 @@ class FlatProgram:
 
 
 def flat_program(jaxpr: Any, platform: str | None = None) -> FlatProgram:
-    """Flattens a jaxpr for one platform (``cpu``) or for any. The constants of an open jaxpr are
-    its first inputs."""
+    """Flattens a jaxpr for a platform (``cpu``) or any; an open jaxpr's constants come first."""
     operations = _Operations(platform)
     inner = jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
     inputs = operations.values(inner.invars)

@@ -122,8 +122,7 @@ class _Identifiers(Flattener[Hashable]):
 
 
 def output_ids(jaxpr: Any) -> list[Hashable]:
-    """Returns an identifier of every result of a jaxpr, shared by equal results: the number of the
-    input that is returned unchanged, else an object."""
+    """Returns an id of every result, shared by equal ones: an unchanged input's number, or new."""
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     return _Identifiers().flatten(jaxpr, range(len(inner.invars)))
 

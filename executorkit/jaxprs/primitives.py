@@ -159,8 +159,7 @@ COUNTED = _UNCOUNTED | _BY_INPUT | {name for name, row in _ROWS.items() if row.f
 def flops(
     name: str, params: Mapping[str, object], ins: Sequence[object], outs: Sequence[object]
 ) -> float:
-    """Returns the operations of a primitive: two for each product of a dot or a convolution, one
-    for each element that it computes, none for moving it."""
+    """Returns a primitive's operations: two per product of a dot, one per computed element."""
     if name in _UNCOUNTED:
         return 0.0
     row = _ROWS.get(name)

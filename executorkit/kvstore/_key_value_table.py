@@ -59,9 +59,8 @@ def _as_arrays(key: Key, arrays: object, where: str) -> PerDevice:
 
 @dataclass
 class StoredArray:
-    """The array of a key: ``number`` counts the keys added before it, ``on_sum_device`` is True
-    once it is on the device of the sums, ``residuals`` are remainders of the compression for each
-    pushed array."""
+    """The array of a key, the ``number``th that was added; ``on_sum_device`` once it is there, with
+    ``residuals`` of the compression for each pushed array."""
 
     array: NDArray
     number: int
@@ -83,8 +82,6 @@ class KeyValueTable:
         return len(self._entries)
 
     def add(self, new_arrays: ArraysByKey, shared: bool = False) -> None:
-        """Adds keys with copies of their arrays (of process 0 in a dist store), or ``shared``
-        arrays."""
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
@@ -101,7 +98,6 @@ class KeyValueTable:
             self._entries[key] = StoredArray(x, number, shared or not self.on_first_device)
 
     def follow(self, keys: Sequence[Key], arrays: Sequence[ReplicatedArray]) -> bool:
-        """Lets the arrays of keys follow replicated ones; False if one is on another device."""
         stored = [self._entries[key].array for key in keys]
         if any(x.context != a.contexts[0] for x, a in zip(stored, arrays, strict=True)):
             return False
@@ -136,8 +132,7 @@ class KeyValueTable:
     def reduce_in_place(
         self, values: ArraysByKey, outs: ArraysByKey, where: str
     ) -> tuple[ArraysByKey, ArraysByKey]:
-        """Pushes and pulls replicated arrays without leaving their devices; returns the arrays that
-        remain to be pushed and pulled."""
+        """Pushes and pulls replicated arrays on their devices; returns the remaining arrays."""
         if self.threshold is not None or (jax.process_count() > 1 and not self.dist):
             return values, outs
         self._check(values, where)

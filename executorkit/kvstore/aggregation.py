@@ -31,7 +31,6 @@ class Aggregation(Enum):
 
     @classmethod
     def of(cls, store: object) -> "Aggregation":
-        """Returns the aggregation for a store, or for None."""
         if store is None:
             return cls.NONE
         if not isinstance(store, KVStore) or store.compresses:

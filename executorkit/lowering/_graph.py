@@ -13,8 +13,7 @@ from ..symbol.node import Entry, Node
 
 
 class StateWrite(NamedTuple):
-    """An auxiliary state that a step changes: its position among the step's inputs, the position of
-    its new value among the results, and its number in the graph."""
+    """An auxiliary state that a step changes: places among inputs and results, and its number."""
 
     position: int
     result: int
@@ -23,9 +22,8 @@ class StateWrite(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraphStep:
-    """One operator call, with the numbers of its values in the whole graph. ``random_number``
-    counts the earlier operators that draw random numbers, so that dropping other nodes changes no
-    draw."""
+    """One operator call, with the numbers of its values. ``random_number`` counts earlier random
+    operators, so that dropping other nodes changes no draw."""
 
     node: Node
     op: OpDef
@@ -120,8 +118,7 @@ class Graph:
 
 
 class Signature:
-    """A graph's structure as a value: equal when the same computations read the same values,
-    whatever their names. The hash is computed once."""
+    """A graph's structure as a value with one hash, equal for equal computations."""
 
     __slots__ = ("_hash", "content")
 
@@ -142,7 +139,6 @@ class Signature:
 
 @lru_cache(maxsize=512)
 def signature_of(graph: Graph) -> Signature:
-    """Returns the signature of a graph."""
     return Signature(graph)
 
 
@@ -154,8 +150,7 @@ def _read_by_forward(step: GraphStep) -> tuple[int, ...]:
 
 
 def optional_arguments(graph: Graph) -> tuple[str, ...]:
-    """Returns the arguments that neither outputs nor new auxiliary states depend on: labels, and
-    arguments that labels are computed from."""
+    """Returns arguments that no output or new state depends on: labels, and their sources."""
     needed = set(graph.heads)
     for step in reversed(graph.steps):
         runs_python = CALLS_PYTHON in step.op.traits
@@ -166,8 +161,7 @@ def optional_arguments(graph: Graph) -> tuple[str, ...]:
 
 
 def without_labels(graph: Graph, absent: Collection[str]) -> Graph:
-    """Removes optional arguments, and values computed from them; the gradient of a loss head then
-    raises MXNetError."""
+    """Removes optional arguments and their values; gradients of loss heads raise MXNetError."""
     arguments = list(zip(graph.args, graph.arg_values, strict=True))
     gone = {number for node, number in arguments if node.name in absent}
     steps = []

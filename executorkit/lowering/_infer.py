@@ -156,8 +156,7 @@ def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
 
 
 def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
-    """Completes the attributes, by step index, of operators whose shape has unknown dimensions
-    (``_zeros`` with shape (0, 200), an initial state)."""
+    """Completes the attributes, by step, of operators with an open shape, such as (0, 200)."""
     resolved: dict[int, Params] = {}
     for step in graph.steps:
         op, p = step.op, step.params
@@ -183,7 +182,6 @@ def _initial_shapes(graph: Graph, given_shapes: Mapping[str, Shape]) -> list[Sha
 
 
 def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
-    """Returns the dtype name of every value of a graph, by number; None where unknown."""
     return _settle(graph, _initial_dtypes(graph, dtypes), _TypeVisitor(), dtypes, False)
 
 
@@ -319,8 +317,7 @@ def output_shapes(
 def call_results(
     op: OpDef, p: Params, inputs: Sequence[tuple[Shape, Any]]
 ) -> list[tuple[Shape, Any]]:
-    """Returns shapes and dtypes of a call's outputs, then perhaps of new auxiliary states. An error
-    is the operator's own."""
+    """Returns shapes and dtypes of outputs, then of new states. An error is the operator's own."""
     shapes, dtypes = tuple([s for s, _ in inputs]), tuple([d.name for _, d in inputs])
     if op.output_shapes is not None and all(d in _FLOATING for d in dtypes):
         stated = op.output_shapes(p, shapes) if all(0 not in s for s in shapes) else None
@@ -427,8 +424,7 @@ _PRIMES = (1_000_003, 1_000_033, 1_000_037, 1_000_039, 1_000_081, 1_000_099, 1_0
 
 
 class StandInSizes:
-    """Prime numbers for symbolic sizes, as inference knows numbers only: multiples of a prime in
-    results stand for multiples of the size."""
+    """Primes for symbolic sizes: multiples of a prime in results are multiples of the size."""
 
     def __init__(self, sizes: Iterable[Any]) -> None:
         distinct = dict.fromkeys(size for size in sizes if not is_known(size))
@@ -455,7 +451,6 @@ class StandInSizes:
 def resolved_params(
     graph: Graph, args: Iterable[object], aux: Iterable[object]
 ) -> Mapping[int, Params]:
-    """Completes, by inference from these arrays, the attributes of operators with an open shape."""
     if not graph.has_open_shapes:
         return {}
     return resolve_open_shapes(graph, inferred_from(graph, args, aux).values)

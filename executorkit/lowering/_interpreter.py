@@ -29,8 +29,7 @@ BodyWrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class ValueStore:
-    """Arrays by number, in the graph's layout for readers; channels-last arrays are transposed on
-    first read."""
+    """Arrays by number, in the graph's layout; channels-last arrays change at the first read."""
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = [None] * count
@@ -76,8 +75,7 @@ class ValueStore:
         return tuple(self[number].shape)
 
     def layout_rewrite(self, step: GraphStep, params: Params) -> LayoutRewrite | None:
-        """Returns the channels-last form of a step where it pays: if transposing its data does, or
-        some of its data is channels last already."""
+        """Returns the channels-last form of a step where it pays."""
         if step.op.layout_rule is None:
             return None
         rewrite = step.op.layout_rule(params, [self.shape(i) for i in step.inputs])
@@ -133,8 +131,8 @@ def walk(
 
 @dataclass(frozen=True, slots=True)
 class StepRunner:
-    """The computation of steps in one run, by its random key and mode. ``resolved`` are attributes
-    completed by :func:`resolved_params`."""
+    """The computation of steps in one run; ``resolved`` are attributes of
+    :func:`resolved_params`."""
 
     key: Key
     train: bool
@@ -145,8 +143,7 @@ class StepRunner:
     def __call__(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
     ) -> tuple[jax.Array, ...]:
-        """Runs a step, stores its outputs, and returns all results; ``states`` are the present
-        auxiliary states, by position among the inputs."""
+        """Runs a step, stores its outputs, returns all results; ``states`` by input position."""
         results, rewrite = self._results(values, step, states, self.observe)
         for k, number in enumerate(step.outputs):
             values.adopt(number, {rewrite is not None and k < rewrite.outputs: results[k]})
@@ -155,7 +152,6 @@ class StepRunner:
     def again(
         self, values: ValueStore, step: GraphStep, states: Mapping[int, jax.Array]
     ) -> tuple[jax.Array, ...]:
-        """Repeats a step for its states; the compiler merges the rest."""
         return self._results(values, step, states, None)[0]
 
     def _results(

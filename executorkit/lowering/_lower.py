@@ -64,8 +64,7 @@ def _plan(graph: Graph, args: Sequence[jax.Array], aux: Sequence[jax.Array]) -> 
 
 
 def channels_last_allowed() -> bool:
-    """Returns True if steps may run channels last: on CPUs, unless that pass is disabled. Compilers
-    for accelerators choose layouts themselves."""
+    """Returns whether steps may run channels last. Accelerators' compilers choose layouts."""
     return jax.default_backend() == "cpu" and "channels_last" not in disabled_passes()
 
 

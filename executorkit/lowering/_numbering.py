@@ -15,7 +15,6 @@ from ._lower import lower
 
 @lru_cache(maxsize=512)
 def graph_of(heads: tuple[Entry, ...]) -> Graph:
-    """Returns the numbered graph of a symbol's heads."""
     return _number(heads)
 
 

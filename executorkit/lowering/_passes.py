@@ -23,8 +23,7 @@ _disabled: ContextVar[frozenset[str]] = ContextVar("passes_disabled", default=fr
 
 
 def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
-    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` returns the node to use, or the
-    entry to use for its only output."""
+    """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` returns a node, or an entry."""
     rebuilt: dict[Entry, Entry] = {}
     for node in topological_order(heads):
         inputs = tuple(rebuilt[e] for e in node.inputs)
@@ -53,8 +52,7 @@ def drop_identities(heads: Heads) -> Heads:
 
 
 def merge_common_subexpressions(heads: Heads) -> Heads:
-    """Computes equal operator calls on equal inputs once, except outputs of the graph, whose names
-    show; the first one's name stays."""
+    """Merges equal operator calls on equal inputs, except outputs, whose names show."""
     return _merged(heads, {node for node, _ in heads})
 
 
@@ -117,7 +115,6 @@ def disabled_passes() -> frozenset[str]:
 
 
 def optimized(heads: Heads) -> Heads:
-    """Returns the heads after all passes that are not disabled."""
     return _optimized(heads, disabled_passes())
 
 
@@ -130,8 +127,8 @@ def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
 
 
 def with_merged_heads(heads: Heads) -> Heads:
-    """Returns :func:`optimized` heads with equal outputs computed once too, as MXNet shows them:
-    the second of two equal outputs is a ``_copy`` of the first, called ``NAME_0_copy``."""
+    """Returns :func:`optimized` heads as MXNet shows them: the second of equal outputs is a
+    ``_copy``, ``NAME_0_copy``."""
     heads = optimized(heads)
     if "common_subexpressions" in disabled_passes():
         return heads

@@ -55,12 +55,10 @@ class PreparedFunction:
         return in_x64(self._stages.run)(*arrays, *keys, *self.arrays)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Returns the arrays, and everything else."""
         return self.arrays, (self._stages, tuple(self._inputs.items()))
 
     @classmethod
     def tree_unflatten(cls, static: tuple[Any, ...], arrays: Sequence[Any]) -> PreparedFunction:
-        """Returns a function with other arrays."""
         stages, inputs = static
         return cls(stages, dict(inputs), arrays)
 

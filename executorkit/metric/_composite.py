@@ -42,8 +42,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """Returns the member with that number. ValueError if it is missing (MXNet returns the
-        error)."""
+        """Returns the member with that number, or raises ValueError (MXNet returns it)."""
         try:
             return self.metrics[index]
         except IndexError:

@@ -77,8 +77,7 @@ class MSE(_Distance):
 
 @register
 class RMSE(_Distance):
-    """The mean over the pairs of sqrt(mean (label - pred)^2): each pair has its own root. Shapes as
-    for :class:`MAE`."""
+    """The mean over the pairs of sqrt(mean (label - pred)^2). Shapes as for :class:`MAE`."""
 
     _distance = staticmethod(lambda xp, x: xp.sqrt(_mean(xp, _squares(xp, x))))
 

@@ -58,14 +58,11 @@ class _Spec:
     __slots__ = ()
 
     def keywords(self, **changes: Any) -> dict[str, Any]:
-        """Returns the arguments by name, some of them changed."""
         return {f.name: getattr(self, f.name) for f in fields(self)} | changes  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BindSpec(_Spec):
-    """Arguments of :meth:`BaseModule.bind`."""
-
     data_shapes: Any
     label_shapes: Any
     for_training: bool
@@ -142,8 +139,7 @@ def data_descs(
     label_shapes: Sequence[Any] | None,
     method: str,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Converts shapes to DataDescs. ValueError unless the names are the data's; a warning unless
-    they are the labels'."""
+    """Converts shapes to DataDescs. ValueError unless the names are the data's; a label's warns."""
     data = [as_data_desc(d) for d in data_shapes]
     labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
     if sorted(d.name for d in data) != sorted(data_names):
@@ -186,8 +182,8 @@ def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[Data
 def grad_req_by_argument(
     grad_req: Any, names: Sequence[str], differentiated: set[str], for_training: bool
 ) -> dict[str, str]:
-    """Returns ``grad_req`` for each argument: a text holds for the ``differentiated`` arguments, a
-    list for all of them in order, a dict by name (other differentiated ones get 'write')."""
+    """Returns ``grad_req`` for each argument: a text holds for the ``differentiated`` ones, a list
+    for all in order, a dict by name (other differentiated ones get 'write')."""
     if not for_training:
         return dict.fromkeys(names, "null")
     if isinstance(grad_req, list | tuple):
@@ -205,7 +201,6 @@ def grad_req_by_argument(
 
 
 def group2ctxs_per_context(group2ctxs: Any, count: int) -> list[ContextGroups | None]:
-    """Returns ``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
     if group2ctxs is None:
         return [None] * count
     if isinstance(group2ctxs, Mapping):
@@ -231,7 +226,6 @@ def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
 
 
 def as_data_desc(desc: Any) -> DataDesc:
-    """Converts a tuple (name, shape, ...) to a DataDesc; DataArgumentError for other types."""
     if isinstance(desc, DataDesc):
         return desc
     match desc:
@@ -243,8 +237,7 @@ def as_data_desc(desc: Any) -> DataDesc:
 
 
 def batch_inputs(shapes: Sequence[Any], rows: int | None) -> tuple[list[BatchInput], int]:
-    """Returns the group's inputs, divided along the batch axes of their layouts, and the number of
-    rows, which all share: ``rows`` unless None."""
+    """Returns the group's inputs, divided along their batch axes, and their number of rows."""
     inputs = []
     for desc in map(as_data_desc, shapes):
         axis = DataDesc.get_batch_axis(desc.layout)

@@ -19,7 +19,6 @@ _REMEDIES = {
 
 
 def require(module: Any, method: str, *states: str) -> None:
-    """Raises AssertionError, with the remedy, if a module is not in all of these states."""
     for state in states:
         if not getattr(module, state):
             problem, remedy = _REMEDIES[state]

@@ -73,8 +73,7 @@ def update_group(
 
 
 class ModuleOptimizer:
-    """An optimizer with its store, its updater and the indices of the parameters, for all modules
-    that share it."""
+    """An optimizer with its store, updater and parameter indices, for all modules that share it."""
 
     def __init__(
         self,

@@ -15,9 +15,8 @@ Params = dict[str, NDArray]
 
 
 class ParameterStore:
-    """Parameters and auxiliary states by name, in host memory; modules that share parameters share
-    one store. ``arg_params`` and ``aux_params`` are None before the module is bound or given
-    parameters; ``stale`` while the devices have newer values."""
+    """Parameters and auxiliary states by name, in host memory, shared by modules. ``arg_params``
+    and ``aux_params`` are None before binding; ``stale`` while devices have newer values."""
 
     def __init__(self, arg_params: Params | None = None, aux_params: Params | None = None) -> None:
         self.arg_params = arg_params
@@ -35,7 +34,6 @@ class ParameterStore:
         return self.arg_params, self.aux_params
 
     def read(self, group: DataParallelExecutorGroup) -> None:
-        """Takes the mean of the newer values of a group's devices, if there are any."""
         if not self.stale:
             return
         args, aux = self.arrays
@@ -53,8 +51,7 @@ class ParameterStore:
         attributes: Mapping[str, Mapping[str, str]],
         group: DataParallelExecutorGroup,
     ) -> None:
-        """Initialises the parameters, all checked first, and writes them to a group; ``attributes``
-        are the symbol's by node name."""
+        """Initialises the parameters, all checked first, and writes them to a group."""
         actions: list[Callable[[], Any]] = []
         args, aux = self.arg_params or {}, self.aux_params or {}
         for arrays, values in ((args, spec.arg_params), (aux, spec.aux_params)):

@@ -296,8 +296,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("backward")
 
     def forward_backward(self, data_batch: Batch | Sequence[Batch]) -> None:
-        """Runs a training ``forward`` and a ``backward``, so that with ``update`` they can be one
-        program."""
+        """Runs a training ``forward`` and ``backward``: with ``update`` they can be one program."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
@@ -319,8 +318,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
         raise self._not_provided("check_finite")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Returns outputs of the last forward: whole batches, or a list per output with all
-        devices'."""
+        """Returns the last outputs: whole batches, or a list per output with all devices'."""
         raise self._not_provided("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
@@ -559,8 +557,7 @@ class BaseModule(TrainingLoop, Viewed, CheckedKeywords):
 
     @property
     def n_updates(self) -> int:
-        """A number that changes with every ``update``; 0 for a module without parameters. Not in
-        MXNet."""
+        """A number that changes with every ``update``; 0 without parameters. Not in MXNet."""
         return 0
 
     def last_steps(self) -> list[PendingStep]:

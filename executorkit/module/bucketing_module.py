@@ -304,7 +304,6 @@ class BucketingModule(BaseModule, DataParallel):
 
 
 def _read_bucket_keys(path: str) -> list[Any]:
-    """Reads a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples."""
     arrays = nd.load(path)
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):

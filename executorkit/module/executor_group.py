@@ -41,8 +41,7 @@ SlicePairs = list[list[tuple[slice, NDArray]]]
 
 @dataclass(frozen=True, slots=True)
 class GroupParameters:
-    """The names, arrays and gradients of a group's parameters on all devices, in the symbol's
-    order."""
+    """Names, arrays and gradients of a group's parameters on all devices, in the symbol's order."""
 
     names: list[str]
     arrays: list[Any]
@@ -421,8 +420,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return shapes
 
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
-        """Returns for each state the arrays of all devices; AssertionError if they are to be
-        merged."""
+        """Returns for each state all devices' arrays; AssertionError for merged ones."""
         if merge_multi_context:
             hint = "get_states(merge_multi_context=False)"
             raise ModuleUsageError("get_states", "states are not merged", hint=hint)

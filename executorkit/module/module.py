@@ -290,8 +290,7 @@ class Module(BaseModule, DataParallel):
         self._parameters.read(self._exec_group)
 
     def reshape(self, data_shapes: Descriptions, label_shapes: Descriptions | None = None) -> None:
-        """Binds for other shapes, keeping parameters and optimizer; shapes bound before are not
-        compiled again."""
+        """Binds for other shapes, keeping all state; known shapes are not compiled again."""
         require(self, "reshape", "binded")
         names = self._data_names, self._label_names
         self._reshape(BoundShapes(*data_descs(*names, data_shapes, label_shapes, "reshape")))
@@ -387,8 +386,7 @@ class Module(BaseModule, DataParallel):
             self._preload_opt_states = None
 
     def borrow_optimizer(self, shared_module: Module) -> None:
-        """Uses another module's optimizer, with its states and counts; AssertionError without
-        one."""
+        """Uses another module's optimizer, states and counts; AssertionError without one."""
         require(shared_module, "borrow_optimizer", "optimizer_initialized")
         self._module_optimizer = shared_module._module_optimizer
         self.optimizer_initialized = True

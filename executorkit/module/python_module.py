@@ -66,10 +66,10 @@ class PythonModule(BaseModule):
         return {}, {}
 
     def _init_params(self, spec: ParameterSpec) -> None:
-        """Does nothing."""
+        ...
 
     def _init_optimizer(self, spec: OptimizerSpec) -> None:
-        """Does nothing."""
+        ...
 
     def update(self) -> None:
         """Does nothing."""

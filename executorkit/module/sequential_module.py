@@ -215,8 +215,7 @@ class SequentialModule(BaseModule):
 
 
 def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number: int) -> DataBatch:
-    """Returns the outputs of one module as a batch for the next, with the first batch's other
-    fields."""
+    """Returns a module's outputs as a batch for the next, with the first batch's other fields."""
     return DataBatch(
         outputs,
         getattr(first, "label", None),

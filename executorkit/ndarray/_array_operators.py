@@ -136,8 +136,7 @@ def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[
 def array_module(
     namespace: dict[str, Any], module: str, cls: type[Handle]
 ) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a module of operators on arrays of class
-    ``cls``."""
+    """Returns ``__getattr__`` and ``__dir__`` of a module of operators on arrays of a class."""
     return operator_module(namespace, module, "ndarray", partial(call_operator, cls))
 
 

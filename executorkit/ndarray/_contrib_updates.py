@@ -66,8 +66,7 @@ def multi_adamw_update(
     lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float], out: Any = None,
     name: str | None = None, size: int = 0, **attrs: Any,
 ) -> Any:  # fmt: skip
-    """Calls :func:`adamw_update` of several weights at once, with a number of each list for
-    each."""
+    """Calls :func:`adamw_update` of several weights, with a number of each list for each."""
     arrays = _interleaved(weights, grads, mean, var)
     attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
     return _adamw("_multi_adamw_update", arrays, rescale_grad, out, **attrs)

@@ -106,8 +106,7 @@ class _Capsule:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """Returns an NDArray with a copy of an array that has ``__dlpack__``, or of a capsule of CPU
-    memory."""
+    """Returns a copy of an array with ``__dlpack__``, or of a capsule of CPU memory."""
     if hasattr(dlpack, "__dlpack__"):
         copied = jax.dlpack.from_dlpack(dlpack, copy=True)
         (device,) = copied.devices()

@@ -159,8 +159,7 @@ def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
 
 
 def read_part(array: Array, key: Any) -> Array:
-    """Returns ``array[key]``: the array itself for ``[:]``, a view if the part is contiguous, else
-    a copy."""
+    """Returns ``array[key]``: the array for ``[:]``, a view of a contiguous part, else a copy."""
     if (key.__class__ is slice and key == _WHOLE) or (key.__class__ is tuple and not key):
         return array
     part = parse_index(key, array.shape)

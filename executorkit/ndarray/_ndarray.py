@@ -115,8 +115,7 @@ class NDArray(Viewed, Handle):
         return self
 
     def tostype(self, stype: str) -> Self:
-        """Returns a copy for ``stype`` 'default'; MXNetError (NotImplementedError) for sparse
-        storage."""
+        """Returns a copy for ``stype`` 'default'; MXNetError (NotImplementedError) for sparse."""
         if stype != "default":
             problem = f"storage type {stype!r} is not served"
             raise NotSupportedError("tostype", problem, hint="'default'")
@@ -178,8 +177,7 @@ class NDArray(Viewed, Handle):
     as_in_ctx = as_in_context
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """Returns a new array with elements of ``dtype``; with ``copy=False`` maybe the array
-        itself."""
+        """Returns a new array of ``dtype``; with ``copy=False`` maybe the array itself."""
         target = element_type(dtype)
         if not copy and target == self.storage.dtype:
             return self
@@ -224,8 +222,7 @@ class NDArray(Viewed, Handle):
             raise type(error)(explain("reshape", str(error))) from None
 
     def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
-        """Returns the array as (rows, all other axes): a view if ``inplace``, else
-        ``mx.nd.flatten``."""
+        """Returns the array as (rows, rest): a view if ``inplace``, else ``mx.nd.flatten``."""
         if inplace and self._shape:
             return self._viewed((self._shape[0], math.prod(self._shape[1:])))
         return call("Flatten", self, **kwargs)
@@ -371,8 +368,7 @@ class NDArray(Viewed, Handle):
         return operator.index(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Returns the contents for NumPy: a copy, unless ``copy=False`` asks for a read-only
-        view."""
+        """Returns the contents for NumPy: a copy, or a read-only view with ``copy=False``."""
         if copy is False:
             return np.asarray(self.jax, dtype=dtype, copy=False)
         return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
@@ -412,8 +408,7 @@ class NDArray(Viewed, Handle):
         return _unpickle, (type(self), self.asnumpy(), self._context)
 
     def __setstate__(self, state: Any) -> None:
-        """Restores a pickle of MXNet's: a dict with the bytes of a ``.params`` file's array under
-        'handle'."""
+        """Restores a pickle of MXNet's, whose 'handle' has bytes as in a ``.params`` file."""
         handle = state["handle"]
         if handle is not None:
             self.show(_read_record(bytes(handle)))

@@ -22,8 +22,7 @@ _PREVIEW = (6, 8)
 
 
 def statistics_cells(array: Statistics) -> list[display.Cell]:
-    """Returns cells for the columns ``STATISTICS_COLUMNS``; counts of NaNs and infinities stand
-    out."""
+    """Returns cells for ``STATISTICS_COLUMNS``; counts of NaNs and infinities stand out."""
     not_finite: list[display.Cell] = [
         display.Emphasis(display.count(n)) if n else "0" for n in (array.nans, array.infs)
     ]

@@ -151,8 +151,7 @@ class ParamsHeaders(Sequence[ArrayHeader]):
         return np.memmap(self.path, array.dtype, "r", array.offset, array.shape)
 
     def blocks(self, array: ArrayHeader, size: int = 1 << 20) -> Iterator[np.ndarray]:
-        """Returns the elements in order, at most ``size`` of them at a time, in a buffer used
-        again."""
+        """Returns the elements in order, at most ``size`` at a time, in one reused buffer."""
         count = math.prod(array.shape)
         buffer = np.empty(min(size, count), array.dtype)
         with open(self.path, "rb", buffering=0) as file:

@@ -79,8 +79,7 @@ randint = _sampler("randint")
 
 
 def randn(*shape: int, **kwargs: Any) -> Any:
-    """Draws normal samples of shape ``shape``; ``loc=0``, ``scale=1``, ``dtype``, ``ctx`` and
-    ``out`` by keyword."""
+    """Draws normal samples of shape ``shape``, by default with mean (``loc``) 0 and ``scale`` 1."""
     loc, scale = kwargs.pop("loc", 0), kwargs.pop("scale", 1)
     return normal(loc, scale, shape or None, **kwargs)
 

@@ -63,8 +63,7 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
 def zeros(
     stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
 ) -> Any:
-    """Returns zeros of ``shape`` for the storage type 'default'; MXNetError (NotImplementedError)
-    for others."""
+    """Returns zeros for ``stype`` 'default'; MXNetError (NotImplementedError) for others."""
     if stype != "default":
         _refuse("zeros")
     return _dense_zeros(shape, ctx, dtype, **kwargs)

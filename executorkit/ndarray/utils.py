@@ -16,6 +16,5 @@ def zeros(
     stype: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Returns zeros of ``shape``, of ``dtype`` float32 by default, on ``ctx``; ``stype`` is
-    'default'."""
+    """Returns zeros of ``shape``, by default float32, on ``ctx``; ``stype`` is 'default'."""
     return _zeros(stype or "default", shape, ctx, dtype, **kwargs)

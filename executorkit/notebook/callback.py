@@ -108,8 +108,7 @@ class LiveLearningCurve(Viewed):
             sys.stdout.write(self.curves().text() + "\n")
 
     def curves(self) -> Curves:
-        """Returns the curves of all recorded metrics, over epochs, or over the batches of the
-        first."""
+        """Returns the curves of all metrics, over epochs, or over the batches of the first."""
         is_first = len(self._lengths) == 1 and not self._records["validation"]
         drawn = []
         for name, records in self._records.items():

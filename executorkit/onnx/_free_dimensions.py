@@ -18,8 +18,7 @@ Place = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class FreeDimension:
-    """A length that may vary, the axes of inputs that have it, and the ``probe`` with which shapes
-    were inferred again."""
+    """A length that may vary, the axes of inputs that have it, and another length to ``probe``."""
 
     name: str
     size: int

@@ -134,8 +134,7 @@ def _types(types: object, names: Sequence[str]) -> dict[str, str]:
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Returns names of the operators that can be exported, with ``null`` (a variable), for any
-    opset."""
+    """Returns names of the operators that can be exported, with ``null`` (a variable)."""
     operators = (lookup(name) for name in TRANSLATIONS)
     return sorted({"null", *(name for op in operators if op is not None for name in op.names)})
 

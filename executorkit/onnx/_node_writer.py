@@ -162,8 +162,7 @@ class NodeWriter:
         return self.op("Gather", self.op("Shape", value), self.ints(axis % value.rank), axis=0)
 
     def output_lengths(self, k: int = 0) -> list[Length]:
-        """Returns the lengths of an output, computed from the lengths of the graph's inputs where
-        they vary."""
+        """Returns an output's lengths, computed from the inputs' lengths where they vary."""
         lengths: list[Length] = []
         for size, origin in zip(self.outputs[k].shape, self._origins(k), strict=True):
             if size is not None:
@@ -206,8 +205,7 @@ class NodeWriter:
     # Shapes
 
     def reshape(self, operand: Operand, lengths: Sequence[Length]) -> str:
-        """Returns the operand in another shape; one length may be -1 or computed, which is then
-        deduced."""
+        """Returns the operand in another shape, with one deduced length (-1 or computed)."""
         if len([i for i, n in enumerate(lengths) if isinstance(n, str)]) == 1 and -1 not in lengths:
             lengths = [-1 if isinstance(n, str) else n for n in lengths]
         return self.op("Reshape", operand, self.length_list(lengths))
@@ -300,8 +298,7 @@ TRANSLATIONS: Mapping[str, Translation] = MappingProxyType(_TRANSLATIONS)
 def translates(
     *operators: str, reads: Iterable[str] | None = None
 ) -> Callable[[Translation], Translation]:
-    """Registers a translation for operators; ``reads`` are the inputs that inference needs, without
-    labels."""
+    """Registers a translation for operators; ``reads`` are their inputs without labels."""
 
     def add(translation: Translation) -> Translation:
         for operator in operators:

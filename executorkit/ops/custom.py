@@ -36,13 +36,11 @@ class CustomKernel(Protocol):
     """The two computations of one custom operator, with the state that they share."""
 
     def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
-        """Writes into ``outputs`` and ``states``."""
         ...
 
     def backward(
         self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
     ) -> None:
-        """Writes into ``grads``."""
         ...
 
 
@@ -124,11 +122,8 @@ def _infer_custom_type(t: TypeFacts, p: Params) -> None:
 
 
 class _KernelRef:
-    """A kernel, created when it first runs, and the number by which its backward finds it.
-
-    A program may be traced more than once, and its backward must use the kernel whose forward ran,
-    which holds state. So the number is one of the residuals.
-    """
+    """A kernel, created when it first runs, and its number among the residuals: a program may be
+    traced again, and its backward must use the stateful kernel whose forward ran."""
 
     _numbers = itertools.count(1)
     _alive: ClassVar[weakref.WeakValueDictionary[int, _KernelRef]] = weakref.WeakValueDictionary()

@@ -35,13 +35,12 @@ def at_least(size: Any, minimum: Any, otherwise: bool = False) -> bool:
 
 
 def varying_axes(arrays: Iterable[Array]) -> frozenset[Any]:
-    """Returns the axes of the surrounding ``shard_map`` along which any of the arrays varies."""
     return frozenset().union(*(jax.typeof(x).manual_axis_type.varying for x in arrays))
 
 
 def varying_over(axes: frozenset[Any], x: Array) -> Array:
-    """Casts ``x`` to varying over these axes, as the carry of a loop must have the type that the
-    loop computes. The transpose adds up the cotangents of all devices."""
+    """Casts ``x`` to varying over these axes, as a loop's carry must be. The transpose adds up the
+    cotangents of all devices."""
     missing = tuple(axes - varying_axes([x]))
     return lax.pcast(x, missing, to="varying") if missing else x
 
@@ -51,8 +50,8 @@ def varying_as(x: Array, *arrays: Array) -> Array:
 
 
 def varying_struct(shape: Any, dtype: Any, *arrays: Array) -> Any:
-    """Returns shape and dtype of an array that varies over all axes over which one of the arrays
-    does; in a ``shard_map`` zeros, since only arrays know the axes of the mesh."""
+    """Returns shape and dtype of an array that varies over the axes of the arrays; in a
+    ``shard_map`` zeros, since only arrays know the axes of the mesh."""
     axes = varying_axes(arrays)
     if not axes:
         return jax.ShapeDtypeStruct(shape, dtype)
@@ -64,8 +63,7 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 
 @contextmanager
 def this_process_only() -> Iterator[None]:
-    """Marks traces that run in this process alone. Where its default devices are CPUs, forms for
-    other devices are not traced, which can be half of a trace's time."""
+    """Marks traces that run in this process alone, where other devices' forms are not traced."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
     try:
         yield
@@ -78,8 +76,7 @@ def traced_for_cpus() -> bool:
 
 
 def without_derivatives() -> AbstractContextManager[None]:
-    """Marks traces that are not differentiated: without custom derivatives a network's trace takes
-    a third of the time."""
+    """Marks traces that are not differentiated: they take a third of the time."""
     return differentiable(False)
 
 

@@ -55,8 +55,7 @@ def check_values(
 
 
 def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``function`` with a pair as result: its own result, and the outcome of its checks,
-    which :func:`failed_check` reads."""
+    """Returns ``function`` with its result and the outcome of its checks as a pair."""
 
     @wraps(function)
     def collecting(*args: Any) -> Any:

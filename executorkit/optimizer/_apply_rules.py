@@ -1,5 +1,4 @@
-"""Updates of NDArrays by rules: as a part of the program that computes the gradients
-(:func:`attach_update`), or as one compiled call for any number of parameters.
+"""Updates of NDArrays by rules: as a part of the program that computes the gradients, or alone.
 
 Weights and states are written in place, or into copies of buffers with other references. Weights
 that a step holds for another backward are not donated.
@@ -45,9 +44,8 @@ _updates: CodeCache[CompiledFunction] = CodeCache("updates", 256, 0.1)
 
 
 class Sharing:
-    """The parameters of a training with equal hyperparameters in all steps so far: ``places`` has
-    for each parameter the number of its row. Parameters that once differed keep two rows, so that
-    few programs are compiled."""
+    """The parameters of a training with equal hyperparameters so far: ``places`` has each one's
+    row. Parameters that once differed keep two rows, so that few programs are compiled."""
 
     # XLA compiles a kernel for each place of the vector that numbers are taken from: 160 equal
     # updates take 3 s with a place for each parameter, 0.3 s with one for all.
@@ -73,7 +71,6 @@ class Sharing:
 
 
 def apply_cache_info() -> CacheInfo:
-    """Returns the use of the cache of compiled updates in this process."""
     return _updates.info(_counts.traces)
 
 
@@ -236,8 +233,8 @@ def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
 
 @dataclass(frozen=True)
 class CombinedUpdate:
-    """Rules for several parameters as one ``program.UpdateFunction``; the hyperparameters of each
-    rule begin at its place, and are as many as its width."""
+    """Rules for several parameters as one ``program.UpdateFunction``; each rule's hyperparameters
+    begin at its place, and are as many as its width."""
 
     rules: tuple[Rule, ...]
     places: tuple[int, ...]
@@ -279,9 +276,8 @@ def plan_update(
     undo: Callable[[], object],
     sharing: Sharing | None = None,
 ) -> UpdateCall:
-    """Returns one step for several parameters, by a rule, hyperparameters and a state for each.
-    Each random rule draws a key from the context's stream, as one call of a random operator does.
-    """
+    """Returns one step for several parameters, each with a rule, hyperparameters and a state. Each
+    random rule draws a key from the context's stream, as one call of a random operator does."""
     sharing = Sharing() if sharing is None else sharing
     rows = sharing.distinct(hyperparams)
     begins = list(accumulate(map(len, rows), initial=0))

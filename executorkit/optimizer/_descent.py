@@ -24,7 +24,6 @@ def aggregation_size(default: int) -> int:
 
 
 def or_negative(limit: float | None) -> float:
-    """Returns a limit for the update operators, where a negative number means none."""
     return float(limit) if limit else -1.0
 
 
@@ -40,8 +39,8 @@ def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
 def attribute_rule(
     optimizer: Any, update: UpdateRule, *constants: str, more: tuple[str, ...] = (), **others: Any
 ) -> Rule:
-    """Returns the rule of an update operator whose constants are attributes of an optimizer, and
-    others. ``more`` are names of hyperparameters besides the rates."""
+    """Returns an update operator's rule whose constants are attributes of an optimizer; ``more``
+    are names of hyperparameters besides the rates."""
     others |= {n: float(getattr(optimizer, n)) for n in constants}
     if "clip_grad" not in others:
         others["clip_gradient"] = or_negative(optimizer.clip_gradient)

@@ -23,8 +23,7 @@ def update_if_finite(
     hyperparams: Array,
     key_data: Array | None,
 ) -> tuple[Sequence[Array], State, Array]:
-    """Returns the weights and the state after an update, or before it if a gradient is not finite;
-    and whether all gradients are finite."""
+    """Returns new or unchanged weights and state, and whether all gradients are finite."""
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(grad)) for grad in grads]))
     new_weights, new_state = update(weights, grads, state, hyperparams, key_data)
     new, old = (tuple(new_weights), new_state), (tuple(weights), state)
@@ -34,8 +33,8 @@ def update_if_finite(
 
 @dataclass(frozen=True)
 class FiniteUpdate:
-    """An update that changes nothing where a gradient is not finite, a ``program.UpdateFunction``.
-    Its state has the state of ``update``, and an array (1,): 1 after an update, else 0."""
+    """An update that changes nothing where a gradient is not finite. Its state has the state of
+    ``update``, and an array (1,): 1 after an update, else 0."""
 
     update: UpdateFunction
 

@@ -26,20 +26,18 @@ Arrays = Sequence[Any]
 
 
 def is_transformation(optimizer: Any) -> bool:
-    """Returns True for an optax transformation."""
     optax = sys.modules.get("optax")
     return optax is not None and isinstance(optimizer, optax.GradientTransformation)
 
 
 class StatefulUpdate(Protocol):
-    """An update of all parameters, a ``program.UpdateFunction``, with its first state. It may have
-    a method ``loss_scale(state)``. ``names`` are the parameters, in the order of the weights."""
+    """An update of all parameters (``names``), with its first state. It may have a method
+    ``loss_scale(state)``."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
 
     def init(self, weights: Arrays) -> Any:
-        """Returns the state before the first step."""
         ...
 
     def __call__(
@@ -49,15 +47,14 @@ class StatefulUpdate(Protocol):
 
 @dataclass(frozen=True)
 class OptaxUpdate:
-    """An optax transformation's updates of a dict of parameters by name. Gradients are multiplied
-    by ``rescale`` first, and by the hyperparameter if there is one."""
+    """An optax transformation's updates of a dict of parameters. Gradients are multiplied by
+    ``rescale`` first, and by the hyperparameter if there is one."""
 
     transformation: optax.GradientTransformation
     names: tuple[str, ...]
     rescale: float = 1.0
 
     def init(self, weights: Arrays) -> Any:
-        """Returns the state before the first step."""
         with jax.enable_x64(_needs_x64(weights)):
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
@@ -113,7 +110,6 @@ class OptaxUpdater:
         return {**vars(self), "replicated_states": {}}
 
     def set_state(self, state: Any) -> None:
-        """Replaces the state by a pytree of arrays."""
         device = self._context.device
         self.states = {
             0: jax.tree.map(
@@ -146,18 +142,16 @@ class OptaxUpdater:
         state_of: Callable[[Any], Any],
         others: Sequence[tuple[Any, Sequence[NDArray]]] = (),
     ) -> UpdateCall | None:
-        """Makes the update a part of the pending step; see :meth:`Updater.attach`."""
         updaters = [self, *[updater for updater, _ in others]]
         return attach_update(weights, grads, partial(self._counted, state_of, updaters))
 
     def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
-        """Returns the number of the parameter that the path of a leaf names, or None."""
         keys = [entry.key for entry in path if isinstance(entry, DictKey)]
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
     def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
-        """Does nothing: the state exists already."""
+        ...
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         states = self.states

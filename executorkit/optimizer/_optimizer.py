@@ -362,8 +362,8 @@ class Optimizer(CheckedKeywords):
 
     def _count_step(self, indices: Sequence[Index], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
-        ``together`` parameters at a time are counted before their rates are computed; all of them,
-        where nothing but a parameter's own count matters."""
+        ``together`` parameters are counted before their rates are computed, or all, where only own
+        counts matter."""
         hyperparams: list[Hyperparams] = []
         if self._counts_matter_alone and len({*indices}) == len(indices):
             together = max(len(indices), 1)
@@ -471,7 +471,6 @@ def zero_states(count: int) -> Any:
 
 
 def momentum_state(self: Any, index: Index, weight: NDArray) -> State:
-    """Returns the momentum of a parameter as zeros, or None if ``momentum`` is 0."""
     return zeros_like(weight) if self.momentum != 0.0 else None
 
 

@@ -40,7 +40,6 @@ def is_half(dtype: Any) -> bool:
 
 
 def as_float32(number: float) -> float:
-    """Rounds a constant to float32, as MXNet's update operators get it."""
     return float(np.float32(number))
 
 
@@ -83,8 +82,7 @@ class StepRule(Rule):
 @dataclass(frozen=True)
 class OperatorRule(Rule):
     """A rule with the equation of an update operator: a function of named parameters, weight,
-    gradient and ``states`` states (0 leaves a state unchanged). ``names`` are the equation's names
-    of the hyperparameters, in order, ``constants`` the other named parameters."""
+    gradient and ``states`` states (0: unchanged). ``names`` are its names of hyperparameters."""
 
     equation: Callable[..., tuple[Array, ...]]
     states: int

@@ -24,8 +24,7 @@ _TRAILER = struct.Struct("<Q8s")
 
 
 def dump_updater(updater: Any) -> bytes:
-    """Returns an updater's states, its optimizer's counts, and the state of ``mx.random``, as
-    bytes."""
+    """Returns an updater's states, its optimizer's counts, and the state of ``mx.random``."""
     optimizer = updater.optimizer
     facts = {
         "counts": [[d, [*n.items()]] for d, n in optimizer._all_index_update_counts.items()],
@@ -38,8 +37,7 @@ def dump_updater(updater: Any) -> bytes:
 
 
 def read_state_file(path: str | os.PathLike[str]) -> bytes:
-    """Returns the bytes of a file of states. Raises OSError as ``open`` does, or FileFormatError
-    for a recognised file of another kind."""
+    """Returns the bytes of a file of states. Raises OSError, or FileFormatError for others."""
     with open(path, "rb") as file:
         remove_leftovers(path)
         return read_kind(file, path, PICKLE)
@@ -174,8 +172,7 @@ def _parsed(text: bytes, where: str) -> dict[str, Any]:
 
 
 def checked_random_state(value: Any) -> Any:
-    """Returns a state of ``mx.random`` from JSON's lists. Raises ValueError, TypeError or
-    MXNetError for other values."""
+    """Returns a state of ``mx.random`` from JSON's lists; other values raise an error."""
     start, streams = value
     positions = ((Context(kind, operator.index(n)), operator.index(at)) for kind, n, at in streams)
     return operator.index(start), tuple((c.device_type, c.device_id, at) for c, at in positions)

@@ -74,8 +74,6 @@ class _Name:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A call in a pickle, with the state and the items that its result is given afterwards."""
-
     function: _Name
     arguments: tuple[Any, ...]
     is_new: bool
@@ -416,7 +414,6 @@ class _Writer(pickle._Pickler):  # type: ignore[name-defined]
 
 
 def dump_states(states: Any) -> bytes:
-    """Returns a dictionary of states by index, or (states, optimizer), as bytes."""
     file = io.BytesIO()
     _Writer(file).dump(states)
     return file.getvalue()

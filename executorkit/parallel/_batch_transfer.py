@@ -1,5 +1,4 @@
-"""Transfer of batches: slices of their rows, arrays cut into one part per device and gathered
-again."""
+"""Transfer of batches: slices of rows, arrays cut into one part per device and gathered again."""
 
 import math
 from collections.abc import Sequence
@@ -25,8 +24,7 @@ Bounds = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class BatchInput:
-    """An input of a group: its shape for the whole batch, its element type (None: inferred), and
-    its batch axis, -1 if every device gets all of it."""
+    """An input of a group: whole shape, element type (None: inferred), batch axis (-1: none)."""
 
     name: str
     shape: tuple[int, ...]
@@ -72,7 +70,6 @@ def assign_scattered(target: PerDevice, value: Any) -> None:
 def slice_array(
     value: Any, slices: Sequence[slice], axis: int, contexts: Sequence[Context], where: str
 ) -> list[NDArray]:
-    """Returns an array's parts as new NDArrays, one on each device."""
     array = value if isinstance(value, NDArray | np.ndarray) else None
     if array is None:
         raise _no_array(value, where)
@@ -87,8 +84,7 @@ def slice_array(
 
 
 def gather(arrays: PerDevice, axis: int) -> NDArray:
-    """Concatenates the arrays of all devices along the batch axis, on the first device; returns the
-    first array if ``axis`` is negative."""
+    """Concatenates the arrays of all devices on the first; returns the first without an axis."""
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
@@ -132,7 +128,6 @@ def _no_array(value: Any, where: str) -> BatchTypeError:
 
 
 def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """Returns the array in host memory, JAX's own on CPUs; None if on an accelerator."""
     if not isinstance(value, NDArray):
         return host_array(value, dtype, "batch")
     if next(iter(value.value.devices())).platform != "cpu":

@@ -346,7 +346,6 @@ class DataParallelCore:
 
     @property
     def changing_states(self) -> list[PerDevice]:
-        """Returns the states that a training step changes, in the order of its program."""
         runnable = self.pmapped or self._execs[0]
         program = runnable.program
         indices = (*program.backward_state_indices, *program.forward_state_indices)
@@ -358,8 +357,6 @@ class DataParallelCore:
         return sum(p.traces for p in {id(p): p for p in programs}.values())
 
     def precompile(self, spec: PrecompileSpec) -> list[CompileTask]:
-        """Compiles what a run needs in the background; nothing for Python operators, whose programs
-        belong to one executor."""
         if self.graph.has_effects:
             return []
         calls = (
@@ -428,8 +425,8 @@ class DataParallelCore:
         return [r.last_step for r in runnables if r.last_step is not None]
 
     def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
-        """Cuts head gradients of a whole batch for the devices. One of another shape, but enough
-        rows, is ignored at an output that needs none."""
+        """Cuts head gradients for the devices. One of another shape, but enough rows, is ignored at
+        an output that needs none."""
         heads: list[PerDevice | None] = []
         rows = zip(values, self.outputs, axes, self.output_names, strict=False)
         for value, output, axis, name in rows:
@@ -464,8 +461,7 @@ class DataParallelCore:
 
 
 def options_with(shared: DataParallelCore | None) -> Options:
-    """Returns the present options, with the ``model_parallel`` of the group that arrays are shared
-    with."""
+    """Returns the present options, with the ``model_parallel`` of the shared group."""
     present = current_options()
     if shared is None:
         return present
@@ -483,11 +479,8 @@ def update_metric(
     axes: Sequence[int],
     update: MetricUpdate,
 ) -> None:
-    """Calls ``update(labels, outputs)`` for each device, with its part of the labels, on the
-    device.
-
-    Each by itself, as in MXNet: some metrics are means over updates.
-    """
+    """Calls ``update(labels, outputs)`` for each device, on the device, as in MXNet: some metrics
+    are means over updates."""
     if pre_sliced:
         parts = list(labels)
     else:

@@ -1,5 +1,4 @@
-"""The view of a group's devices, rows and statistics of arrays, and the first node that made a NaN
-on one of them."""
+"""The view of a group's devices and arrays, and the first node that made a NaN on a device."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,12 +41,8 @@ _MAX_LISTED_PARAMETERS = 4
 
 
 def group_parts(core: DataParallelCore) -> list[Part]:
-    """Returns the devices with their slices, the arrays with statistics over all devices, the
-    graph.
-
-    Each device computes the statistics of its arrays, and one transfer brings them to the host.
-    Pending arrays are not computed.
-    """
+    """Returns devices with their slices, statistics of arrays over all devices, and the graph. Each
+    device computes its own; pending arrays are not computed."""
     sections = _sections(core)
     reader = _GroupStatisticsReader(core, sections)
     arrays = section_views(sections, reader)

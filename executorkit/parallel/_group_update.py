@@ -75,8 +75,7 @@ def _parameter_writes(
 
 
 def share_first(group: DataParallelCore, names: Sequence[str]) -> None:
-    """Sends the first process's parameters of these names and auxiliary states to all, which wait
-    for one message."""
+    """Sends the first process's parameters of these names and auxiliary states to all, at once."""
     parameters = set(names)
     arrays = [a for n, a in zip(group.arg_names, group.arg_arrays, strict=True) if n in parameters]
     arrays += group.aux_arrays
@@ -107,8 +106,7 @@ def _share_first_divided(arrays: Sequence[ReplicatedArray]) -> None:
 def mean_parameters(
     names: Sequence[str], arrays: Sequence[PerDevice], into: Mapping[str, NDArray]
 ) -> None:
-    """Writes the means over this process's devices to the NDArrays of the same names; KeyError for
-    a name that ``into`` does not have."""
+    """Writes means over this process's devices to ``into``; KeyError for an unknown name."""
     for name, members in zip(names, arrays, strict=True):
         target = into[name]
         device = target.context.device
@@ -160,7 +158,6 @@ def _sum(members: Sequence[NDArray]) -> NDArray:
 
 
 def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
-    """Returns the sums over all processes of arrays that each has once."""
     if jax.process_count() == 1:
         return arrays
     sums: dict[int, NDArray] = {}
@@ -190,8 +187,7 @@ class GroupUpdater(Protocol):
     def prepare(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> object: ...
 
     def owner(self, indices: Sequence[Any], index: Any, path: Sequence[Any]) -> int | None:
-        """Returns the number of the parameter that a leaf of the state of ``index`` belongs to;
-        None for a leaf of all parameters."""
+        """Returns the parameter that a leaf of the state belongs to; None for a leaf of all."""
         ...
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> object: ...
@@ -288,8 +284,6 @@ def attach_replicated(
 
 
 def source_of(weight: ReplicatedArray) -> NDArray:
-    """Returns an array to make a parameter's state from: the first member, or a copy in the host's
-    memory if no device is to hold all of it."""
     if not weight.replicas.spec:
         return weight[0]
     storage = Storage(weight.shape, weight.dtype, producer=HostContents(weight[0].host, cpu()))
@@ -354,8 +348,8 @@ def update_parameters(
 
 
 def state_sharding_of(core: DataParallelCore, all_processes: bool) -> StateSharding | None:
-    """Returns the sharding of optimizer states that a group's options ask for, or None;
-    NotSupportedError if the devices do not run one program."""
+    """Returns the sharding of optimizer states in a group's options, or None; NotSupportedError if
+    the devices do not run one program."""
     if not core.options.shard_optimizer or (len(core.contexts) == 1 and not all_processes):
         return None
     if not core.is_pmapped:
@@ -389,9 +383,8 @@ def update_by_sum(
     all_processes: bool = False,
     states: Sequence[PerDevice] = (),
 ) -> None:
-    """Updates the first device's weights by the sum of the gradients, and copies them to all. After
-    an exception all devices have the old weights or the new ones. With ``all_processes`` it sums
-    over all processes, and auxiliary ``states`` become the means."""
+    """Updates the first device's weights by the sum of the gradients, and copies them to all. With
+    ``all_processes`` it sums over these, and ``states`` become the means."""
     if all_processes:
         flags, grads, set_means = _sum_step_over_job(grads, states)
         if lockstep.note(flags, ()).share < 1:

@@ -50,8 +50,7 @@ class Messages(NamedTuple):
 
 @lru_cache(maxsize=256)
 def messages_of(forms: tuple[tuple[int, Any], ...], joins: bool) -> Messages:
-    """Returns the layout of arrays of these sizes and dtypes; with ``joins`` small ones are sent
-    together."""
+    """Returns the layout of arrays of these sizes and dtypes; ``joins`` small ones in messages."""
     groups: dict[Any, list[int]] = {}
     alone, offsets = [], []
     for i, (size, dtype) in enumerate(forms):
@@ -165,7 +164,6 @@ class Lockstep:
         return flags
 
     def take(self) -> list[StepFlags]:
-        """Returns the flags of the steps since the last call."""
         latest = list(self.latest)
         self.latest.clear()
         return latest

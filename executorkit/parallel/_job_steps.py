@@ -1,5 +1,5 @@
-"""Programs on the devices of all processes of a job, which call them together; the epochs of their
-steps, and the check that their parameters agree."""
+"""Programs that all processes of a job call together; the epochs of their steps, and the check that
+their parameters agree."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class JoiningFunction(PmapFunction):
 
 
 class JoiningStep(JoiningFunction):
-    """A training step of all processes, which adds flags and message offsets to its arguments."""
+    """A training step of all processes, with flags and message offsets as further arguments."""
 
     __slots__ = ("_averages_states", "_forward_states", "_offsets", "_spec")
 
@@ -178,8 +178,6 @@ def joining_step(
 def step_offsets(
     job: JobReplicas, spec: StepSpec, weights: Sequence[Arrays], aux: Arrays
 ) -> tuple[Any, Any]:
-    """Returns the message offsets for stacked weights (a sequence for each update of the spec) and
-    the auxiliary states that become means."""
     whole = summed_whole(spec, weights)
     return offsets_of(job, [*whole, *aux]), gather_offsets(spec, weights)
 
@@ -259,9 +257,8 @@ def _sum_function(job: JobReplicas, specs: tuple[Spec, ...]) -> PmapFunction:
 def sum_over_job(
     replicas: Replicas, grads: Sequence[jax.Array], states: Sequence[jax.Array] = ()
 ) -> tuple[list[jax.Array], list[jax.Array], jax.Array]:
-    """Returns the sums of stacked arrays over the devices of all processes, the means of states,
-    and the sums of the flags. All processes call this, or take a step with such arrays, in one
-    order."""
+    """Returns sums of stacked arrays over all processes, means of states, and sums of the flags.
+    All processes call this, or take a step with such arrays, in one order."""
     job = replicas.of_job
     arrays = *grads, *states
     function, offsets = _sum_function(job, tuple(map(spec_of, arrays))), offsets_of(job, arrays)
@@ -270,8 +267,7 @@ def sum_over_job(
 
 @in_x64
 def first_of_job(device: Device, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns the first process's arrays in all processes, which call this together with arrays of
-    the same shapes; one message."""
+    """Sends the first process's arrays to all, which call this together; one message."""
     words = [np.frombuffer(_padded(x), np.uint32) for x in arrays]
     whole = np.concatenate(words) if words else np.zeros(0, np.uint32)
     mine = whole if jax.process_index() == 0 else np.zeros_like(whole)
@@ -310,8 +306,7 @@ def check_when_due(parameters: Sequence[jax.Array]) -> None:
 def note_joint_step(
     results: Any, parameters: Sequence[PendingValue], undo: Sequence[Callable[[], object]]
 ) -> None:
-    """Counts a step that has changed these parameters; ``undo`` takes back what this process has
-    counted for it."""
+    """Counts a step that has changed these parameters; ``undo`` takes its counts back."""
     (weights, _, _), *_, sums_of_flags = results
     lockstep.note(sums_of_flags, parameters, undo)
     check_when_due([w for group in weights for w in group])
@@ -319,7 +314,7 @@ def note_joint_step(
 
 def check_ranks(parameters: Iterable[jax.Array]) -> None:
     """Compares checksums of stacked arrays between the processes, which call this together;
-    MXNetError, in all of them, names the ranks that differ."""
+    MXNetError in all of them names the ranks that differ."""
     parts = [part for x in parameters for part in first_entry(x)]
     checksum = 0
     for part in parts:
@@ -435,13 +430,11 @@ class JointEpoch:
         self.stops = bool(self._last) and processes.stop_requested(lockstep.steps)
 
     def is_over(self) -> bool:
-        """Returns True before a batch that is not to be taken: another process has none left."""
         self._read(self._former, self._count - 1)
         return self.stops or self._has_ended
 
     def finish(self, step: Callable[[], object], logger: Any) -> None:
-        """Takes part in the steps of others (calls of ``step``) after this process's last batch.
-        Steps that a process had no batch for do not count."""
+        """Takes part in the steps of others (calls of ``step``) after this process's last batch."""
         while self._last and not self.stops:
             self._read(self._former, self._count - 1)
             self._read(self._last, self._count)

@@ -27,9 +27,8 @@ _ATTRIBUTE = "__sharding__"
 
 
 def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int) -> Spec:
-    """Returns the axes along which a variable of this shape is divided over a number of devices;
-    BindError for a text that is not a sharding of such an array, ShapeError for a length that the
-    devices do not divide."""
+    """Returns the axes along which a variable is divided over a number of devices; BindError for a
+    text that is not a sharding of it, ShapeError for a length that the devices do not divide."""
     text = attrs.get(_ATTRIBUTE, "")
     where = f"variable {name!r}: {_ATTRIBUTE}"
     entries = [entry.strip(" '\"") for entry in text.strip("()[] ").split(",")]
@@ -59,7 +58,6 @@ def sharding_of(name: str, attrs: Mapping[str, str], shape: Shape, devices: int)
 
 
 def constrained(array: Any, spec: Spec) -> Any:
-    """Constrains an array of a program to a spec over its replica's devices, if any."""
     if array is None or MODEL_AXIS not in jax.sharding.get_abstract_mesh().axis_names:
         return array
     return jax.lax.with_sharding_constraint(array, PartitionSpec(*spec))
@@ -96,8 +94,6 @@ class ProgramSharding:
 
 @dataclass(frozen=True)
 class ShardedUpdate:
-    """An update in the spec of a step, with the specs of its weights and of its state's leaves."""
-
     update: UpdateFunction
     weights: tuple[Spec, ...]
     leaves: tuple[Spec, ...]

@@ -127,8 +127,7 @@ class PmapProgram(BaseProgram):
         return True
 
     def step_function(self, train: bool, spec: StepSpec) -> PmapFunction:
-        """Returns the compiled training step, with the gradients summed over the devices, of all
-        processes if the step joins them."""
+        """Returns the step with gradients summed over the devices, of all processes if it joins."""
         function = self._train_steps.get((train, spec))
         if function is None:
             if spec.joins_processes:
@@ -282,9 +281,8 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
     # -- what a pending step needs ---------------------------------------------------------------
 
     def next_key(self) -> jax.Array:
-        """Draws the data of one key per device, each from its context's stream. Where processes
-        train together, every process draws from the streams that one process of all devices would
-        use, so that each saves the state of all."""
+        """Draws one key's data per device from its context's stream. Every process of a job draws
+        from the streams of one process with all devices, so that each saves the state of all."""
         if not self.joins_processes:
             return self.replicas.keys(self.contexts)
         kinds = [c.device_type for c in self.contexts] * jax.process_count()
@@ -365,8 +363,8 @@ def _sharding_of(
 
 
 class ReplicaExecutor(Executor):
-    """The executor of one device of a group, on that device's members of the group's arrays.
-    ``backward`` after the group's ``forward`` goes back through this device's part of it."""
+    """The executor of one device of a group, on its members of the group's arrays. ``backward``
+    after the group's ``forward`` goes back through this device's part of it."""
 
     def __init__(self, group: PmapExecutor, k: int) -> None:
         super().__init__(

@@ -133,5 +133,4 @@ def shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
 
 
 def device_key(key_data: Any) -> Any:
-    """Returns a device's key, or its rows of key data, one for each random operator."""
     return wrap_key(key_data) if key_data is not None and key_data.ndim == 1 else key_data

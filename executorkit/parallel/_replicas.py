@@ -49,9 +49,8 @@ class ReplicaContext(Context):
 
 
 def replica_contexts(contexts: Sequence[Context], width: int) -> list[Context]:
-    """Returns a context for each replica of ``width`` devices, made of ``width`` contexts; contexts
-    of replicas stay as they are. BindError if ``width`` does not divide their number, or a device
-    is there twice."""
+    """Returns a context for each replica of ``width`` contexts. BindError if ``width`` does not
+    divide their number, or a device is there twice."""
     if width == 1 or all(isinstance(c, ReplicaContext) for c in contexts):
         return list(contexts)
     if len(contexts) % width:
@@ -74,8 +73,7 @@ def replica_workloads(workloads: Sequence[float], width: int) -> list[float]:
 
 
 def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
-    """Returns True if arrays of these contexts can be one sharded array: on distinct devices of one
-    platform, several counting all processes."""
+    """Returns whether arrays can be one sharded array: on distinct devices of one platform."""
     devices = [device for c in contexts for device in c.devices]
     several = len(devices) > 1 or jax.process_count() > 1
     uniform = len(set(devices)) == len(devices) and len({d.platform for d in devices}) == 1
@@ -135,7 +133,6 @@ class Replicas:
         return _replicas(tuple([c.devices for c in contexts]), ())
 
     def sharded(self, spec: Spec) -> Replicas:
-        """Returns these devices for stacked arrays whose entries have this spec."""
         return self if spec == self.spec else _replicas(self.rows, spec)
 
     def __len__(self) -> int:
@@ -153,7 +150,6 @@ class Replicas:
         return jax.device_put(host, self.sharding)
 
     def keys(self, contexts: Sequence[Context]) -> jax.Array:
-        """Draws the data of one PRNG key per context, each from its context's own stream."""
         return self.from_host(np.stack([next_key_data(c) for c in contexts]))
 
     def split(self, stacked: jax.Array, k: int) -> jax.Array:
@@ -197,7 +193,6 @@ class Replicas:
         )
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
-        """Returns all entries on one device, each with its leading axis."""
         traffic.gathered += 1
         if spec_of(stacked):
             entries = range(len(self))
@@ -225,13 +220,11 @@ class Replicas:
 
     @property
     def home(self) -> Device:
-        """Returns the device on which an array is prepared for all: the first, or a CPU if no
-        device is to hold all of it."""
+        """The device on which an array is prepared for all: the first, or a CPU for parts."""
         return cpu().device if self.spec else self.devices[0]
 
     @property
     def of_job(self) -> JobReplicas:
-        """Returns these devices and their counterparts in all other processes."""
         return _job_replicas(self.rows)
 
 
@@ -241,8 +234,8 @@ def spec_of(stacked: Any) -> Spec:
 
 
 class JobReplicas:
-    """Devices of this process (``local``) and their counterparts in all others, process by process.
-    Of an array stacked over them each process has the entries of its devices."""
+    """Devices of this process (``local``) and of all others, process by process. Of an array
+    stacked over them each process has the entries of its devices."""
 
     def __init__(self, local: Replicas) -> None:
         self.local = local
@@ -255,19 +248,17 @@ class JobReplicas:
 
     @property
     def joins_messages(self) -> bool:
-        """Returns True if small arrays are sent together: on CPUs, unless arrays are divided."""
+        """True if small arrays are sent together: on CPUs, unless arrays are divided."""
         return self.local.devices[0].platform == "cpu" and self.local.width == 1
 
     def scalar(self, number: int) -> jax.Array:
-        """Returns a number that every device has, as an array; made once."""
         if number not in self._scalars:
             host = np.full(len(self.local), number, np.int32)
             self._scalars[number] = self.spread(self.local.from_host(host))
         return self._scalars[number]
 
     def spread(self, tree: Any) -> Any:
-        """Returns a pytree with this process's stacked arrays as parts of arrays of all, in the
-        same memory; other leaves stay as they are."""
+        """Returns a pytree with stacked arrays as parts of arrays of all, in the same memory."""
         leaves, structure = jax.tree.flatten(tree)
         return jax.tree.unflatten(structure, [self._spread(x) for x in leaves])
 
@@ -294,8 +285,6 @@ def _is_of_job(sharding: Any) -> bool:
 
 
 def own_entries(stacked: jax.Array) -> jax.Array:
-    """Returns the entries that this process has of an array of all, in the same memory; other
-    arrays as they are."""
     if not _is_of_job(getattr(stacked, "sharding", None)):
         return stacked
     local = _local_sharding(stacked.sharding)

@@ -59,7 +59,6 @@ class MemberStorage(Storage):
     shown: int
 
     def snapshot(self) -> Any:
-        """Returns a :class:`StackedPart`, or what a script has written."""
         part = self.array.part(self.position)
         return self.value if part is None else part
 
@@ -151,7 +150,6 @@ class ReplicatedArray(Sequence[NDArray]):
             complete(lambda: (self._stacked.defer(producer), self._renew_members()))
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Stores a result, except in members that were written to since."""
         return self._stacked.set_result(producer, value)
 
     def copy_first(self) -> None:
@@ -160,7 +158,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def stacked_value(self) -> jax.Array:
-        """Returns the stacked array without what has been written to members."""
+        """Returns the stacked array without the writes to members."""
         return self._stacked.value
 
     # -- the sequence of NDArrays that scripts see -----------------------------------------------
@@ -224,13 +222,11 @@ class ReplicatedArray(Sequence[NDArray]):
         return StackedPart(value, self.replicas, k)
 
     def shows(self, contents: Sequence[Any]) -> bool:
-        """Returns True if the members still have the contents of these snapshots."""
         storages: Any = [member.storage for member in self]
         return all(s.shows(x) for s, x in zip(storages, contents, strict=True))
 
     def follow(self, array: NDArray) -> None:
-        """Lets an array on the first device show the stacked array's first part, until the array is
-        written to. Writes to the members do not change it."""
+        """Lets an array show the stacked array's first part, until the array is written to."""
         if self._follower is not array:
             self._settle_follower()
             self._follower = array
@@ -312,8 +308,7 @@ class _FirstPart:
 
 
 def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
-    """Returns arrays with these contents, all of one shape and dtype: members of a replicated one
-    if :func:`can_replicate`, else the arrays themselves."""
+    """Returns arrays with these contents: a replicated one's members if possible, or themselves."""
     contexts = [x.context for x in arrays]
     if not can_replicate(contexts, ()) or replicated(arrays):
         return list(arrays)
@@ -323,7 +318,6 @@ def replicate(arrays: Sequence[NDArray]) -> list[NDArray]:
 
 
 def scattered_parts(host: np.ndarray, contexts: Sequence[Context], axis: int) -> list[NDArray]:
-    """Moves the equal parts of an array, not written to any more, to several contexts."""
     replicas, shape = Replicas.of(contexts), list(host.shape)
     shape[axis : axis + 1] = [len(contexts), shape[axis] // len(contexts)]
     parts = np.ascontiguousarray(np.moveaxis(host.reshape(shape), axis, 0))
@@ -354,5 +348,4 @@ def shapes_of(arrays: PerDevice) -> list[Shape]:
 
 
 def first_of(arrays: PerDevice) -> Any:
-    """Returns an array with the shape and dtype of all; a replicated one makes no member."""
     return arrays if isinstance(arrays, ReplicatedArray) else arrays[0]

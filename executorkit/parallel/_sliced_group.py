@@ -35,8 +35,6 @@ def check_arguments(symbol: Symbol) -> None:
 
 
 class ExecutorGroup(Viewed, DataParallel):
-    """The interface that MXNet's two classes of executor groups share."""
-
     slices: list[slice]
     data_names: list[str]
 
@@ -112,8 +110,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         return brief(self, None, self.core.phrases)
 
     def load_data_batch(self, data_batch: Any) -> None:
-        """Copies a batch's data and labels to the devices; ValueError, with nothing changed, names
-        an array that is missing or of the wrong shape."""
+        """Copies a batch to the devices, or raises ValueError for a missing or misshapen array."""
         labels = data_batch.label
         if labels is None and self._labels:
             problem = f"missing, expected an array of shape {self._labels[0].shape}"
@@ -133,8 +130,7 @@ class DataParallelExecutorGroup(ExecutorGroup):
         self.core.backward()
 
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Updates a metric with the outputs of each device and its labels; ``pre_sliced`` labels
-        are a list for each device."""
+        """Updates a metric with each device's outputs and labels (lists if ``pre_sliced``)."""
         update_metric(self.core, labels, pre_sliced, [i.axis for i in self._labels], metric.update)
 
     @property

@@ -33,8 +33,8 @@ from ._replicated_array import ReplicatedArray
 
 @dataclass(frozen=True)
 class StateSharding:
-    """The sharding of optimizer states over the devices of this process; with ``joins_processes``
-    over their counterparts in all others, too."""
+    """The sharding of optimizer states over the devices of this process, or of all
+    (``joins_processes``)."""
 
     replicas: Replicas
     joins_processes: bool
@@ -84,7 +84,6 @@ class StateSharding:
         return self.replicas.from_host(np.ascontiguousarray(parts))
 
     def parts(self, whole: Any, xp: Any = jnp) -> Any:
-        """Returns the stacked parts of an array, with zeros behind its last element."""
         axis, part = self._axis(whole.shape), self.part_shape(whole.shape)
         zeros = part[axis] * self.count - whole.shape[axis]
         padded = xp.pad(whole, [(0, zeros * (a == axis)) for a in range(whole.ndim)])
@@ -99,8 +98,8 @@ class StateSharding:
 
     @in_x64
     def fetch(self, stacked: jax.Array, shape: Shape) -> jax.Array:
-        """Returns the whole array on the first device of this process. Where other processes have
-        parts, all have to ask for the same array; MXNetError if they do not."""
+        """Returns the whole array on this process's first device. Processes that have parts all
+        have to ask for the same array; MXNetError if they do not."""
         if self.joins_processes:
             processes.meet(
                 "the optimizer's state",
@@ -115,8 +114,7 @@ class StateSharding:
     # -- in programs that are mapped over the devices ----------------------------------------------
 
     def scatters(self, grad: Any) -> bool:
-        """Returns True for a gradient that is summed into parts, in a message of its own; on CPUs
-        small ones are summed whole, in one message with all others."""
+        """Returns whether a gradient is summed into parts; on CPUs large ones are."""
         return not (self.joins_processes and is_sent_with_others(grad, self.replicas.of_job))
 
     def own_part(self, whole: Any) -> Any:
@@ -133,8 +131,8 @@ def _gather(stacked: jax.Array, mesh: Mesh) -> jax.Array:
 
 
 class ShardedState(ReplicatedArray):
-    """An optimizer's state of which each device holds a part. Its only member, on the first device,
-    is the whole: put together at a read, and sharded again after a write."""
+    """An optimizer's state of which each device holds a part. Its only member is the whole: put
+    together at a read, and sharded again after a write."""
 
     __slots__ = ("state_sharding",)
 
@@ -166,8 +164,7 @@ class ShardedState(ReplicatedArray):
 
 @dataclass(frozen=True)
 class StateShardedUpdate:
-    """An update in the spec of a step, of sharded states; ``leaves`` are the whole shapes of the
-    sharded leaves of its state, None for others."""
+    """An update of sharded states; ``leaves`` are whole shapes of sharded leaves, or None."""
 
     update: UpdateFunction
     sharding: StateSharding
@@ -194,8 +191,7 @@ def update_in_program(
 
 
 class _Operands(NamedTuple):
-    """The weights, gradients and leaves of the state that an update takes, in this order: the
-    device's parts of sharded ones, and ``whole`` ones, alike on all devices."""
+    """Weights, gradients and states of an update: the device's parts, and ``whole`` ones."""
 
     parts: list[Any]
     whole: list[Any]
@@ -250,8 +246,7 @@ class LateUpdates:
         return [u.update for u in self.spec.updates if isinstance(u.update, _Late)]
 
     def sums(self, grads: Arrays, sums_of: Callable[[Arrays], Arrays]) -> tuple[Any, ...]:
-        """Returns the sums of the gradients that the updates take, or the device's parts of them;
-        ``sums_of`` computes the sums of whole gradients."""
+        """Returns the sums of the gradients that the updates take, or the device's parts."""
         shardings = _shardings(self.spec, grads)
         scattered = [s is not None and s.scatters(g) for s, g in zip(shardings, grads, strict=True)]
         whole = iter(
@@ -297,8 +292,7 @@ def finish_updates(
     returns the stacked weights and flat states of all updates.
 
     old, new
-        stacked weights and states, for each update: before the step, and as the mapped part returns
-        them.
+        stacked weights and states, for each update: before the step, and after its mapped part.
     out_of_data
         stacked number of devices without a batch: if there are any, everything stays as it is.
     """
@@ -333,8 +327,6 @@ def finish_updates(
 
 
 def finish_of_step(spec: StepSpec) -> Callable[..., Any] | None:
-    """Returns what follows a step's mapped part (:class:`PmapFunction`); None without sharded
-    states."""
     if not any(isinstance(u.update, StateShardedUpdate) for u in spec.updates):
         return None
 
@@ -374,7 +366,7 @@ class _OnMesh:
         return self._constrained(stacked, self._sharding.axes)
 
     def gathered(self, arrays: Arrays, places: Arrays) -> list[Any]:
-        """Returns sharded arrays whole on all devices, with places small ones in one message."""
+        """Returns sharded arrays whole on all devices; small ones travel in one message."""
         sharding, results = self._sharding, list(arrays)
         sharded = [i for i, x in enumerate(arrays) if sharding.shards(x)]
         layout = _gather_layout(sharding, [arrays[i] for i in sharded])

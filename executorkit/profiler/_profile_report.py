@@ -34,8 +34,7 @@ Statistics = dict[str, dict[str, Statistic]]
 
 
 def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Statistics:
-    """Returns statistics by category and name, sorted by one of ``SORT_KEYS``; instants are
-    counted."""
+    """Returns statistics by category and name, sorted by a key; instants are counted."""
     by_category: Statistics = {}
     for record in records:
         names = by_category.setdefault(record.category, {})

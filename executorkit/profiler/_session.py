@@ -206,8 +206,7 @@ def timeline() -> ProfileTimeline:
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
-    """Calls :func:`set_config`, deprecated; ``mode`` is 'symbolic', 'imperative', 'api', 'memory'
-    or 'all'."""
+    """Calls :func:`set_config`, deprecated; ``mode`` is its option, such as 'symbolic' or 'all'."""
     _deprecated("profiler_set_config", "set_config")
     set_config(**{f"profile_{mode}": True, "filename": filename})
 

@@ -31,8 +31,7 @@ _KINDS = ("weight", "bias")
 
 
 class RNNParams:
-    """The variables of a cell by name, with ``prefix`` in front; cells with the same RNNParams
-    share them."""
+    """The variables of a cell by name, after ``prefix``; cells with the same object share them."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix

@@ -102,8 +102,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class ConvRNNCell(BaseConvRNNCell):
-    """``h' = activation(W * x + b + R * h + c)`` with convolutions. The base class describes the
-    arguments."""
+    """``h' = activation(W * x + b + R * h + c)`` with convolutions; see the base class."""
 
     _default_prefix = "ConvRNN_"
     _gate_names = GATE_NAMES["rnn_tanh"]

@@ -21,8 +21,7 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, States]:
-    """Calls ``cell.unroll``. Deprecated. ``input_prefix`` has no effect; MXNet's function raises an
-    error."""
+    """Calls ``cell.unroll``; deprecated (in MXNet an error). ``input_prefix`` has no effect."""
     warnings.warn("rnn_unroll is deprecated: call cell.unroll", DeprecationWarning, stacklevel=2)
     return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)
 

@@ -161,8 +161,7 @@ class PythonOperators:
 def split_attrs(
     indices_or_sections: int | Sequence[int], axis: int, squeeze_axis: bool
 ) -> dict[str, Any]:
-    """Returns the attributes of ``_split_v2``: a number of equal parts, or the indices to cut
-    before."""
+    """Returns attributes of ``_split_v2``: a number of equal parts, or indices to cut before."""
     if isinstance(indices_or_sections, int):
         indices, sections = [], indices_or_sections
     elif isinstance(indices_or_sections, tuple | list):

@@ -127,8 +127,7 @@ class Symbol(PythonOperators, Viewed):
         return (Symbol((entry,)) for entry in self._heads)
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
-        """Returns one output by number or name (``internals["fc1_output"]``), or several by a
-        slice."""
+        """Returns an output by number or name (``internals["fc1_output"]``), or a slice of them."""
         if isinstance(index, slice):
             heads = self._heads[index]
             if not heads:

@@ -21,8 +21,7 @@ def adamw_update(
     wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
     **kwargs: Any,
 ) -> NoReturn:  # fmt: skip
-    """Raises :class:`MXNetError`, as in MXNet: ``mx.nd.contrib.adamw_update`` updates arrays in
-    place."""
+    """Raises :class:`MXNetError`, as in MXNet; ``mx.nd.contrib.adamw_update`` works in place."""
     _refuse("_adamw_update", name)
 
 

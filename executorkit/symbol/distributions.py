@@ -20,8 +20,7 @@ class Distribution(NamedTuple):
     doc: str
 
     def operator_parameters(self, values: dict[str, Any], arrays: bool) -> dict[str, Any]:
-        """Returns the operators' parameters; ``arrays`` is True if some values are arrays or
-        symbols."""
+        """Returns the operators' parameters; ``arrays``: some are arrays or symbols."""
         if self.name == "exponential":
             return {"lam": 1.0 / values["scale"]}
         if self.name == "normal" and arrays:

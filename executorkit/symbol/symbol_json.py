@@ -91,8 +91,7 @@ def _scratch(node: Node) -> int:
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
-    """Returns the JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed
-    precision."""
+    """Returns the JSON text of a graph; ``remove_amp_cast`` leaves out mixed precision's casts."""
     if remove_amp_cast:
         heads = without_casts(heads)
     graph = _graph(heads, 0)

@@ -108,8 +108,7 @@ class GraphDrawing:
         return Drawing(boxes, edges)
 
     def folded(self) -> Flow:
-        """Draws blocks that unfold, one for each repetition in the graph, and the nodes between
-        them."""
+        """Draws unfolding blocks, one for each repetition, and the nodes between them."""
         graph = GraphNodes(
             [node.name for node in self.nodes],
             [node_structure(node) for node in self.nodes],

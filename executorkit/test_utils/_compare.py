@@ -27,8 +27,7 @@ def default_atols() -> dict[np.dtype, float]:
 
 
 def default_numeric_eps() -> dict[np.dtype, float]:
-    """Returns the step of finite differences for each element type, a power of two: x + eps is
-    exact."""
+    """Returns the step of finite differences by type, a power of two: x + eps is exact."""
     return {_HALF: 2.0**-6, _SINGLE: 2.0**-9, _DOUBLE: 2.0**-14}
 
 
@@ -42,8 +41,7 @@ def effective_dtype(dat: Any) -> np.dtype:
 
 
 def get_tolerance(dat: object, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
-    """Returns a number as it is; from a dict, or ``default_tol`` for None, the entry of ``dat``'s
-    dtype."""
+    """Returns a number, or the entry of a dict (None: ``default_tol``) for ``dat``'s dtype."""
     if tol is not None and not isinstance(tol, Mapping):
         return tol
     table = default_tol if tol is None else {np.dtype(k): v for k, v in tol.items()}
@@ -95,8 +93,7 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Returns True if two arrays agree within tolerances; without ``use_broadcast`` shapes must
-    match."""
+    """Returns True if two arrays agree; without ``use_broadcast`` shapes must match."""
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         return False
@@ -140,8 +137,7 @@ def assert_almost_equal(
     use_broadcast: bool = True,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """Raises AssertionError, which shows up to ``mismatches[1]`` errors, unless two arrays
-    agree."""
+    """Raises AssertionError with up to ``mismatches[1]`` errors unless two arrays agree."""
     options = {"equal_nan": equal_nan, "mismatches": mismatches, "use_broadcast": use_broadcast}
     assert_almost_equal_with_err(a, b, rtol, atol, 0, names, **options)
 
@@ -158,8 +154,7 @@ def assert_almost_equal_with_err(
     *,
     use_broadcast: bool = True,
 ) -> None:
-    """Checks as :func:`assert_almost_equal`, except that a share ``etol`` of the entries may
-    differ."""
+    """Checks as :func:`assert_almost_equal`, but a share ``etol`` may differ."""
     a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     if not use_broadcast and a.shape != b.shape:
@@ -231,8 +226,7 @@ def locationError(  # noqa: N802 - MXNet's name
     a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Sequence[str],
     maxError: bool = False,  # noqa: N803
 ) -> str:  # fmt: skip
-    """Returns the text on the difference of two arrays at ``index``, the largest if
-    ``maxError``."""
+    """Returns the text on the difference of two arrays at ``index``, or the largest."""
     first, second = (f"{name}={x[index]:.8f}" for name, x in zip(names, (a, b), strict=True))
     return f"Location of {'maximum ' if maxError else ''}error: {index}, {first}, {second}"
 

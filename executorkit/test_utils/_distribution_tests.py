@@ -15,8 +15,7 @@ Generator = Callable[[int], Any]
 def gen_buckets_probs_with_ppf(
     ppf: Callable[[float], float], nbuckets: int
 ) -> tuple[list[tuple[float, float]], list[float]]:
-    """Returns ``nbuckets`` intervals of equal probability, from the inverse distribution
-    function."""
+    """Returns ``nbuckets`` intervals of equal probability by the inverse distribution."""
     edges = [float(ppf(i / nbuckets)) for i in range(nbuckets + 1)]
     return list(pairwise(edges)), [1.0 / nbuckets] * nbuckets
 
@@ -28,8 +27,7 @@ def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 10
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:
-    """Returns True if the variance of a normal sample lies within three standard errors of
-    sigma**2."""
+    """Returns True if a normal sample's variance is within three standard errors of sigma**2."""
     sample = to_numpy(generator(nsamples)).astype(np.float64)
     error = np.sqrt(2.0 / (nsamples - 1)) * sigma**2
     return bool(abs(sample.var(ddof=1) - sigma**2) < 3 * error)

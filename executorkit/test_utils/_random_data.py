@@ -63,8 +63,7 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """Returns a standard normal NDArray of ``dtype``, by default float32, of ``stype``
-    "default"."""
+    """Returns a standard normal NDArray of ``dtype`` (float32), of ``stype`` "default"."""
     if stype != "default":
         problem = f"stype={stype!r}, only dense arrays are served"
         raise MXNetError("rand_ndarray", problem, hint="'default'")

@@ -1,5 +1,4 @@
-"""The backends of a training step, an executor or a group of devices: its arrays, and the programs
-of its gradients, one for an executor or a pmapped group, else one for each device."""
+"""The backends of a training step: the arrays and programs of an executor or a group of devices."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -36,9 +35,8 @@ StepUpdater = Updater | OptaxUpdater
 
 
 class Backend(ABC):
-    """The arrays and programs of a training step. ``runnables`` are the programs of all devices
-    with their arrays; ``arg_arrays`` and ``aux_arrays`` hold NDArrays, or the arrays of all
-    devices."""
+    """The arrays and programs of a training step: ``runnables`` of all devices; ``arg_arrays`` and
+    ``aux_arrays`` hold NDArrays, or the arrays of all devices."""
 
     def __init__(
         self,
@@ -97,8 +95,8 @@ class Backend(ABC):
             step.backward(step_heads)
 
     def update(self, updater: StepUpdater) -> bool:
-        """Updates the parameters by the gradients of the steps. Returns False, and changes nothing,
-        if the optimizer's class overrides ``update``."""
+        """Updates the parameters by the steps' gradients. Returns False, and changes nothing, if
+        the optimizer's class overrides ``update``."""
         targets = tuple(range(len(self._argnums)))
         call = self._attach(updater, targets)
         if call is not None:
@@ -133,9 +131,8 @@ class ExecutorBackend(Backend):
 
 
 class GroupBackend(Backend):
-    """A group: one pmapped program, or, with unequal slices and repeated contexts, a program per
-    device. Gradients are summed and update the first device, as in a Module, over all joined
-    processes."""
+    """A group: one pmapped program, or one per device. Gradients are summed and update the first
+    device, as in a Module, over all joined processes."""
 
     def __init__(
         self,

@@ -12,9 +12,8 @@ from ._backends import Backend, ExecutorBackend, GroupBackend
 
 
 class BatchFeeder:
-    """Writes batches to an executor, a group, a manager or a module, by name. ``alone`` is True if
-    this process trains for itself beside others, ``joins`` if a step is by the gradients of all
-    processes. ``executor`` is None for several devices, ``core`` for an Executor."""
+    """Writes batches by name. ``alone``: this process trains for itself beside others; ``joins``: a
+    step is by the gradients of all; ``executor`` or ``core`` is None."""
 
     def __init__(self, target: Any, alone: bool = False) -> None:
         self.executor: Executor | None = None
@@ -62,7 +61,6 @@ class BatchFeeder:
         return indices
 
     def set_params(self, args: Mapping[str, object], aux: Mapping[str, object]) -> None:
-        """Copies parameters by name to all devices, all of them checked first."""
         if self.core is not None:
             set_parameters(self.core, args, aux, False)
         elif self.executor is not None:

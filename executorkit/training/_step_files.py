@@ -77,9 +77,8 @@ def read_step(prefix: str | os.PathLike[str], epoch: int) -> tuple[Any, Any, byt
 def unpack_optax_state(
     content: bytes, path: str, present: OptaxState
 ) -> tuple[list[jax.Array], int, Callable[[], None]]:
-    """Returns the leaves of a state in bytes, the number of steps, and a function that restores the
-    state of ``mx.random``. Raises FileFormatError for a file of other parameters or another
-    optimizer."""
+    """Returns the leaves of a state, the number of steps, and a function that restores
+    ``mx.random``. Raises FileFormatError for a file of other parameters or another optimizer."""
     header, arrays = _unpacked(content, path)
     for what, expected in present.layout().items():
         if header.get(what) != expected:

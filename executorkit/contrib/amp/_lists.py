@@ -18,8 +18,7 @@ def dtype_name(where: str, dtype: object) -> str:
 
 
 def list_lp16_ops(target_dtype: object) -> list[str]:
-    """Returns operators that compute in ``target_dtype``, 'float16' or 'bfloat16', else
-    AssertionError."""
+    """Returns operators computed in ``target_dtype``: 'float16', 'bfloat16', or AssertionError."""
     return sorted(PRECISIONS[dtype_name("list_lp16_ops", target_dtype)].low)
 
 

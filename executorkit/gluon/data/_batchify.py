@@ -63,7 +63,6 @@ def _numbers(data: Sequence[Any]) -> np.ndarray:
 
 
 def as_in_context(data: Any, context: Context) -> Any:
-    """Copies the NDArrays of a batch to another context; tuples become lists."""
     if isinstance(data, NDArray):
         return data.as_in_context(context)
     if isinstance(data, list | tuple):

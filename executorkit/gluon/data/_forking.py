@@ -41,7 +41,6 @@ _held: list[Any] = []
 
 
 def can_fork() -> bool:
-    """Checks whether forked processes can be watched and given shared memory: on Linux."""
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and hasattr(os, "memfd_create")
 
 
@@ -73,9 +72,8 @@ class ForkedArrays:
         self._executables = [client.live_executables() for client in clients]
 
     def adopt(self, stream: int = 0) -> None:
-        """Makes arrays usable in the forked process, where this is called first. Random operators
-        of child 0 (``stream``) go on as the parent's would; the others have streams of their own,
-        and so has ``numpy.random``."""
+        """Makes arrays usable in the forked process. Random operators of child 0 (``stream``) go on
+        as the parent's would; the others have streams of their own, and so has ``numpy.random``."""
         modes.recording = modes.training = False
         forget_workers()
         os.environ["EXECUTORKIT_INTERPRET"] = "1"

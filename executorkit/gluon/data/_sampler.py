@@ -9,8 +9,7 @@ from ...errors import ArgumentValueError, NotSupportedError
 
 
 class Sampler:
-    """Base of samplers: ``iter(sampler)`` gives the indices of an epoch, ``len(sampler)`` is their
-    number."""
+    """Base of samplers: ``iter(sampler)`` gives an epoch's ``len(sampler)`` indices."""
 
     def __len__(self) -> int:
         raise NotSupportedError(f"{type(self).__name__}.__len__", "the class does not define it")

@@ -54,8 +54,7 @@ class _Segment:
 
 
 class Arena:
-    """The segments of a worker process; elsewhere (``is_shared`` is False) arrays have their own
-    memory."""
+    """The segments of a worker process; otherwise arrays have their own memory."""
 
     def __init__(self) -> None:
         self.is_shared = False
@@ -84,7 +83,6 @@ class Arena:
         segment.users -= 1
 
     def release(self, numbers: Sequence[int]) -> None:
-        """Takes back segments that the parent does not use any more."""
         for number in numbers:
             if number in self._segments:
                 self._segments[number].users -= 1

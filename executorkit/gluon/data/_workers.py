@@ -37,8 +37,7 @@ Work = Callable[[Any], Any]
 
 
 class Workers(Protocol):
-    """Threads or processes that load batches; ``is_open`` if they run and this process started
-    them."""
+    """Threads or processes that load batches; ``is_open`` in the process that started them."""
 
     @property
     def is_open(self) -> bool: ...
@@ -322,7 +321,6 @@ def _serve(arrays: ForkedArrays, work: Work, number: int, parent: Any, parent_id
 
 
 def _listen(parent: Any, parent_id: int, requests: Any, cancelled: set[int]) -> None:
-    """Passes requests on; ends this process when its parent ends or closes the connection."""
     poll = select.poll()
     with contextlib.suppress(OSError, EOFError):
         poll.register(os.pidfd_open(parent_id), select.POLLIN)

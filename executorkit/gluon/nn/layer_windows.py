@@ -39,8 +39,7 @@ def check_layout(where: str, axes: int, layout: str, channels_last: bool = True)
 
 
 def weight_shape(op_name: str, in_channels: int, attributes: dict[str, Any]) -> Shape:
-    """Returns the shape of a convolution's weight, with 0 for lengths that depend on unknown
-    channels."""
+    """Returns the shape of a convolution's weight, with 0 where channels are unknown."""
     groups = attributes["num_group"]
     if (
         in_channels

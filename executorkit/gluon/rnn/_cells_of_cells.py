@@ -89,8 +89,7 @@ class _CellStack(_Group):
 
 
 class SequentialRNNCell(_CellStack):
-    """A stack of cells: each takes the output of the cell below it. Its states are the states of
-    all cells."""
+    """A stack of cells: each takes the output of the one below. It has the states of all."""
 
     def hybrid_forward(self, *args: Tensor, **kwargs: Any) -> Tensor:
         """Raises NotImplementedError: a stack is called as a block."""

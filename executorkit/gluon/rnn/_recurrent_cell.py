@@ -28,8 +28,7 @@ class RecurrentCell(CountedSteps, Block):
         self.reset()
 
     def reset(self) -> None:
-        """Begins a new sequence: counts steps and initial states, whose numbers are parts of names,
-        from 0."""
+        """Begins a new sequence: counts the steps and states, which are in names, from 0."""
         cells = self._children.values()
         self._reset_counters(cell for cell in cells if isinstance(cell, RecurrentCell))
 

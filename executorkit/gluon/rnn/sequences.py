@@ -22,8 +22,7 @@ class Layout(NamedTuple):
 
     @classmethod
     def of(cls, layout: str) -> "Layout":
-        """Parses a layout. Raises ArgumentValueError, an AssertionError, without batch or time
-        axis."""
+        """Parses a layout; ArgumentValueError (AssertionError) without batch or time axis."""
         time, batch = layout.find("T"), layout.replace("T", "").find("N")
         if time < 0 or batch < 0:
             raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")

@@ -18,8 +18,8 @@ PackIndex = Mapping[int, tuple[int, int]]
 
 
 class GraphFolding:
-    """A graph whose accepted packs are folded into one vertex each: a pack's number. ``pack_index``
-    has the pack and repetition of every packed step, ``loops`` each loop with its packs."""
+    """A graph with its accepted packs as single vertices: ``pack_index`` has the pack and
+    repetition of every packed step, ``loops`` each loop with its packs."""
 
     def __init__(self, graph: Graph) -> None:
         self.use_def = UseDef(graph)
@@ -135,9 +135,8 @@ def _write_orders(graph: Graph) -> list[tuple[int, int]]:
 
 
 def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
-    """Returns True if an operator may be applied to all repetitions at once. Products with a weight
-    per repetition may not: batched products of small matrices are slow, batched convolutions
-    slower."""
+    """Returns whether an operator may be applied to all repetitions at once. Batched products of
+    small matrices are slow, batched convolutions slower."""
     steps = [use_def.steps[s] for s in pack]
     rows = zip(*(step.inputs for step in steps), strict=True)
     varying = [values for values in rows if len(set(values)) > 1]

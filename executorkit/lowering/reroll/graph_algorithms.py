@@ -8,8 +8,7 @@ V = TypeVar("V", bound=Hashable)
 
 
 def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
-    """Finds the components by Tarjan's algorithm (Depth-First Search and Linear Graph Algorithms,
-    1972), without recursion."""
+    """Finds the components by Tarjan's algorithm (1972), without recursion."""
     number: dict[V, int] = {}
     low: dict[V, int] = {}
     unassigned: dict[V, None] = {}
@@ -56,8 +55,7 @@ def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> 
 def ranked_topological_order(
     successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]
 ) -> list[V]:
-    """Orders all vertices, each before its successors; among candidates the lowest rank comes
-    first."""
+    """Orders vertices before their successors, the lowest rank first."""
     in_degree = dict.fromkeys(successors, 0)
     for targets in successors.values():
         for vertex in targets:

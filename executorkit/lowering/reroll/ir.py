@@ -39,9 +39,8 @@ class VectorizedOp:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RerolledLoop:
-    """A recurrence. ``packs`` are the operators of one iteration in execution order, each with its
-    step in every repetition. ``outputs`` are the (pack, output) read outside the loop at every
-    iteration, ``final_only`` are read after the last iteration only."""
+    """A recurrence. ``packs`` are the operators of one iteration in execution order. ``outputs``
+    are the (pack, output) read outside at every iteration, ``final_only`` after the last."""
 
     packs: tuple[tuple[GraphStep, ...], ...]
     operands: tuple[tuple[PackedOperand, ...], ...]
@@ -55,8 +54,7 @@ class RerolledLoop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RerollPlan:
-    """The items that compute a graph, producers before readers; ``stacked_values`` are the numbers
-    of the values that a vectorised operator or a loop reads one per repetition."""
+    """The items that compute a graph in order; ``stacked_values`` are read one per repetition."""
 
     items: tuple[GraphStep | VectorizedOp | RerolledLoop, ...]
     stacked_values: frozenset[int]

@@ -27,8 +27,8 @@ _MAX_TRIALS = 32
 
 
 def plan_for(graph: Graph, shape_of: Callable[[int], Shape]) -> RerollPlan | None:
-    """Returns the faster plan of a graph; None if there is nothing to re-roll. ``shape_of`` gives
-    shapes of values by number, and is called only if the choice depends on them."""
+    """Returns the faster plan of a graph; None if there is nothing to re-roll. ``shape_of`` is
+    called only if the choice depends on shapes."""
     plan, fused = _plans_of(graph)
     return fused if fused is not None and fusion_pays(fused, shape_of) else plan
 
@@ -78,8 +78,7 @@ def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
 
 
 def fuse_loops(folding: GraphFolding) -> bool:
-    """Fuses pairs of loops of equal length that have only packs between them, with these packs, as
-    long as there are such pairs; returns whether any was fused."""
+    """Fuses pairs of equally long loops with only packs between them; returns whether any."""
     count = len(folding.loops)
     first = 0
     while first + 1 < len(folding.loops):

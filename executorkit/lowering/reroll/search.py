@@ -52,8 +52,7 @@ class UseDef:
         self.labels = self._labels()
 
     def own_variables(self, values: Sequence[int]) -> bool:
-        """Returns True if each value is a variable, or computed from variables by a few steps, and
-        no two from the same one: the weights of separate blocks."""
+        """Returns whether values follow from a variable each: the weights of separate blocks."""
         earlier: set[int] = set()
         for value in values:
             variables = self._variables_of(value)
@@ -119,9 +118,8 @@ def multiplies_matrices(step: GraphStep) -> bool:
 
 
 def candidate_chains(use_def: UseDef, is_packed: Callable[[int], bool]) -> Iterator[Pack]:
-    """Yields packs of products each of which depends on the previous one along the same path:
-    longer ones before shorter ones that begin at the same step, rarer operators first. Steps for
-    which ``is_packed`` has become true are skipped."""
+    """Yields packs of products, each depending on the one before along the same path: longer ones
+    first, rarer operators first, without packed steps."""
     classes: dict[int, list[int]] = defaultdict(list)
     for s, label in enumerate(use_def.labels):
         if label is not None and multiplies_matrices(use_def.steps[s]):
@@ -186,8 +184,8 @@ def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], 
 
 
 def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) -> list[Pack]:
-    """Yields all packs that belong to a chain, consumers before inputs and earlier steps before
-    later ones: a step comes in its own repetition before it can be the input of the next."""
+    """Yields all packs of a chain, consumers before inputs and earlier steps before later ones: a
+    step comes in its own repetition before it can be the input of the next."""
     placed: set[int] = set()
     packs: list[Pack] = []
     forward_heap: list[tuple[int, int]] = []

@@ -14,8 +14,8 @@ ShapeAndDtype = tuple[tuple[int, ...], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StackedArrays:
-    """``count`` arrays in one: rows of ``array`` along its first axis or, given ``axis``, parts of
-    size 1 along it, which ``squeeze`` drops. ``compute_parts`` computes and stores all parts."""
+    """Arrays in one: rows of ``array`` or parts of size 1 along ``axis``, which ``squeeze`` drops.
+    ``compute_parts`` computes and stores all parts."""
 
     array: Any
     count: int
@@ -90,8 +90,7 @@ class StackedValueStore(ValueStore):
         return all(self.shape_and_dtype(n) == first for n in numbers)
 
     def row_direction(self, numbers: Sequence[int]) -> int:
-        """Returns 1 if these values are rows of one stack from the last to the first, -1 if they
-        are from the first to the last, else 0."""
+        """Returns 1 if values are a stack's rows from last to first, -1 in reverse, else 0."""
         runs = list(self._runs(numbers))
         if len(runs) > 1 or runs[0][0] is None:
             return 0
@@ -104,8 +103,8 @@ class StackedValueStore(ValueStore):
         return self._stacked[numbers]
 
     def concatenated(self, numbers: Sequence[int], axis: int, is_new_axis: bool) -> Any:
-        """Concatenates values along an existing or a new axis; returns None where no two of them
-        are neighbours in a stack, so that concatenating them one by one costs no more."""
+        """Concatenates values along an axis; returns None where no two are neighbours in a stack,
+        so that concatenating them one by one costs no more."""
         runs = list(self._runs(numbers))
         if all(count == 1 for *_, count, _ in runs):
             return None

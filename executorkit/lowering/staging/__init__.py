@@ -17,8 +17,8 @@ def two_stages(
     staying: Sequence[bool],
     platform: str,
 ) -> Stages:
-    """Splits a pure function for ``platform`` by binding times: ``staying`` says for each of the
-    ``arguments`` (shapes and dtypes) whether it stays from call to call or is fed."""
+    """Splits a pure function for ``platform`` by binding times: ``staying`` says for each argument
+    (shape and dtype) whether it stays from call to call or is fed."""
     with paused_collection():
         program = flat_program(jax.make_jaxpr(function)(*arguments), platform)
         if platform == "cpu":

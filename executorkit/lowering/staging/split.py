@@ -37,8 +37,7 @@ class Stages:
 
     @cached_property
     def preparation(self) -> str | None:
-        """Returns a text, equal for stages that prepare equal arrays from equal sources; None if
-        they hold arrays."""
+        """Returns a text, equal for equal prepared arrays and sources; None if arrays are held."""
         structure = _structure(self.prepare)
         if structure is None:
             return None

@@ -31,11 +31,9 @@ class OperationCount:
 
     @property
     def is_partial(self) -> bool:
-        """True if some work is not in the numbers at all."""
         return bool(self.uncounted - {OPEN_LOOP})
 
     def add(self, equation: Any, times: float) -> None:
-        """Adds ``times`` the work of one primitive."""
         name = equation.primitive.name
         if name in _UNCOUNTED:
             self.uncounted.add(PYTHON_CODE if name.endswith("_callback") else f"no rule for {name}")
@@ -51,8 +49,7 @@ class OperationCount:
 
 
 class WorkCounter(Flattener[None]):
-    """A walk over every primitive of a jaxpr and of the functions inside it; of branches, the
-    longest.
+    """A walk over all primitives of a jaxpr and its inner functions; of branches, the longest.
 
     ``add(equation, stack of names, number of executions)`` gets each of them, and each loop of
     unknown length, a ``while``, before the primitives inside it.
@@ -64,7 +61,6 @@ class WorkCounter(Flattener[None]):
         self._times = 1.0
 
     def count(self, jaxpr: Any) -> None:
-        """Walks over a jaxpr."""
         inner = getattr(jaxpr, "jaxpr", jaxpr)
         self.flatten(jaxpr, [None] * len(inner.invars), [None] * len(inner.constvars))
 
@@ -90,7 +86,6 @@ class WorkCounter(Flattener[None]):
 
 
 def total_work(jaxpr: object) -> OperationCount:
-    """Counts the work of a jaxpr and of the functions inside it."""
     work = OperationCount()
     WorkCounter(lambda equation, _, times: work.add(equation, times)).count(jaxpr)
     return work

@@ -53,9 +53,9 @@ def layers(
     parameters: Collection[str],
     dtypes: Mapping[str, str] | None = None,
 ) -> list[Layer]:
-    """Returns the operators of a symbol in topological order, given shapes and dtypes of arguments
-    and auxiliary states by name. Variables named by ``parameters`` are counted where they are first
-    read. A contradiction raises ShapeError, naming the node."""
+    """Returns the operators of a symbol in topological order, given shapes and dtypes by name.
+    Variables in ``parameters`` are counted where they are first read. A contradiction raises
+    ShapeError, naming the node."""
     graph = graph_of(symbol.heads)
     values = infer(graph, shapes, dtypes).values
     types = [t or "float32" for t in value_dtypes(graph, dtypes or {})]
@@ -95,7 +95,6 @@ def layers(
 
 
 def elements_of_shape(shape: Shape | None) -> int | None:
-    """Returns the number of elements of a shape; None if it is not known."""
     return prod(shape) if shape is not None and is_fully_known(shape) else None
 
 

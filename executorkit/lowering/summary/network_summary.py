@@ -150,8 +150,7 @@ class Summary(Viewed, Sequence[Layer]):
         return [name for name, sizes in shapes.items() if elements_of_shape(sizes) is None]
 
     def sizes(self, of_states: bool) -> Numbers:
-        """Returns elements of every auxiliary state, or of every other parameter; None where
-        unknown."""
+        """Returns elements of every auxiliary state, or of all other parameters (None: unknown)."""
         return [
             elements_of_shape(sizes)
             for layer in self

@@ -20,8 +20,7 @@ DEVICE_AXIS = "devices"
 
 
 def mapped_axis() -> str | None:
-    """Returns :data:`DEVICE_AXIS` in the trace of a program mapped over several replicas, else
-    None."""
+    """Returns :data:`DEVICE_AXIS` in a trace mapped over several replicas, else None."""
     try:
         size = lax.axis_size(DEVICE_AXIS)
     except NameError:
@@ -41,8 +40,8 @@ def at_least_float32(x: Array) -> Array:
 
 
 def moments(x: Array, axes: Axes, over: str | None = None) -> tuple[Array, Array]:
-    """Returns mean and biased variance over ``axes``, which stay with size 1, and over the devices
-    of the mapped axis ``over``.
+    """Returns mean and biased variance over ``axes``, kept with size 1, and the mapped axis
+    ``over``.
 
     The variance averages squared differences from the mean: E[x^2] - E[x]^2 in one pass loses all
     digits where the mean is large.

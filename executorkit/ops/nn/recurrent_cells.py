@@ -33,7 +33,6 @@ def rnn_step(
 def lstm_gates(
     ns: Ops, i2h: Tensor, h2h: Tensor, name: str, axis: int | None = None, names_all: bool = False
 ) -> Sequence[Tensor]:
-    """Returns the gates i, f, g, o of an LSTM."""
     gates = ns._internal._plus(i2h, h2h, name=_inner_names(name, names_all)("plus0"))
     return ns.SliceChannel(gates, num_outputs=4, name=f"{name}slice", **_axis_option(axis))
 
@@ -49,9 +48,9 @@ def lstm_step(
     names_all: bool = False,
     output_name: str = "out",
 ) -> Step:
-    """Computes ``cell' = s(f) cell + s(i) act(g)``, ``h' = s(o) act(cell')`` of the gates i, f, g,
-    o; ``activate_gate`` is s, by default 'sigmoid', and ``activate_cell`` act of ``cell'``, if it
-    is another node than act of g."""
+    """Computes ``cell' = s(f) cell + s(i) act(g)``, ``h' = s(o) act(cell')``; ``activate_gate`` is
+    s, by default 'sigmoid', ``activate_cell`` act of ``cell'``, if it is another node than act of
+    g."""
     inner = _inner_names(name, names_all)
     gate = activate_gate or (lambda x, name: ns.Activation(x, act_type="sigmoid", name=name))
     i, f = gate(gates[0], name=f"{name}i"), gate(gates[1], name=f"{name}f")
@@ -119,12 +118,10 @@ class CountedSteps:
             cell.reset()
 
     def hand_to_modifier(self) -> None:
-        """Makes a modifier cell the only caller of this cell."""
         self.is_modified = True
 
     @contextlib.contextmanager
     def as_unmodified(self) -> Iterator[None]:
-        """Returns a context in which the modifier cell may call this cell."""
         self.is_modified = False
         try:
             yield

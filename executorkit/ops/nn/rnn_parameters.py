@@ -53,8 +53,7 @@ class PackedSizes:
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
 
     def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-        """Returns (cell, name, shape) of each piece of the vector, in order: all weights, then all
-        biases, each by layer, then by direction."""
+        """Returns (cell, name, shape) of each piece: all weights, then all biases, each by cell."""
         rows = self.gates * self.state
         for cell in range(self.layers * self.directions):
             first = cell < self.directions
@@ -94,8 +93,7 @@ class GateParameters(NamedTuple):
         return cls(names, PackedSizes(layers, directions, len(names), hidden, hidden, False))
 
     def features(self, length: int) -> int:
-        """Returns the number of input features for which the packed vector has that length; raises
-        AssertionError if there is none."""
+        """Returns the number of input features for that length, or raises AssertionError."""
         per_feature = self.sizes.count(1) - self.sizes.count(0)
         features, surplus = divmod(length - self.sizes.count(0), per_feature)
         if surplus or features < 1:

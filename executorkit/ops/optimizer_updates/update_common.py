@@ -60,7 +60,6 @@ class UpdateRule:
         return self.names(mixed)[2:]
 
     def run(self, p: Params, mixed: bool, *arrays: Array) -> tuple[Array, ...]:
-        """Returns the new weight, then the new values of the arrays in ``mutated``."""
         if not mixed:
             return self.step(p, *arrays)
         weight, grad, *states, weight32 = arrays
@@ -93,7 +92,7 @@ def register_update(
     name: str, update: UpdateRule, *, mixed: bool = False, in_place: UpdateRule | None = None
 ) -> None:
     """Registers the form for one weight, in one precision or with a float32 copy. ``in_place`` is
-    the rule used when the new weight is written over the old one, if it differs."""
+    the rule for a new weight that is written over the old one, if it differs."""
     names, mutated = update.names(mixed), update.mutated(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:

@@ -176,10 +176,8 @@ def _is_dense(p: Params) -> bool:
 
 
 def is_nonnegative(p: Params) -> bool:
-    """Returns True if results of the subgraph's last operator are stored as uint8.
-
-    MXNet takes a leaky unit behind an affine map for one that gives nothing below 0.
-    """
+    """Returns whether a subgraph's result is stored as uint8. MXNet takes a leaky unit behind an
+    affine map for one that gives nothing below 0."""
     (body,) = p.bodies
     op, last = body.last
     if op.name == "Activation":

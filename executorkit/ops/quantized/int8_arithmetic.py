@@ -69,14 +69,12 @@ def exact_product(
 
 
 def is_unsigned(out_type: OutType, min_calib_range: float | None) -> bool:
-    """Returns True if the result is uint8: for ``auto``, if the calibrated range has nothing below
-    0."""
+    """Returns whether the result is uint8: for ``auto``, if the range has nothing below 0."""
     calibrated = min_calib_range is not None and min_calib_range >= 0
     return out_type == "uint8" or (out_type == "auto" and calibrated)
 
 
 def set_real_ranges(t: TypeFacts, first: int = 1) -> None:
-    """Sets float32 for everything but the quantised arrays, which are the ``first`` inputs."""
     names = tuple(t)
     for name in (*(n for n in names[first:] if not n.startswith("out")), "out1", "out2"):
         t.set(name, "float32")
@@ -96,7 +94,6 @@ def product_range(steps: float, *ranges: Array) -> tuple[Array, Array]:
 
 
 def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:
-    """Sets the shape (1,) for the ends of ranges, whose names contain ``min`` or ``max``."""
     for name in s:
         if "min" in name or "max" in name:
             s.set(name, (1,), because="it is one end of a range")

@@ -46,9 +46,8 @@ def scan_with_vjp(
     reverse: bool = False,
     weights: Collection[int] = (),
 ) -> tuple[Any, Any]:
-    """Runs ``lax.scan`` of a body over the rows of ``xs``; returns the last carry and the stacked
-    ``ys``. ``weights`` are the numbers of the constants that products multiply by from the right,
-    transposed."""
+    """Runs ``lax.scan`` of a body; returns the last carry and the stacked ``ys``. ``weights`` are
+    the numbers of the constants that products multiply by from the right, transposed."""
     on_cpu = jax.default_backend() == "cpu"
     rows = matrix_rows(jax.tree.leaves(init)[0].shape)
     is_long = at_least(length, _MIN_ITERATIONS_TO_TRANSPOSE, otherwise=True)
@@ -85,9 +84,8 @@ def matrix_rows(shape: Sequence[int]) -> int:
 
 
 def fused_scan_pays(rows: int, elements: int) -> bool:
-    """Returns True if recurrences that feed each other are faster as one loop than one after the
-    other, with the products between them computed for all iterations at once. ``rows`` is the
-    number of rows of each product, ``elements`` the number of entries of all weights."""
+    """Returns whether recurrences that feed each other are faster as one loop than one after the
+    other. ``rows`` are the rows of each product, ``elements`` the entries of all weights."""
     on_cpu = jax.default_backend() == "cpu"
     many_rows = at_least(rows, _MIN_ROWS, otherwise=True)
     return on_cpu and many_rows and elements <= _MAX_CACHED_ELEMENTS

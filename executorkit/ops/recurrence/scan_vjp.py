@@ -248,7 +248,7 @@ def deduplicated_scan(
     length: int,
     reverse: bool,
 ) -> tuple[Any, list[Any]]:
-    """Runs ``lax.scan`` of a body whose ``ys`` are a list; equal entries of it are stacked once."""
+    """Runs ``lax.scan`` of a body whose ``ys`` are a list; equal entries are stacked once."""
     leaves, structure = jax.tree.flatten((init, jax.tree.map(_row_aval, xs)))
     closed, (end, _) = jax.make_jaxpr(
         lambda *flat: body(*jax.tree.unflatten(structure, flat)), return_shape=True

@@ -86,8 +86,7 @@ def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def layout_with_windows(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Rewrites operators with a ``layout``, on data and perhaps a weight (other inputs are
-    vectors)."""
+    """Rewrites operators with a ``layout``, on data and perhaps a weight (others are vectors)."""
     rank = len(shapes[0])
     if rank < 3 or p.get("layout") not in (None, "NCW", "NCHW", "NCDHW"):
         return None

@@ -236,6 +236,5 @@ def dtype_or_same(attribute: str) -> InferType:
 
 
 def inputs_with(*names: str, **optional: str) -> Callable[[Params], tuple[str, ...]]:
-    """Returns a rule for names of inputs: ``names``, and each of ``optional`` whose attribute is
-    true."""
+    """Returns a rule for names of inputs: ``names``, and ``optional`` with a true attribute."""
     return lambda p: (*names, *(name for name, used in optional.items() if p[used]))

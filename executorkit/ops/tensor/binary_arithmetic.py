@@ -37,8 +37,6 @@ def convert(x: Array, dtype: str) -> Array:
 
 
 def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[..., Array]:
-    """Extends ``fn`` to integers: computed in a floating ``dtype`` and truncated."""
-
     def wrapped(*arrays: Array) -> Array:
         if is_floating(arrays[0]):
             return fn(*arrays)
@@ -48,8 +46,7 @@ def through_float(fn: Callable[..., Array], dtype: str = "float32") -> Callable[
 
 
 def scalar_number(scalar: float, dtype: np.dtype) -> float:
-    """Converts a scalar attribute to an integer array's dtype first, as :func:`convert`: an int32
-    array plus 1.5 adds 1."""
+    """Converts a scalar to an integer array's dtype first: an int32 array plus 1.5 adds 1."""
     if not jnp.issubdtype(dtype, jnp.integer):
         return scalar
     if not math.isfinite(scalar):
@@ -65,8 +62,7 @@ def scalar_constant(scalar: float, dtype: np.dtype) -> Array:
 
 
 def where(mask: Array, a: Array | float, b: Array | float) -> Array:
-    """Selects ``a`` where the mask is true, else ``b``: an array of the mask's shape and a number.
-    JAX traces it in a third of the time of ``jnp.where``."""
+    """Selects an array of the mask's shape or a number; traced thrice as fast as ``jnp.where``."""
     one = a if isinstance(a, Array) else b
     assert isinstance(one, Array)
     if one.shape != mask.shape:
@@ -135,8 +131,7 @@ minimum = with_jvp(
 
 @dataclass(frozen=True, slots=True)
 class BinaryFunction:
-    """A function of two arrays; ``equation`` and ``note`` are for docstrings, with ``{a}`` and
-    ``{b}`` in place of the arguments' names."""
+    """A function of two arrays; ``equation`` and ``note`` call them ``{a}`` and ``{b}``."""
 
     fn: Callable[[Array, Array], Array]
     equation: str

@@ -32,7 +32,7 @@ def descending(key: Array) -> Array:
 
 
 def order(data: Array, axis: int, ascending: bool = True) -> Array:
-    """Returns the indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is
+    """Returns the int32 indices that sort ``data`` along ``axis``; ties keep their order, NaN is
     last.
 
     Pairs of a number and its index are sorted, packed into one integer where both fit: on CPUs this

@@ -244,8 +244,7 @@ def _transpose(
 
 
 class _Batched(NamedTuple):
-    """A linear map over one more axis, the first of tangents and results; ``residual_axes`` says
-    where residuals have it, or None."""
+    """A linear map over one more, first, axis; ``residual_axes`` says where residuals have it."""
 
     linear_map: Any
     residual_axes: tuple[int | None, ...]

@@ -21,8 +21,7 @@ from ..schema.traits import NAMED_DATA
 
 
 def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
-    """Returns the shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of
-    ``dims``."""
+    """Returns the shape that ``spec`` (see :func:`reshape`) makes of ``dims``."""
     out, infer = _read_spec(dims, spec)
     size, partial_size = math.prod(dims), math.prod(out)
     if infer is not None and infer < len(out) and partial_size:

@@ -44,8 +44,7 @@ def _sides(box: Array) -> Sides:
 
 
 def iou(a: Array, b: Array) -> Array:
-    """Computes intersection over union of corner boxes, broadcast; 0 where a side is negative or
-    the union is empty."""
+    """Computes intersection over union of boxes, broadcast; 0 for negative sides or empty union."""
     return _overlap(_sides(a), _sides(b))
 
 

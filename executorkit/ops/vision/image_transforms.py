@@ -22,8 +22,7 @@ from .image_draws import Words, coin
 
 
 def check_image(data: Any, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
-    """Raises a :class:`ShapeError` unless data is an image or a batch of images, of 1 or 3 channels
-    or any number."""
+    """Raises a :class:`ShapeError` unless data is an image or a batch, of 1, 3 or any channels."""
     if data.ndim not in ranks:
         batch = " or (N, height, width, channels)" if 4 in ranks else ""
         raise ShapeError(f"'data' is {data.shape}, expected (height, width, channels){batch}")

@@ -17,7 +17,6 @@ def round_away(x: Array) -> Array:
 
 
 def rounding(dtype: jnp.dtype) -> Callable[[Array], Array]:
-    """Returns a function that rounds float64 numbers to the precision of ``dtype``."""
     kind = jnp.finfo(dtype)
     return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
 
@@ -60,8 +59,8 @@ _MIN_BLOCK_SIZE = 8192
 
 
 def to_blocks(regions: object, numbers: int) -> tuple[Any, int]:
-    """Groups arrays of R regions into blocks, (blocks, B, ...) each, padded with zeros; returns R
-    too. B regions of ``numbers`` elements each make one iteration of a loop worth its cost."""
+    """Groups arrays of R regions into blocks (blocks, B, ...), padded with zeros; returns R too. B
+    regions of ``numbers`` elements each make one iteration of a loop worth its cost."""
     count = jax.tree.leaves(regions)[0].shape[0]
     block = 1
     if is_known(count, numbers):

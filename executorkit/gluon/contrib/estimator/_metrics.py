@@ -9,8 +9,7 @@ from ...loss import SoftmaxCrossEntropyLoss
 
 
 def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
-    """Returns the metrics of a list (itself), a composite or a single metric; none for None. Raises
-    ValueError (ArgumentValueError) for other objects."""
+    """Returns metrics as a list, or raises ValueError (ArgumentValueError) for other objects."""
     if isinstance(metrics, CompositeEvalMetric):
         return metrics.metrics
     if isinstance(metrics, EvalMetric):
@@ -23,13 +22,12 @@ def listed_metrics(where: str, metrics: Any) -> list[EvalMetric]:
 
 
 def metric_for_loss(loss: Any) -> EvalMetric | None:
-    """Returns Accuracy for a loss of classes, None for others."""
     return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None
 
 
 def check_references(handler: Any, metrics: Iterable[EvalMetric]) -> None:
-    """Raises ValueError (ArgumentValueError) if an attribute of a handler with 'metric' in its name
-    holds a metric that is not among ``metrics``, and so would never be updated."""
+    """Raises ValueError (ArgumentValueError) if a handler's metric is not among ``metrics``, so
+    that it would never be updated."""
     known = {id(metric) for metric in metrics}
     for name in dir(handler):
         if "metric" not in name:

@@ -185,8 +185,7 @@ class _ConvLSTMCell(_BaseConvRNNCell):
 
 
 class _ConvGRUCell(_BaseConvRNNCell):
-    """GRU with convolutions; ``activation`` replaces GRU's tanh. The base class describes the
-    arguments."""
+    """GRU with convolutions; ``activation`` replaces GRU's tanh. See the base class."""
 
     _gates = 3
 

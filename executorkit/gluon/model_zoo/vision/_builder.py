@@ -30,14 +30,12 @@ class FeatureNetwork(HybridBlock):
 
 
 def filled(container: C, layers: Iterable[HybridBlock]) -> C:
-    """Adds layers to a container, within its name scope."""
     with container.name_scope():
         container.add(*layers)
     return container
 
 
 def sequence(layers: Iterable[HybridBlock], prefix: str = "") -> HybridSequential:
-    """Returns layers as one block."""
     return filled(HybridSequential(prefix=prefix), layers)
 
 
@@ -58,7 +56,6 @@ def convolved(
 
 
 def with_parameters(network: N, name: str, pretrained: bool, ctx: Contexts, root: str) -> N:
-    """Loads the file of a network's trained parameters if asked for, and returns the network."""
     if pretrained:
         network.load_parameters(get_model_file(name, root=root), ctx=ctx)
     return network

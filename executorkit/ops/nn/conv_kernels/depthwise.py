@@ -32,8 +32,7 @@ def _padded(data: Array, dims: ConvDims) -> Array:
 
 
 def shifted_patches(data: Array, kernel: Shape, out: Shape, dims: ConvDims) -> Iterator[Array]:
-    """Returns, for each element of the kernel, the part of the padded data that it is multiplied
-    with, of the result's spatial sizes ``out``."""
+    """Returns for each element of the kernel its factors in the padded data, of sizes ``out``."""
     n, channels = data.shape[0], data.shape[dims.layout.index("C")]
     data = _padded(data, dims)
     for element in itertools.product(*map(range, kernel)):

@@ -200,8 +200,7 @@ _convolve = with_vjp(_forward, _conv_fwd, _conv_bwd, _conv_tangent, (2, 3))
 
 
 def conv_transpose(data: Array, weight: Array, shape: Shape, dims: ConvDims) -> Array:
-    """Computes the input gradient of :func:`convolve` as its own operator: ``data`` has the shape
-    of the convolution's result, the result the shape ``shape``."""
+    """Computes the input gradient of :func:`convolve`, of shape ``shape``, as its own operator."""
     return _conv_transpose(data, weight, shape, dims, current_winograd(data.dtype))
 
 

@@ -13,9 +13,8 @@ from ....jax_internals import Primitive
 def sum_primitive(
     name: str, written_out: Callable[..., Any], avals: Callable[..., Any], several: bool = False
 ) -> Any:
-    """Returns a primitive that is compiled, differentiated and mapped as the function
-    ``written_out``. ``avals`` gives the aval of the result, or a list for ``several``, from the
-    avals of the arrays and the parameters."""
+    """Returns a primitive that is compiled, differentiated and mapped as ``written_out``. ``avals``
+    maps avals of arrays and parameters to the result's, or a list for ``several``."""
     primitive = Primitive(name)
     primitive.multiple_results = several
 

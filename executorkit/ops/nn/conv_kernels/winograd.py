@@ -106,8 +106,7 @@ _prepared: ContextVar[bool] = ContextVar("executorkit_prepared_weights", default
 
 
 def winograd_default() -> str:
-    """Returns the setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default;
-    raises ArgumentValueError for an unknown setting."""
+    """Returns the setting of the environment variable ``EXECUTORKIT_WINOGRAD``, or the default."""
     setting = os.environ.get(_VARIABLE) or _DEFAULT
     if setting not in WINOGRAD_SETTINGS:
         problem = f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS))
@@ -126,8 +125,7 @@ def use_winograd(setting: str) -> Iterator[None]:
 
 @contextmanager
 def prepared_weights() -> Iterator[None]:
-    """Marks traces of functions that are split: expressions of the weights alone are computed once,
-    so transformed weights cost nothing."""
+    """Marks traces of split functions: transformed weights are computed once, and cost nothing."""
     token = _prepared.set(True)
     try:
         yield
