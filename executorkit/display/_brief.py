@@ -22,15 +22,14 @@ def brief(obj: object, name: str | None, phrases: Iterable[str] = ()) -> str:
 
 
 def brief_arrays(arrays: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
-    """Returns names and shapes of arrays, of the first few if they are many."""
     words = [f"{clipped(name, 40)} {tuple(shape)}" for name, shape in arrays[:_MAX_ARRAYS]]
     hidden = len(arrays) - _MAX_ARRAYS
     return [*words, f"{hidden} more"] if hidden > 0 else words
 
 
 def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
-    """Returns ``name=value`` of the attributes that the object's constructors have arguments for,
-    where they differ from the default; the outermost class first."""
+    """Returns ``name=value`` of constructor arguments that are not defaults, outermost class
+    first."""
     attributes = vars(obj)
     words: dict[str, str] = {}
     for cls in type(obj).__mro__:

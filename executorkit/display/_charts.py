@@ -79,8 +79,6 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A named sequence of points, from left to right."""
-
     name: str
     points: Sequence[Point]
 

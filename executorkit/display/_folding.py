@@ -61,7 +61,6 @@ class Block:
 
     @property
     def size(self) -> int:
-        """The number of nodes."""
         return self.stop - self.start
 
 

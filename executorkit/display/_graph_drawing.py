@@ -28,8 +28,7 @@ class GraphLayout:
 def layout(
     count: int, edges: Sequence[Edge], box: tuple[float, float], gap: tuple[float, float]
 ) -> GraphLayout:
-    """Places boxes 0 to ``count - 1`` in layers; edges lead from lower to higher numbers, between
-    the boxes of layers that they pass."""
+    """Places boxes in layers; edges lead to higher numbers, between the boxes that they pass."""
     layers = _layers(count, edges)
     spans = [layers[b] - layers[a] - 1 for a, b in edges]
     bend = sum(spans) <= _MAX_BENDS
@@ -135,8 +134,6 @@ _ENTRY = 16.0
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A node of a drawing: its name, further lines, and the kind that gives it its colour."""
-
     name: str
     lines: tuple[str, ...] = ()
     kind: str = "other"
@@ -161,8 +158,8 @@ class Drawing:
         return drawn_or_read(self.svg(is_readable=True))
 
     def svg(self, style: str = "", is_readable: bool = False) -> str:
-        """Returns the SVG element, coloured by the page or by ``style``; with ``is_readable`` its
-        text is the text form."""
+        """Returns the SVG element, coloured by the page or ``style``, with text if
+        ``is_readable``."""
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
         longest = max((len(w) for b in self.boxes for w in (b.name, *b.lines)), default=0)
         size = (max(_MIN_WIDTH, _SIDES + _CHARACTER * min(longest, _MAX_WORDS + 1)), height)
@@ -234,8 +231,8 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class BlockFold:
-    """A block of nodes that unfolds in its place; the text form leaves out ``unread`` parts.
-    ``follows`` if it reads the part above it."""
+    """A block of nodes that unfolds in its place; its text leaves out ``unread`` parts. ``follows``
+    if it reads the part above it."""
 
     title: str
     words: str

@@ -18,7 +18,6 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe
 
 
 def escape(text: object) -> str:
-    """Escapes text for a place between tags or in a quoted attribute."""
     return html.escape(_FORBIDDEN.sub("\ufffd", str(text)), quote=True)
 
 
@@ -38,8 +37,7 @@ def tag(name: str, *content: str, **attributes: object) -> str:
 
 
 def drawn_or_read(svg: str) -> str:
-    """Returns an SVG element whose text stands in for it in untrusted notebooks, which strip SVG:
-    words between its elements are not drawn."""
+    """Returns an SVG element with text in its stead for untrusted notebooks, which strip SVG."""
     return tag("pre", svg, class_="v")
 
 
@@ -47,12 +45,10 @@ def drawn_or_read(svg: str) -> str:
 
 
 def count(number: float | None) -> str:
-    """Returns a number with its thousands separated; '?' if it is unknown."""
     return "?" if number is None else f"{number:,.0f}"
 
 
 def many(number: int, noun: str) -> str:
-    """Returns a number of items, with the noun in the singular or plural."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
@@ -94,7 +90,6 @@ def shape(sizes: Sequence[int] | None) -> str:
 
 
 def value(number: float | None) -> str:
-    """Returns a measured value with four digits."""
     return "" if number is None else f"{number:.4g}"
 
 
@@ -241,8 +236,6 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of text; ``bad`` emphasises it."""
-
     words: str
     bad: bool = False
 
@@ -256,8 +249,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Preformatted lines."""
-
     lines: Sequence[str]
 
     def html(self) -> str:
@@ -269,8 +260,6 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    """Emphasised words in a cell."""
-
     words: str
 
     def html(self) -> str:
@@ -293,8 +282,8 @@ def _html(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells. ``right`` are the right-aligned columns, ``footer`` a last row. The text form
-    has at most ``most_lines`` rows, and says how many more there are."""
+    """Rows of cells; ``right``: right-aligned columns, ``footer``: a last row. The text form has at
+    most ``most_lines`` rows."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]

@@ -16,8 +16,8 @@ _DRAWING_INTERVAL = 0.1
 
 
 class ProgressLine:
-    """The bar of one epoch after the other: static HTML in a notebook, ``tqdm`` in a terminal if
-    installed, otherwise MXNet's line in the log, at level INFO."""
+    """The bars of successive epochs: HTML in a notebook, ``tqdm`` in a terminal if installed,
+    otherwise MXNet's line in the log, at level INFO."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -42,7 +42,6 @@ class ProgressLine:
             self._bar.close()
 
     def close(self) -> None:
-        """Ends the bar, if there is one."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

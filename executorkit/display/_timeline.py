@@ -31,8 +31,6 @@ class Span(NamedTuple):
 
 
 class Lane(NamedTuple):
-    """The spans of one thread or device, under its name."""
-
     name: str
     spans: Sequence[Span]
 

@@ -21,8 +21,7 @@ from ._cast_calls import cast_arrays
 
 
 class ArrayBinary(NamedTuple):
-    """The operators of a binary function: of two arrays, of array and number, of number and array,
-    and the Python function of two numbers."""
+    """Operators of two arrays, array and number, number and array; a function of numbers."""
 
     arrays: str
     scalar: str
@@ -64,8 +63,8 @@ BINARY: dict[str, ArrayBinary] = {
 
 
 def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
-    """Returns the function of :data:`BINARY` called ``name`` of NDArrays and numbers; of two
-    numbers a number. TypeError for others, NumPy arrays included."""
+    """Returns the function called ``name`` of NDArrays and numbers; of two numbers a number.
+    TypeError for others, NumPy arrays included."""
     row = BINARY[name]
     left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
     if call_rules.rule is not None:

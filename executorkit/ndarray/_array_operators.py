@@ -50,8 +50,8 @@ _PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})
 
 
 def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns a key of everything in a call except the contents of its arrays; None unless it is a
-    call of arrays, one at least, with numbers, texts and shapes as attributes."""
+    """Returns a key of everything in a call but its arrays' contents; None unless it is a call of
+    arrays, with numbers, texts and shapes as attributes."""
     if not args:
         return None
     for x in args:
@@ -114,8 +114,7 @@ def _not_an_array(op: OpDef, name: str, value: Any) -> InputTypeError:
 
 
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """Returns arrays by name in the operator's order; MXNetError for a missing or unknown name, and
-    for an argument that is not an array."""
+    """Returns arrays in the operator's order; MXNetError for wrong names and arguments."""
     for name, value in named.items():
         if not isinstance(value, Handle):
             raise _not_an_array(op, repr(name), value)
@@ -141,6 +140,5 @@ def array_module(
 
 
 def operator_methods() -> dict[str, Callable[..., Any]]:
-    """Returns NDArray's methods of operators: ``x.sum(axis=1)`` is ``mx.nd.sum(x, axis=1)``."""
     call = partial(call_operator, None)
     return {name: operator_method(name, "ndarray", "NDArray", call) for name in _METHODS}

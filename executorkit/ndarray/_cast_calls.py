@@ -20,7 +20,6 @@ _BY_WIDTH = ("bfloat16", "float16", "float32")
 def changed_call(
     rule: CallRule, op: OpDef, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Returns the arguments of a call as a rule changes them; auxiliary states and ``out`` stay."""
     attrs = dict(rule.array_attrs(op, kwargs))
     dtype = rule.input_type(op, attrs)
     if dtype is None:
@@ -38,7 +37,6 @@ def changed_call(
 
 
 def cast_arrays(dtype: str, values: Sequence[Any]) -> list[Any]:
-    """Casts the arrays among the arguments to a type, or to their widest type."""
     types = {x.dtype_name for x in values if isinstance(x, Handle)} & CAST_TYPES
     if dtype == WIDEST:
         dtype = max(types, key=_BY_WIDTH.index, default=WIDEST)

@@ -93,8 +93,6 @@ def from_numpy(
 
 
 class _Capsule:
-    """A DLPack capsule as an object that NumPy takes."""
-
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
 
@@ -190,7 +188,6 @@ def _constant(
 
 
 def without_node_attributes(options: dict[str, Any]) -> dict[str, Any]:
-    """Drops options of a symbol's node, such as ``name`` and ``__layout__``."""
     return {k: v for k, v in options.items() if k != "name" and not k.startswith("__")}
 
 

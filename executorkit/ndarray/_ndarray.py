@@ -99,7 +99,6 @@ class NDArray(Viewed, Handle):
 
     @staticmethod
     def _basic_indexing_slice_is_contiguous(slc_key: Sequence[slice], shape: Shape) -> bool:
-        """Returns whether slices, one for each axis, select elements without gaps in memory."""
         ranges = [range(*k.indices(n)) for k, n in zip(slc_key, shape, strict=True)]
         if math.prod(map(len, ranges)) <= 1:
             return True
@@ -461,7 +460,6 @@ _record_readers: list[Callable[[bytes], NDArray]] = []
 
 
 def reads_records(function: Callable[[bytes], NDArray]) -> Callable[[bytes], NDArray]:
-    """Registers the reader of one array's bytes in a ``.params`` file."""
     _record_readers[:] = [function]
     return function
 

@@ -31,7 +31,6 @@ _ROW, _COLUMNS = 1024, 64
 
 
 def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
-    """Returns a row of float64 for each array, on their device. 64-bit types have to be enabled."""
     return _statistics_rows(values, platform == "cpu")
 
 
@@ -195,8 +194,7 @@ def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Stati
 
 def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
     """Returns results of :func:`statistics_rows` as matrices on the host, by one transfer for each
-    platform. The rows of a sharded part stand one below the other. 64-bit types have to be
-    enabled."""
+    platform. Rows of a sharded part stand one below the other."""
     kinds: dict[str, list[int]] = {}
     for i, part in enumerate(parts):
         kinds.setdefault(next(iter(part.devices())).platform, []).append(i)
@@ -241,7 +239,6 @@ def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
 
 
 def host_statistics(array: np.ndarray) -> Statistics:
-    """Returns the statistics of a NumPy array."""
     flat = array.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
     nans = int(np.isnan(flat).sum())
@@ -262,7 +259,6 @@ def host_statistics(array: np.ndarray) -> Statistics:
 
 
 def parse_row(row: np.ndarray) -> Statistics:
-    """Returns the statistics in one row of :func:`statistics_rows`."""
     count, mean, std, low, high, nans, infs = row[:7].tolist()
     counts = tuple(int(n) for n in row[7:])
     if not count:

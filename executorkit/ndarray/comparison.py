@@ -20,9 +20,8 @@ _MAX_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One array compared: its shape and dtype, the largest difference of two elements (infinite
-    where shapes or types differ or a NaN stands against a number), and the magnitude of our largest
-    finite element."""
+    """One array compared: shape, dtype, the largest difference of two elements (infinite where
+    shapes, types or NaNs differ), and the magnitude of our largest finite element."""
 
     name: str
     shape: tuple[int, ...]
@@ -145,5 +144,4 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def as_ndarray(values: np.ndarray) -> NDArray:
-    """Returns a NumPy array as an NDArray on the CPU, of the same type."""
     return array(values, cpu(), dtype=values.dtype.name)

@@ -103,8 +103,8 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 
 @dataclass(frozen=True, slots=True)
 class ArrayHeader:
-    """An array within a file: the position (``offset``) and type of its elements, its ``name``
-    (None in a list) and the type and number of the device that it was saved from."""
+    """An array within a file: ``offset`` and type of its elements, its ``name`` (None in a list)
+    and the type and number of its device."""
 
     name: str | None
     shape: tuple[int, ...]
@@ -173,13 +173,11 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
 def load_contents(
     content: bytes | bytearray | memoryview, source: str
 ) -> list[NDArray] | dict[str, NDArray]:
-    """Loads as :func:`load_frombuffer`; errors name ``source``."""
     data = bytes(content)  # the same object if it is bytes, which do not change
     return _ParamsReader(io.BytesIO(data), len(data), source, data).read_all()
 
 
 def load_record(content: bytes | bytearray, source: str) -> NDArray:
-    """Returns the array in bytes of :func:`array_records`; errors name ``source``."""
     return _ParamsReader(io.BytesIO(content), len(content), source).read_one()
 
 
@@ -197,7 +195,6 @@ def _path(fname: Any) -> str:
 
 
 def uint64_bytes(*numbers: int) -> bytes:
-    """Returns unsigned 64-bit numbers as little-endian bytes."""
     return np.array(numbers, "<u8").tobytes()
 
 
@@ -223,10 +220,8 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
 
 
 class _ParamsReader:
-    """Parses a file; every number is checked against the length of the file before it is used.
-
-    ``content`` has the contents if they are in memory: XLA copies arrays while the next are parsed.
-    """
+    """Parses a file; every number is checked against the file's length. ``content`` are contents in
+    memory: XLA copies arrays while the next are parsed."""
 
     def __init__(
         self, file: BinaryIO, size: int, source: str, content: bytes | None = None

@@ -25,8 +25,7 @@ REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": 
 
 
 class SharedLayer(NamedTuple):
-    """A layer with equal inputs in MXNet and ONNX: MXNet's operator, and ONNX's name and default of
-    each of its attributes (None for a missing one)."""
+    """A layer with equal inputs in both: MXNet's operator, ONNX's names and defaults."""
 
     operator: str
     attrs: Mapping[str, tuple[str, Any]]

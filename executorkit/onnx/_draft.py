@@ -20,8 +20,8 @@ def claim_name(name: str, taken: set[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value that nodes read or write: its lengths (``shape``, None for variable ones; ``sizes``
-    as at export), and the contents of a constant (``array``), else None."""
+    """A value of nodes: its lengths (``shape``, None for variable ones; ``sizes`` as at export),
+    and a constant's contents (``array``)."""
 
     name: str
     dtype: str

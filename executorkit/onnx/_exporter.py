@@ -70,8 +70,7 @@ def to_onnx(
 
 
 def inference_inputs(symbol: Any, params: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the exported model's inputs, in the symbol's order: the variables that
-    inference reads and that are not parameters."""
+    """Returns the exported inputs in the symbol's order: inference's, without parameters."""
     graph = graph_of(symbol.heads)
     return _live_inputs(graph, _live_steps(graph), {plain_name(n) for n in params})
 

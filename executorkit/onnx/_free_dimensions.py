@@ -66,9 +66,8 @@ def open_shapes(
     dtypes: Mapping[str, str],
     free: FreeShapes | Literal["batch"] | None,
 ) -> OpenShapes:
-    """Returns shapes of a graph's values, and which of its inputs' dimensions vary. ``free`` is as
-    of :func:`to_onnx`. Unnamed dimensions that other inputs contradict stay fixed;
-    :class:`ShapeError` for a named one."""
+    """Returns shapes of a graph's values, and which dimensions of inputs vary (``free`` of
+    :func:`to_onnx`). :class:`ShapeError` for a named one that other inputs contradict."""
     inferred = infer(graph, {**fixed, **shapes}, dtypes)
     inputs = {name: _known(graph, inferred, name) for name in shapes}
     dimensions: list[FreeDimension] = []

@@ -71,8 +71,8 @@ def _described(helper: Any, value: Value, dims: Sequence[int | str | None]) -> A
 
 
 def check(library: Any, model: Any) -> None:
-    """Checks a model with ONNX's checker and shape inference; one too large for a file is checked
-    by :func:`save_model`. Raises :class:`UnknownOperatorError`."""
+    """Checks a model with ONNX's checker and shape inference (one too large for a file in
+    :func:`save_model`). Raises :class:`UnknownOperatorError`."""
     if _parameter_bytes(model) >= _ONE_FILE:
         return
     try:

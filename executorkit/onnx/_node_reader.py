@@ -26,8 +26,7 @@ _MAX_AXES = 32
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that depends on unknown shapes: the whole shape of the symbol ``shape_of``, or a list
-    of ``lengths``, None where unknown."""
+    """A value of unknown shapes: the symbol ``shape_of``'s, or ``lengths``, None where unknown."""
 
     shape_of: Symbol | None = None
     lengths: tuple[int | None, ...] | None = None
@@ -165,9 +164,8 @@ DRAWS: set[str] = set()
 def imports(
     *op_types: str, takes_unknown: bool = False, draws: bool = False
 ) -> Callable[[Import], Import]:
-    """Registers the import of operators of ONNX. ``takes_unknown``: the import decides about inputs
-    that depend on unknown shapes. ``draws``: the node draws random numbers, so it is never computed
-    as a constant."""
+    """Registers the import of operators of ONNX. ``takes_unknown``: it decides about inputs that
+    depend on unknown shapes. ``draws``: random numbers, never computed as a constant."""
 
     def add(function: Import) -> Import:
         for op_type in op_types:

@@ -27,7 +27,6 @@ _AUX_INIT = {
 
 
 def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
-    """Selects the operator's own attributes among ``attrs``; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
     if op.ignores_unknown:
@@ -96,8 +95,8 @@ def complete_inputs(
     entries: Mapping[str, Entry],
     names: Sequence[str],
 ) -> tuple[Entry, ...]:
-    """Returns the inputs ``names`` of a node: the given ``entries``, and new variables for the
-    others. MXNetError for an auxiliary state (one of ``states``) that is not a variable."""
+    """Returns a node's inputs: ``entries``, and new variables. MXNetError for an auxiliary state
+    (one of ``states``) that is not a variable."""
     inputs: list[Entry] = []
     for key in names:
         if key in entries:
@@ -135,8 +134,7 @@ def copy_graph(
     replace: Mapping[Node, Entry] | None = None,
     rename: Mapping[Node, str] | None = None,
 ) -> tuple[Entry, ...]:
-    """Copies a graph (``order`` is the topological order of ``heads``) into new nodes, some of them
-    renamed or replaced; replacements are not copied."""
+    """Copies a graph into new nodes, some renamed or replaced; replacements are not copied."""
     replace, rename = replace or {}, rename or {}
     copies: dict[Node, Node] = {}
 

@@ -22,7 +22,6 @@ _numbers: defaultdict[str, int] = defaultdict(int)
 
 
 def unique_name(name: str) -> str:
-    """Returns the name of a new subgraph, prefixed by the surrounding subgraph's."""
     outer = AttrScope.current.get(None).get(MARK)
     full = f"{outer}${name}" if outer else name
     _numbers[full] += 1
@@ -34,7 +33,6 @@ def reset_subgraph_numbers() -> None:
 
 
 def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
-    """Flattens nested lists of Symbols; raises :class:`InputTypeError` for anything else."""
     leaves = flatten(values)
     for leaf in leaves:
         if not isinstance(leaf, Symbol):
@@ -50,8 +48,7 @@ def local_name(symbol: Symbol) -> str:
 
 
 def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()) -> list[Entry]:
-    """Returns the heads of a body: distinct outputs of its operators. Inputs, outputs of outer
-    operators, and repeated states are copied."""
+    """Returns the heads of a body: distinct outputs of its operators; others are copied."""
     every = topological_order([entry for s in (*outputs, *states) for entry in s.heads])
     used_names = {node.name for node in every if node.op is None}
 
@@ -125,8 +122,8 @@ class ControlFlowBody:
 def union_inputs(
     graphs: Sequence[ControlFlowBody], shared: Callable[[str, Entry], bool]
 ) -> tuple[list[Entry], list[list[int]]]:
-    """Returns the inputs of a node with several bodies, and each body's positions among them.
-    Variables of one name in two bodies are one input if ``shared(name, entry)`` is true."""
+    """Returns inputs of a node with several bodies, and each body's positions among them. Variables
+    of one name are one input if ``shared(name, entry)``."""
     entries: list[Entry] = []
     first: dict[str, int] = {}
     positions: list[list[int]] = []

@@ -20,8 +20,6 @@ CheckedNode = tuple[RawNode, tuple[CoverageProblem, ...]]
 
 @dataclass(frozen=True, slots=True)
 class CoverageRow:
-    """One line of the report: an operator, or one reason why it is not served."""
-
     operator: str
     status: Status
     nodes: tuple[str, ...]

@@ -1,5 +1,4 @@
-"""Symbol files: JSON of every MXNet generation, checked and brought into one form, without
-operators.
+"""Symbol files: JSON of every MXNet generation, checked and brought into one form.
 
 Files before 0.9 keep a node's attributes under ``param`` and ``attr``, its inputs as pairs, and
 name no version; later ones use ``attr``, then ``attrs``, and triples.
@@ -39,8 +38,7 @@ class RawNode:
 
 @dataclass(slots=True)
 class Document:
-    """A file: its nodes, its outputs, and the MXNet version that wrote it. ``order`` numbers the
-    nodes so that each stands after its inputs."""
+    """A file: its nodes, outputs and MXNet version; ``order`` puts each node after its inputs."""
 
     nodes: list[RawNode]
     heads: list[tuple[int, int]]
@@ -48,7 +46,6 @@ class Document:
     order: Sequence[int]
 
     def all_nodes(self) -> Iterator[RawNode]:
-        """Returns every node, including the nodes of subgraphs."""
         for node in self.nodes:
             yield node
             for subgraph in node.subgraphs:

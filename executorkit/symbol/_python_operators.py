@@ -11,8 +11,8 @@ from .node import Entry
 
 @dataclass(frozen=True, slots=True)
 class SymbolBinary:
-    """The operators behind a binary operation (of two symbols, symbol and number, number and
-    symbol), and the hints that name their nodes."""
+    """The operators of a binary operation (two symbols, symbol and number, number and symbol), and
+    the hints that name their nodes."""
 
     both: tuple[str, str]
     scalar: tuple[str, str]

@@ -10,6 +10,5 @@ from ._symbol import Symbol, call_operator
 def symbol_module(
     namespace: dict[str, Any], module: str
 ) -> tuple[Callable[[str], Callable[..., Symbol]], Callable[[], list[str]]]:
-    """Returns ``__getattr__`` and ``__dir__`` of a module that shows the operators of ``module``
-    and stores their functions in its ``namespace``."""
+    """Returns ``__getattr__`` and ``__dir__`` of a module of operators, stored in ``namespace``."""
     return operator_module(namespace, module, "symbol", call_operator)

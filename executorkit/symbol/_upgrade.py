@@ -31,8 +31,6 @@ _ALL_AXES = ("axis", "-1")
 
 @dataclass(frozen=True, slots=True)
 class CoverageProblem:
-    """A reason why a node is not served: an absent operator or an unknown attribute."""
-
     operator: str
     node: str
     attribute: str | None = None
@@ -53,8 +51,8 @@ class CoverageProblem:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedNode:
-    """A file's node with its operator and attributes, or with the problems that prevent it.
-    ``input_attrs`` are attributes of the variables it reads (``weight_lr_mult``), by input name."""
+    """A file's node with operator and attributes, or problems. ``input_attrs`` are attributes of
+    its variables (``weight_lr_mult``), by input name."""
 
     op: OpDef | None
     attrs: dict[str, str]

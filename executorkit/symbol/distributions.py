@@ -1,5 +1,5 @@
-"""The distributions of ``mx.nd.random`` and ``mx.sym.random``: a table of the parameters that
-MXNet's functions and the operators take, and :func:`sampler`, which makes the functions."""
+"""The distributions of ``mx.nd.random`` and ``mx.sym.random``: a table of their parameters, and
+:func:`sampler`, which makes the functions."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -12,8 +12,8 @@ Parameters = Mapping[str, Any]
 
 
 class Distribution(NamedTuple):
-    """A distribution: ``name`` is the operators' name after ``_random_`` (parameters are numbers)
-    and ``_sample_`` (arrays); ``parameters`` are MXNet's and their defaults."""
+    """A distribution: ``name`` after ``_random_`` (parameters are numbers) or ``_sample_``
+    (arrays); ``parameters`` are MXNet's and their defaults."""
 
     name: str
     parameters: Parameters
@@ -52,8 +52,8 @@ DISTRIBUTIONS = {row[0]: Distribution(*row) for row in _TABLE}
 def sampler(
     name: str, module: str, options: Parameters, option_docs: str, draw: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Makes the function of a distribution: its parameters, then ``options``, then further
-    keywords. ``draw(distribution, values, options, keywords)`` is called with dicts by name."""
+    """Makes a distribution's function: its parameters, ``options``, further keywords.
+    ``draw(distribution, values, options, keywords)`` gets dicts by name."""
     distribution = DISTRIBUTIONS[name]
     defaults = {**distribution.parameters, **options}
     names = tuple(defaults)

@@ -1,5 +1,4 @@
-"""Names and annotations that a ``with`` statement gives to the symbols created in it, in its
-thread."""
+"""Names and annotations of the symbols created in a ``with`` statement, in its thread."""
 
 import threading
 from typing import Any, ClassVar, Self

@@ -15,12 +15,10 @@ HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_sta
 
 
 def is_annotation(key: str) -> bool:
-    """Returns True for an attribute of the graph (``__lr_mult__``), not of the operator."""
     return key.startswith("__") and key.endswith("__")
 
 
 def hide(key: str) -> str:
-    """Returns the name under which an attribute is stored: ``lr_mult`` as ``__lr_mult__``."""
     return f"__{key}__" if key in HIDDEN_KEYS else key
 
 
@@ -70,12 +68,10 @@ class Node:
 
     @property
     def is_variable(self) -> bool:
-        """True for a variable, False for a call of an operator."""
         return self.op is None
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """The operator's own names of its inputs (``data``, ``weight``, ...)."""
         if self.op is None or self.params is None:
             return ()
         return input_names(self.op, self.params, len(self.inputs))
@@ -91,7 +87,6 @@ class Node:
 
     @property
     def n_outputs(self) -> int:
-        """The number of outputs, hidden ones included."""
         return 1 if self.op is None or self.params is None else len(self.op.outputs(self.params))
 
     @property
@@ -164,5 +159,4 @@ def topological_order(heads: Sequence[Entry]) -> list[Node]:
 
 
 def auxiliary_nodes(order: Sequence[Node]) -> set[Node]:
-    """Returns the variables among ``order`` that feed an auxiliary state of any operator."""
     return {child for node in order for child, _ in node.aux_inputs if child.op is None}

@@ -42,9 +42,8 @@ def _dict(items: Mapping[str, str], indent: int, *, broken: bool | None = None) 
 
 
 def versions(order: Iterable[Node]) -> Iterator[tuple[Node, list[int]]]:
-    """Yields each node with the version of each of its inputs. A variable's version is the number
-    of times that it has been an auxiliary state so far: MXNet's record of the operators that change
-    it."""
+    """Yields each node with its inputs' versions: how often a variable has been an auxiliary state,
+    MXNet's record of the operators that change it."""
     counts: dict[Node, int] = {}
     for node in order:
         auxiliary = set(node.aux_inputs)
@@ -103,7 +102,6 @@ def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
 
 
 def without_casts(heads: Sequence[Entry]) -> list[Entry]:
-    """Returns the graph without casts of mixed precision, except a head that is a cast."""
     new: dict[Node, Node] = {}
 
     def source(entry: Entry) -> Entry:
@@ -120,7 +118,6 @@ def without_casts(heads: Sequence[Entry]) -> list[Entry]:
 
 
 def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
-    """Returns the text of a path or an open file."""
     return read_bytes(source, SYMBOL) if isinstance(source, str | os.PathLike) else source.read()
 
 
@@ -130,7 +127,6 @@ def stored_version(text: str | bytes) -> int:
 
 
 def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
-    """Writes ``text`` to a path, whole or not at all, or to an open file."""
     if not isinstance(target, str | os.PathLike):
         if not hasattr(target, "write"):
             kind = type(target).__name__

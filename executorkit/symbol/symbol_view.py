@@ -52,7 +52,6 @@ _STRUCTURAL = ("kernel", "act_type", "pool_type", "mode", "op_type")
 
 
 def is_parameter(node: Node, reader: Node, position: int) -> bool:
-    """Returns True for a parameter of the operator that reads it, False for an input."""
     names = reader.input_names
     name = names[position] if position < len(names) else ""
     is_named = node.name.endswith(_PARAMETER_ENDINGS)
@@ -60,7 +59,6 @@ def is_parameter(node: Node, reader: Node, position: int) -> bool:
 
 
 def input_names(symbol: Symbol) -> list[str]:
-    """Returns the names of the variables that are neither parameters nor auxiliary states."""
     return [n.name for n in _inputs(topological_order(symbol.heads)) if n.op is None]
 
 
@@ -91,7 +89,6 @@ class GraphDrawing:
 
     @classmethod
     def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
-        """Draws a graph; ``parameters`` are left out unless asked for."""
         inputs = _inputs(order, parameters=parameters)
         nodes = [n for n in order if n.op is not None or n in inputs or len(order) == 1]
         number = {node: i for i, node in enumerate(nodes)}
@@ -102,7 +99,6 @@ class GraphDrawing:
         return cls(nodes, reads, shapes)
 
     def whole(self) -> Drawing:
-        """Draws every node in one drawing."""
         boxes = [self._box(i) for i in range(len(self.nodes))]
         edges = [(source, i) for i, sources in enumerate(self.reads) for source in sources]
         return Drawing(boxes, edges)
@@ -134,7 +130,6 @@ class GraphDrawing:
         return tuple(line for line in (operator_detail(node), text) if line)
 
     def contents(self, block: Block) -> str:
-        """Lists the operators of a block, the most frequent ones first."""
         ops = Counter(n.op.name for n in self.nodes[block.start : block.stop] if n.op is not None)
         common = ", ".join(f"{op} x{n}" for op, n in ops.most_common(_MAX_KINDS))
         return common + (", ..." if len(ops) > _MAX_KINDS else "")
@@ -259,7 +254,6 @@ class _Levels:
 
 
 def node_structure(node: Node) -> Hashable:
-    """Returns the part of an operator's description that equal blocks have in common."""
     if node.op is None:
         return None
     return (node.op.name, *(node.attrs.get(key) for key in _STRUCTURAL))
@@ -281,8 +275,8 @@ def operator_detail(node: Node) -> str:
 
 @view_of.register
 def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
-    """Shows counts, outputs, the drawing folded by block, and a table of the variables. ``shapes``
-    maps (node, output number) to a shape, besides declared shapes of variables."""
+    """Shows counts, outputs, the folded drawing, and a table of the variables. ``shapes`` maps
+    (node, output number) to a shape."""
     order = topological_order(symbol.heads)
     all_shapes: dict[Entry, Sequence[int] | None] = {
         (node, 0): declared_shape(node) for node in order if node.op is None
@@ -292,7 +286,6 @@ def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
 
 
 def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[Part]:
-    """Returns the drawing and the variables of a graph."""
     states = auxiliary_nodes(order)
     variables = [node for node in order if node.op is None]
     rows = []
@@ -310,7 +303,6 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
 
 
 def declared_shape(node: Node) -> tuple[int, ...] | None:
-    """Returns the shape that a variable was declared with."""
     words = node.attrs.get("__shape__", "").strip("()[] ").split(",")
     try:
         return tuple(int(word) for word in words if word.strip()) or None
