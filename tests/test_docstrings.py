@@ -34,12 +34,32 @@ def test_examples_in_docstrings_hold(name):
 
 #: Modules that no user imports or gets objects of.
 INNER = (
-    "executorkit.jaxprs",
+    "executorkit.arrays",
+    "executorkit.autograd._recorded_segment",
+    "executorkit.autograd._run",
+    "executorkit.autograd._tape",
+    "executorkit.autograd.context_steps",
+    "executorkit.calls",
+    "executorkit.display",
+    "executorkit.executor._buffers",
+    "executorkit.executor._executor_view",
+    "executorkit.executor._pending_step",
+    "executorkit.executor._precompile_spec",
+    "executorkit.executor._snapshot",
+    "executorkit.executor._update",
+    "executorkit.executor._validation",
+    "executorkit.executor.runnable",
     "executorkit.jaxpr_interpreter",
+    "executorkit.jaxprs",
     "executorkit.lowering._graph",
+    "executorkit.lowering._infer",
     "executorkit.lowering._numbering",
+    "executorkit.lowering._passes",
     "executorkit.lowering.reroll",
     "executorkit.lowering.staging",
+    "executorkit.lowering.summary.cost_model",
+    "executorkit.optimizer._apply_rules",
+    "executorkit.optimizer._optax_updater",
     "executorkit.parallel",
     "executorkit.program._activity",
     "executorkit.program._background_tasks",
@@ -55,6 +75,7 @@ INNER = (
     "executorkit.program.disk_cache.directory",
     "executorkit.program.disk_cache.fingerprint",
     "executorkit.program.disk_cache.store",
+    "executorkit.symbol.symbol_view",
 )
 #: Modules that users import; operators stand in the namespaces of symbols and arrays.
 PUBLIC = [

@@ -99,17 +99,7 @@ class LazyContents(MadeContents):
 
 
 class Storage:
-    """The shared, mutable part of NDArrays that view the same elements: a pending value.
-
-    current
-        the contents, of shape ``shape``; None while they are deferred or partly overwritten.
-    producer
-        computes the contents: calling it must assign them (or write over them).
-    shared
-        whether the buffer may be held elsewhere, so that it must not be donated.
-    version
-        changes with every write; views cache what they have read until it does.
-    """
+    """The shared, mutable part of NDArrays that view the same elements: a pending value."""
 
     __slots__ = (
         "__weakref__",
@@ -128,12 +118,16 @@ class Storage:
         self, shape: Shape, dtype: np.dtype, value: jax.Array | None = None, shared: bool = False,
         producer: Producer | MadeContents | None = None,
     ) -> None:  # fmt: skip
+        #: The contents, of shape ``shape``; None while they are deferred or partly overwritten.
         self.current = value
         self.shape = shape
         self.size = math.prod(shape)
         self.dtype = dtype
+        #: Computes the contents: calling it must assign them (or write over them).
         self.producer = producer
+        #: Whether the buffer may be held elsewhere, so that it must not be donated.
         self.shared = shared
+        #: Changes with every write; views cache what they have read until it does.
         self.version = 0
         self._base: jax.Array | None = None
         self._overlays: list[Overlay] = []

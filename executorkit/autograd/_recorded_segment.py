@@ -57,15 +57,11 @@ class _Deferral(NamedTuple):
 
 
 class References(NamedTuple):
-    """The arrays of a call as a segment knows them.
+    """The arrays of a call as a segment knows them."""
 
-    keys
-        for each the number of a value, ``~n`` if it has no entry, or the kind of a new leaf.
-    places
-        for each new leaf its place among the contents, versions and entries.
-    """
-
+    #: For each the number of a value, ``~n`` if it has no entry, or the kind of a new leaf.
     keys: list[int | LeafKind]
+    #: For each new leaf its place among the contents, versions and entries.
     places: dict[Handle, int]
     values: list[Any]
     versions: list[int]

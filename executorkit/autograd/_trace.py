@@ -123,28 +123,17 @@ class NumberUses:
 
 
 class CallTrace:
-    """A sequence of recorded calls: a state of the tree. Values are numbered, leaves included.
-
-    parent, resolved, op
-        the trace without its last call; that call; its operator in the mode of recording. None for
-        the trace without calls.
-    leaves
-        the kinds of its new leaves, whose numbers come first.
-    inputs
-        the numbers of its inputs. ``~n`` is value n as a constant: an array without an entry.
-    outputs
-        the numbers of its visible outputs.
-    skeleton
-        the traces that differ from it by numbers alone.
-    """
+    """A sequence of recorded calls: a state of the tree. Values are numbered, leaves included."""
 
     __slots__ = (
         "_next", "_plans", "_types", "draws", "inputs", "leaves", "n_calls", "n_draws", "n_leaves",
         "n_values", "op", "output_types", "outputs", "parent", "resolved", "skeleton",
     )  # fmt: skip
 
+    #: The last call's operator, in the mode of recording.
     op: OpDef
     resolved: ResolvedCall
+    #: The numbers of its inputs. ``~n`` is value n as a constant: an array without an entry.
     inputs: tuple[int, ...]
     outputs: range
     output_types: tuple[ArrayType, ...]
@@ -152,11 +141,14 @@ class CallTrace:
     def __init__(
         self, parent: CallTrace | None, types: list[ArrayType], skeleton: Skeleton
     ) -> None:
+        #: The trace without its last call; None for the trace without calls.
         self.parent = parent
+        #: The traces that differ from it by numbers alone.
         self.skeleton = skeleton
         # Most traces of ever-new graphs have one that follows, and no plan.
         self._next: dict[Any, CallTrace] | None = None
         self._plans: dict[Any, Any] | None = None
+        #: The kinds of its new leaves, whose numbers come first.
         self.leaves: tuple[LeafKind, ...] = ()
         self.draws = False
         self.n_values = self.n_leaves = self.n_calls = self.n_draws = 0

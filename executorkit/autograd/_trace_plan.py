@@ -17,24 +17,18 @@ from ._trace import DIFFERENTIATED, ArrayType, CallTrace, Role
 
 @dataclass(slots=True, eq=False)
 class TracePlan:
-    """A program for calls of a trace; ``outputs`` are the numbers of the values that it returns.
-
-    sources, state_sources
-        where each argument and auxiliary state comes from: the position of a leaf, or ``~n`` for
-        value n of another part of the trace.
-    leaves, accumulate
-        the positions of the differentiated leaves, in the program's order; whether to add
-        gradients.
-    key_rows
-        each random operator's position among the draws of the segment; None without a draw.
-    """
+    """A program for calls of a trace; ``outputs`` are the numbers of the values that it returns."""
 
     program: Program
     outputs: tuple[int, ...]
+    #: Where each argument and auxiliary state comes from: the position of a leaf, or ``~n`` for
+    #: value n of another part of the trace.
     sources: tuple[int, ...]
     state_sources: tuple[int, ...]
+    #: The positions of the differentiated leaves, in the program's order; whether to add gradients.
     leaves: tuple[int, ...]
     accumulate: tuple[bool, ...]
+    #: Each random operator's position among the draws of the segment; None without a draw.
     key_rows: tuple[int | None, ...]
     _has_run: bool = field(default=False, init=False)
 

@@ -77,13 +77,7 @@ def _copy(array: Handle) -> Handle | None:
 
 
 class LaterCall:
-    """A call that is computed when a result is read: the producer of its results.
-
-    n_bytes
-        the size of its inputs.
-    depth
-        the number of calls that wait for one another, itself included.
-    """
+    """A call that is computed when a result is read: the producer of its results."""
 
     __slots__ = ("__weakref__", "_failed", "_function", "_inputs", "_results", "depth", "n_bytes")
 
@@ -100,7 +94,9 @@ class LaterCall:
         self._results = [[weakref.ref(storage)] for storage in results]
         self._failed = False
         producers = [x.storage.producer for x in inputs]
+        #: The number of calls that wait for one another, itself included.
         self.depth = 1 + max((p.depth for p in producers if isinstance(p, LaterCall)), default=0)
+        #: The size of its inputs.
         self.n_bytes = sum([x.storage.size * x.storage.dtype.itemsize for x in inputs])
         register_pending_owner(self)
 

@@ -25,12 +25,9 @@ class _AbsentRecorder:
 
 
 class Modes(threading.local):
-    """The modes of the present thread.
+    """The modes of the present thread."""
 
-    recorder
-        records the calls, in all threads.
-    """
-
+    #: The same in all threads.
     recorder: Recorder = cast("Any", _AbsentRecorder())
     recording = False
     training = False
@@ -48,15 +45,7 @@ modes = Modes()
 
 
 class Variable:
-    """An array that gradients are computed for: written to ``grad`` by ``request``.
-
-    is_fresh
-        whether a backward has reached it since the flag was set to False.
-    is_trained
-        whether a recorded step has read it first of all variables.
-    history, kind
-        the recorder's notes about its training and about the array.
-    """
+    """An array that gradients are computed for: written to ``grad`` by ``request``."""
 
     __slots__ = ("__weakref__", "grad", "history", "is_fresh", "is_trained", "kind", "request")
 
@@ -66,8 +55,11 @@ class Variable:
     def __init__(self, grad: Handle, request: str) -> None:
         self.grad = grad
         self.request = request
+        #: Whether a backward has reached it since the flag was set to False.
         self.is_fresh = False
+        #: Whether a recorded step has read it first of all variables.
         self.is_trained = False
+        #: The recorder's notes about its training and about the array.
         self.history: Any = None
         self.kind: Any = None
 

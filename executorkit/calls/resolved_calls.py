@@ -36,27 +36,7 @@ DYNAMIC = frozenset(
 
 
 class ResolvedCall:
-    """An operator with its attributes, and everything that a call needs to know about them.
-
-    key, train_key
-        of its jitted functions in the cache, for inference and for training, except the device of a
-        call without arrays.
-    n_visible
-        number of outputs that a call returns.
-    has_effects, is_plain
-        whether it calls Python or changes its inputs; whether it has no effect but its results, and
-        draws no random numbers.
-    state_positions
-        the positions of its auxiliary states among its inputs.
-    is_compiled
-        False for an operator that needs the values of its inputs, also if that was found out by a
-        trace of a user's operator.
-    texts, number_names
-        the attributes as text; the names of the attributes that are passed as values.
-    output_shapes
-        of a plain element-wise call: maps the shapes of non-empty arrays to the shapes of its
-        results, None where they do not fit. None for other calls.
-    """
+    """An operator with its attributes, and everything that a call needs to know about them."""
 
     __slots__ = (
         "aux", "constant_inputs", "has_effects", "is_compiled", "is_plain", "key", "n_visible",
@@ -73,8 +53,11 @@ class ResolvedCall:
     ) -> None:
         self.op = op
         self.params = _parsed(op, texts) if params is None else params
+        #: The attributes as text; the names of the attributes that are passed as values.
         self.texts = texts
         self.number_names = dynamic
+        #: The keys of its jitted functions in inference and training, except the device of a call
+        #: without arrays.
         self.key = op, self.params.key, dynamic, False, None
         self.train_key = self.key
         if op.train_name is not None:
@@ -82,11 +65,18 @@ class ResolvedCall:
         self.n_visible = op.visible(self.params)
         self.aux = op.aux_of(self.params)
         names = op.inputs(self.params) if self.aux else ()
+        #: The positions of its auxiliary states among its inputs.
         self.state_positions = tuple([k for k, name in enumerate(names) if name in self.aux])
         self.constant_inputs = op.constant_inputs(self.params)
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
+        #: False for an operator that needs the values of its inputs, also if that was found out by
+        #: a trace of a user's operator.
         self.is_compiled = NEEDS_VALUES not in op.traits
+        #: Whether it calls Python or changes its inputs; whether it has no effect but its results,
+        #: and draws no random numbers.
         self.has_effects = not op.traits.isdisjoint((CALLS_PYTHON, MUTATES))
+        #: For a plain element-wise call: maps the shapes of non-empty arrays to the shapes of the
+        #: results, None where they do not fit.
         self.output_shapes = None
         if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
             self.output_shapes = partial(op.output_shapes, self.params)
@@ -99,18 +89,7 @@ class ResolvedCall:
 
 
 class GraphCall:
-    """The calls of a graph, whose values have numbers; they are recorded together.
-
-    inputs, outputs
-        the numbers of the arrays that it is called with, and of its results.
-    calls
-        for each call its resolved form, the numbers of its inputs and of its visible outputs.
-    is_simple
-        whether it can be recorded as a whole: calls have inputs, are compiled, without effects.
-    states, constants
-        the positions of the inputs that calls in training change; pairs of the position of one that
-        calls overwrite, and the number.
-    """
+    """The calls of a graph, whose values have numbers; they are recorded together."""
 
     __slots__ = ("calls", "constants", "draws", "inputs", "is_simple", "outputs", "states")
 
@@ -120,9 +99,12 @@ class GraphCall:
         calls: Sequence[tuple[ResolvedCall, Sequence[int], Sequence[int]]],
         outputs: Sequence[int],
     ) -> None:
+        #: The numbers of the arrays that it is called with, and of its results.
         self.inputs = tuple(inputs)
+        #: For each call its resolved form, the numbers of its inputs and of its visible outputs.
         self.calls = tuple(calls)
         self.outputs = tuple(outputs)
+        #: Whether it can be recorded as a whole: calls have inputs, are compiled, without effects.
         self.is_simple = all(c.is_compiled and not c.has_effects and read for c, read, _ in calls)
         self.draws = any(c.op.key_name is not None for c, *_ in calls)
         places = {number: i for i, number in enumerate(inputs)}
@@ -132,6 +114,8 @@ class GraphCall:
             states.update([read[k] for k in call.state_positions])
             for name, value in call.constant_inputs.items():
                 constants.append((read[names.index(name)], value))
+        #: The positions of the inputs that calls in training change; pairs of the position of one
+        #: that calls overwrite, and the number.
         self.states = frozenset(places[n] for n in states if n in places)
         self.constants = tuple([(places[n], value) for n, value in constants if n in places])
 

@@ -8,22 +8,7 @@ from ..arrays.protocol import PendingValue
 
 
 class UpdateCall:
-    """One call of an optimizer's update, to be computed inside a pending step.
-
-    update
-        ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure and
-        traceable.
-    state
-        a pytree of :class:`PendingValue`: read when the step runs, and assigned its results.
-    hyperparams
-        numbers that change from step to step (learning rates, ...).
-    key_data
-        the words of a PRNG key, or None for an update that draws no random numbers.
-    undo
-        restores the optimizer's counts, if the update is withdrawn.
-    attached
-        whether the update is a part of a step, or has been computed as one.
-    """
+    """One call of an optimizer's update, to be computed inside a pending step."""
 
     __slots__ = ("attached", "hyperparams", "key_data", "state", "undo", "update")
 
@@ -35,11 +20,18 @@ class UpdateCall:
         key_data: Any,
         undo: Callable[[], object] = lambda: None,
     ) -> None:
+        #: ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure
+        #: and traceable.
         self.update = update
+        #: A pytree of :class:`PendingValue`: read when the step runs, and assigned its results.
         self.state = state
+        #: Numbers that change from step to step (learning rates, ...).
         self.hyperparams = hyperparams
+        #: The words of a PRNG key, or None for an update that draws no random numbers.
         self.key_data = key_data
+        #: Restores the optimizer's counts, if the update is withdrawn.
         self.undo = undo
+        #: Whether the update is a part of a step, or has been computed as one.
         self.attached = False
 
 

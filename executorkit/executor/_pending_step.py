@@ -48,44 +48,32 @@ class Waiting:
 
 
 class Computed(NamedTuple):
-    """Outputs are stored, and gradients if backward was called: nothing waits.
+    """Outputs are stored, and gradients if backward was called: nothing waits."""
 
-    residuals
-        the values that backward needs, where forward has run by itself.
-    backward_states
-        the auxiliary states that backward stores or has stored, where they were computed.
-    updated
-        whether ``args`` holds the parameters after an update that was a part of the program.
-    """
-
+    #: The values that backward needs, where forward has run by itself.
     residuals: Any = None
+    #: The auxiliary states that backward stores or has stored, where they were computed.
     backward_states: Sequence[Any] = ()
     heads: Sequence[Any] | None = None
+    #: Whether ``args`` holds the parameters after an update that was a part of the program.
     updated: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Backward:
-    """Gradients wait, and so do outputs that were not read before backward was called.
+    """Gradients wait, and so do outputs that were not read before backward was called."""
 
-    before
-        the state in which backward was called.
-    accumulated
-        for each gradient the contents that it is added to (``grad_req='add'``) or None; empty if
-        all replace the former contents.
-    states_written
-        whether auxiliary states have changed since forward, by an earlier backward for instance.
-    scale
-        the number that losses are multiplied by; None for 1.
-    failed
-        whether a program has failed, and the error was raised; a read tries again.
-    """
-
+    #: The state in which backward was called.
     before: Waiting | Computed
     heads: Sequence[Any]
+    #: For each gradient the contents that it is added to (``grad_req='add'``) or None; empty if all
+    #: replace the former contents.
     accumulated: tuple[Any, ...]
+    #: Whether auxiliary states have changed since forward, by an earlier backward for instance.
     states_written: bool
+    #: The number that losses are multiplied by; None for 1.
     scale: Any
+    #: Whether a program has failed, and the error was raised; a read tries again.
     failed: bool
     update: PendingUpdate | None = None
 

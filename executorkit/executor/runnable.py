@@ -29,51 +29,38 @@ Value = TypeVar("Value", bound=PendingValue)
 
 
 class Runnable(ABC, Generic[Value]):
-    """Arrays bound to a program: what a pending step reads.
+    """Arrays bound to a program: what a pending step reads."""
 
-    graph, output_names
-        the graph as it was bound, before graph passes, and the names of its outputs.
-    arg_arrays, aux_arrays, outputs
-        pending values in the order of the graph.
-    gradient_targets, accumulate
-        pending values that gradients are written to, one for each of ``program.argnums``; whether
-        they are added to its contents (``grad_req='add'``).
-    duplicate_targets
-        positions of gradient targets that stand earlier in the list already.
-    uses_rng
-        whether inference and training draw random numbers.
-    runs_eagerly
-        whether the graph has effects, so that nothing of it is deferred.
-    keep_gradients
-        whether gradients are stored although an update has consumed them in the same program.
-    updates_by_residuals
-        whether an update can become a part of backward where forward has run by itself.
-    is_used_up
-        whether this backward is the last, so that weights may be donated with the residuals.
-    is_registered
-        whether ``waitall`` will force it: since something was deferred, until then.
-    lock
-        held by the thread that changes or runs one of its steps. Runnables with the same outputs
-        share it.
-    """
-
+    #: Whether an update can become a part of backward where forward has run by itself.
     updates_by_residuals = False
+    #: Whether this backward is the last, so that weights may be donated with the residuals.
     is_used_up = False
 
+    #: The graph as it was bound, before graph passes, and the names of its outputs.
     graph: Graph
     output_names: Sequence[str]
     program: BaseProgram
+    #: Pending values in the order of the graph.
     arg_arrays: list[Value]
     aux_arrays: list[Value]
     outputs: list[Value]
+    #: Pending values that gradients are written to, one for each of ``program.argnums``; whether
+    #: they are added to its contents (``grad_req='add'``).
     gradient_targets: Sequence[PendingValue]
     accumulate: tuple[bool, ...]
+    #: Positions of gradient targets that stand earlier in the list already.
     duplicate_targets: frozenset[int]
     target_indices: dict[int, int]
+    #: Whether inference and training draw random numbers.
     uses_rng: Sequence[bool]
+    #: Whether the graph has effects, so that nothing of it is deferred.
     runs_eagerly: bool
+    #: Whether gradients are stored although an update has consumed them in the same program.
     keep_gradients: bool
+    #: Whether ``waitall`` will force it: since something was deferred, until then.
     is_registered: bool
+    #: Held by the thread that changes or runs one of its steps. Runnables with the same outputs
+    #: share it.
     lock: threading.RLock
     buffers: Buffers
     #: A flag: gradients that an update consumes are stored as sums over the devices.

@@ -210,14 +210,13 @@ class TransformationUpdater(OptaxUpdater):
 class DeviceUpdates:
     """Updates on each context by an updater, with optimizer states of its own.
 
-    store
-        sums the gradients of all contexts first; None if each follows its own.
     uses_up
         whether a step uses gradients up, so that another one needs a backward before it.
     """
 
     def __init__(self, updaters: list[Any], store: Any, uses_up: bool = True) -> None:
         self.updaters = updaters
+        #: Sums the gradients of all contexts first; None if each follows its own.
         self.store = store
         self._uses_up = uses_up
 

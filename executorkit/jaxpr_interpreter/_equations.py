@@ -42,19 +42,15 @@ class Equation(NamedTuple):
 
 class FlatJaxpr(NamedTuple):
     """A jaxpr as equations over numbered values, without JAX's objects, so that it can be stored;
-    so are jaxprs among the parameters of its equations.
-
-    arguments, results
-        number of each value, and whether it has typed keys.
-    faults
-        sorted names of unsupported dtypes of its values.
-    """
+    so are jaxprs among the parameters of its equations."""
 
     equations: list[Equation]
     avals: list[Aval]
     constants: dict[int, Any]
+    #: Number of each value, and whether it has typed keys.
     arguments: list[tuple[int, bool]]
     results: list[tuple[int, bool]]
+    #: Sorted names of unsupported dtypes of its values.
     faults: tuple[str, ...]
 
     def to_bytes(self) -> bytes:

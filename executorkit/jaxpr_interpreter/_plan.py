@@ -41,25 +41,19 @@ class PlanResult(NamedTuple):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Plan:
-    """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once.
-
-    uncovered
-        sorted names of unsupported primitives, effects and dtypes; only a plan without any may run.
-    estimate
-        estimated seconds of one run.
-    large_products
-        True if OpenBLAS may divide a product among threads.
-    any_shape
-        True if the steps serve arguments of other shapes too (:meth:`for_shapes`).
-    """
+    """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once."""
 
     steps: list[PlanStep]
     inputs: list[PlanInput]
     results: list[PlanResult]
     constants: list[Any]
+    #: Sorted names of unsupported primitives, effects and dtypes; only a plan without any may run.
     uncovered: tuple[str, ...]
+    #: Estimated seconds of one run.
     estimate: float
+    #: True if OpenBLAS may divide a product among threads.
     large_products: bool
+    #: True if the steps serve arguments of other shapes too (:meth:`for_shapes`).
     any_shape: bool
 
     @property

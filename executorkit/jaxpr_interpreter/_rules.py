@@ -42,24 +42,17 @@ class Call(NamedTuple):
 
 
 class KernelRule(NamedTuple):
-    """The factory of a primitive's kernel.
+    """The factory of a primitive's kernel."""
 
-    make
-        makes the kernel of an equation; None if its parameters are not covered.
-    fresh
-        True if results never share memory with inputs or among each other.
-    weight
-        time of an element of the results, in units of one addition.
-    in_place, changed_input
-        makes a kernel that changes and returns the input of that number, for its last reader.
-    any_shape
-        True if the same kernel serves calls with other shapes, which NumPy broadcasts.
-    """
-
+    #: Makes the kernel of an equation; None if its parameters are not covered.
     make: Callable[[Call], Kernel | None]
+    #: True if results never share memory with inputs or among each other.
     fresh: bool
+    #: Time of an element of the results, in units of one addition.
     weight: float
+    #: Makes a kernel that changes and returns the input of that number, for its last reader.
     in_place: Callable[[Call], Kernel] | None
+    #: True if the same kernel serves calls with other shapes, which NumPy broadcasts.
     any_shape: bool
     changed_input: int
 

@@ -102,16 +102,12 @@ class ModuleOptions:
 
 @dataclass(slots=True)
 class BoundShapes:
-    """The inputs that a module is bound for.
-
-    labels
-        None if it is bound without labels.
-    left_out
-        the usual labels, while the module is bound for a batch without any.
-    """
+    """The inputs that a module is bound for."""
 
     data: list[DataDesc] = None  # type: ignore[assignment]
+    #: None if it is bound without labels.
     labels: list[DataDesc] | None = None
+    #: The usual labels, while the module is bound for a batch without any.
     left_out: list[DataDesc] | None = None
 
 

@@ -82,17 +82,7 @@ def _needs_x64(weights: Arrays) -> bool:
 
 
 class OptaxUpdater:
-    """The :class:`~executorkit.optimizer.Updater` of an update of all parameters together.
-
-    states
-        The state, a pytree of NDArrays, by the only index 0.
-    hyperparams
-        Numbers given to the update at each step.
-    n_updates
-        Number of updates so far, including those before a restored state.
-    replicated_states
-        The state on all devices of a group, which the group keeps here.
-    """
+    """The :class:`~executorkit.optimizer.Updater` of an update of all parameters together."""
 
     is_pure = True
 
@@ -100,9 +90,13 @@ class OptaxUpdater:
         self._update = update
         self._names = update.names
         self._context = weights[0].context
+        #: Numbers given to the update at each step.
         self.hyperparams: tuple[float, ...] = ()
+        #: Number of updates so far, including those before a restored state.
         self.n_updates = 0
+        #: The state on all devices of a group, which the group keeps here.
         self.replicated_states: dict[Any, Any] = {}
+        #: The state, a pytree of NDArrays, by the only index 0.
         self.states: dict[Any, Any] = {}
         self.set_state(update.init([weight.value for weight in weights]))
 

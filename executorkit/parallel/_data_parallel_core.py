@@ -180,12 +180,8 @@ class DataParallelCore:
     as one program per slice, dispatched without waiting. Results are the same; scripts see arrays
     per device either way, which groups of either kind can share.
 
-    slices, inputs
-        the rows of the batch of each context, and the arguments that are loaded with batches.
     arg_arrays, grad_arrays, aux_arrays, outputs
         the arrays of all devices; None where no gradient is wanted.
-    pmapped
-        the executor of all devices together; None where each runs a program of its own.
 
     ``shared`` is a group whose arguments in ``shared_names``, gradients and auxiliary states are
     used, and other arguments of the same shape that are not loaded (the states of a recurrent
@@ -206,6 +202,7 @@ class DataParallelCore:
         self.symbol = symbol
         self.options = options_with(shared)
         self.contexts = replica_contexts(contexts, self.options.model_parallel)
+        #: The rows of the batch of each context, and the arguments that are loaded with batches.
         self.slices = list(slices)
         self.inputs = list(inputs)
         self.grad_req = list(grad_req)
@@ -235,6 +232,7 @@ class DataParallelCore:
         #: Number of steps that a ``training.Step`` has taken since the last forward.
         self.steps_taken = 0
         retain_freed_memory(graph, inferred[0])
+        #: The executor of all devices together; None where each runs a program of its own.
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
         self.outputs: list[PerDevice] = (

@@ -171,13 +171,10 @@ def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
 
 
 class GroupUpdater(Protocol):
-    """An updater that can be a part of a program, such as :class:`executorkit.optimizer.Updater`.
-
-    replicated_states
-        for each index the state on all devices, filled and read here only.
-    """
+    """An updater that can be a part of a program, such as :class:`executorkit.optimizer.Updater`."""
 
     states: dict[Any, Any]
+    #: For each index the state on all devices, filled and read here only.
     replicated_states: dict[Any, Any]
 
     def attach(

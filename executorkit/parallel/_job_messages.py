@@ -35,16 +35,12 @@ _SMALL = 1 << 20
 
 
 class Messages(NamedTuple):
-    """The places of arrays in the messages of a sum.
+    """The places of arrays in the messages of a sum."""
 
-    together, alone
-        the positions of the arrays of each message of several, and of the others.
-    offsets
-        for each array that is sent with others, in the order of messages, where it begins.
-    """
-
+    #: The positions of the arrays of each message of several, and of the others.
     together: tuple[tuple[int, ...], ...]
     alone: tuple[int, ...]
+    #: For each array that is sent with others, in the order of messages, where it begins.
     offsets: tuple[int, ...]
 
 
@@ -108,13 +104,10 @@ def joint_sums(
 
 
 class StepFlags(NamedTuple):
-    """The flags of all processes in a step, summed, with an entry for each device.
-
-    undo
-        functions that take back what this process has counted for the step.
-    """
+    """The flags of all processes in a step, summed, with an entry for each device."""
 
     sums: jax.Array
+    #: Functions that take back what this process has counted for the step.
     undo: Sequence[Callable[[], object]]
 
     @property

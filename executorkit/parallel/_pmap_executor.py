@@ -224,11 +224,6 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
 
     execs
         an Executor for each device, on the members of the replicated arrays.
-    runs_separately
-        whether the devices have run their own programs since: where a script runs one of ``execs``
-        by itself, or watches one with a monitor. Results are the same.
-    last_step
-        the last forward of all devices together.
 
     The ``gradient_targets`` of a training step take the gradients in place of ``grad_arrays``, and
     updates consume them.
@@ -267,7 +262,10 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
             keep_gradients=gradient_targets is None,
             lock=lock,
         )
+        #: The last forward of all devices together.
         self.last_step: PendingStep | None = None
+        #: Whether the devices have run their own programs since: where a script runs one of
+        #: ``execs`` by itself, or watches one with a monitor. Results are the same.
         self.runs_separately = False
         program.add_user(self)
 

@@ -43,19 +43,15 @@ class StackedPart(MadeContents):
 
 
 class MemberStorage(Storage):
-    """The storage of a replicated array's member.
-
-    splitter
-        the producer of contents that come from the stacked array.
-    shown
-        the version that has these contents; another one was written to.
-    """
+    """The storage of a replicated array's member."""
 
     __slots__ = ("array", "position", "shown", "splitter")
 
     array: ReplicatedArray
     position: int
+    #: The producer of contents that come from the stacked array.
     splitter: _MemberProducer
+    #: The version that has these contents; another one was written to.
     shown: int
 
     def snapshot(self) -> Any:

@@ -36,19 +36,7 @@ class TraceRecord:
 
 
 class CompilationLog:
-    """The compilations of one function.
-
-    avals
-        shapes, dtypes and devices of the arguments of the last trace; None for a small function.
-    records
-        the latest traces; empty for a small function.
-    executables, code_bytes
-        number of executables in memory, and their estimated size.
-    new_traces
-        number of traces since the executables were last freed.
-    open
-        threads whose present call has traced (False) or loaded an executable (True).
-    """
+    """The compilations of one function."""
 
     __slots__ = (
         "_counts", "avals", "code_bytes", "executables", "loads", "new_traces", "open", "records",
@@ -60,14 +48,19 @@ class CompilationLog:
         self.traces = 0
         self.loads = 0
         self.seconds = 0.0
+        #: Shapes, dtypes and devices of the arguments of the last trace; None for a small function.
         self.avals: tuple[Any, ...] | None = None
+        #: The latest traces; empty for a small function.
         self.records: deque[TraceRecord] = deque(maxlen=MAX_TRACES)
+        #: Threads whose present call has traced (False) or loaded an executable (True).
         self.open: dict[int, bool] = {}
         self.begin()
 
     def begin(self) -> None:
         """Resets the facts about executables in memory; the counts stay."""
+        #: Number of traces since the executables were last freed.
         self.new_traces = 0
+        #: Number of executables in memory, and their estimated size.
         self.executables = 0
         self.code_bytes = 0
 

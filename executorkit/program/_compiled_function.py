@@ -55,47 +55,31 @@ _task_lock = threading.RLock()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FunctionSettings:
-    """The choices that a compiled function is made with.
-
-    compiler_options
-        options of XLA's compiler.
-    fingerprint
-        makes a text, equal in all processes and different for all other functions, so that
-        executables can be stored on disk; None for a function that is never stored.
-    interpret
-        whether calls are interpreted: always, never, or (None) the first ones, unless the
-        environment says otherwise. None is the present option for a small function.
-    checks
-        whether it has checks of values (:mod:`executorkit.ops.value_checks`); a failed one is
-        raised where a result is read.
-    executable_bytes
-        the estimated memory of each executable of a small function, of an operator or of arrays;
-        None for a program, whose memory is counted.
-    kept_in
-        the cache that bounds the function, where its owner does not put it into one.
-    counts
-        the counts that its traces are added to.
-    host_key
-        gives the key of a call in ``host_plans``, None for one that has none.
-    static_argnums, jit_options
-        options of ``jax.jit``.
-    device
-        the device of the results where the arguments have none.
-    program
-        gives the function as a flat program of all arrays of its arguments, from which the plan of
-        first calls is made instead of another trace.
-    """
+    """The choices that a compiled function is made with."""
 
     compiler_options: Mapping[str, Any] | None = None
+    #: Makes a text, equal in all processes and different for all other functions, so that
+    #: executables can be stored on disk; None for a function that is never stored.
     fingerprint: Callable[[], str] | None = None
+    #: Whether calls are interpreted: always, never, or (None) the first ones, unless the
+    #: environment says otherwise. None is the present option for a small function.
     interpret: bool | None = None
+    #: Whether it has checks of values (:mod:`executorkit.ops.value_checks`); a failed one is raised
+    #: where a result is read.
     checks: bool = False
+    #: The estimated memory of each executable of a small function, of an operator or of arrays;
+    #: None for a program, whose memory is counted.
     executable_bytes: int | None = None
+    #: The cache that bounds the function, where its owner does not put it into one.
     kept_in: CodeCache[CompiledFunction] | None = None
     counts: CompilationCounts = counters
+    #: Gives the key of a call in ``host_plans``, None for one that has none.
     host_key: Callable[[tuple[Any, ...]], HostKey | None] | None = None
     static_argnums: int | Sequence[int] = ()
+    #: The device of the results where the arguments have none.
     device: Any = None
+    #: Gives the function as a flat program of all arrays of its arguments, from which the plan of
+    #: first calls is made instead of another trace.
     program: Callable[[], FlatProgram] | None = None
     jit_options: Mapping[str, Any] = field(default_factory=dict)
 

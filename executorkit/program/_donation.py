@@ -26,19 +26,14 @@ from ..jax_internals import clone, in_x64, parts_of
 
 
 class Donated:
-    """The donated argument of a call: a pytree whose arrays are saved if JAX calls from Python.
-
-    tree
-        the arrays.
-    saved
-        copies of them on the host (of PRNG keys: on their device), in flat order; None where the
-        call had no use for them.
-    """
+    """The donated argument of a call: a pytree whose arrays are saved if JAX calls from Python."""
 
     __slots__ = ("_n_flattened", "saved", "tree")
 
     def __init__(self, tree: Any) -> None:
         self.tree = tree
+        #: Copies of them on the host (of PRNG keys: on their device), in flat order; None where the
+        #: call had no use for them.
         self.saved: list[Any] | None = None
         self._n_flattened: int | None = None
 

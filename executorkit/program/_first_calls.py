@@ -84,19 +84,15 @@ def tracing_allowed() -> Iterator[None]:
 
 
 class Entry:
-    """Calls of a function with arguments of certain shapes.
-
-    interpret
-        the setting that it was made under: True for all calls, None for the first ones.
-    function
-        the plan of its calls; None once they run the program.
-    """
+    """Calls of a function with arguments of certain shapes."""
 
     __slots__ = ("_count", "_take_over_at", "_task", "function", "interpret")
 
     def __init__(self, interpret: bool | None, function: InterpretedFunction | None) -> None:
         pays = function is not None and (interpret or function.estimate <= function.compilation)
+        #: The setting that it was made under: True for all calls, None for the first ones.
         self.interpret = interpret
+        #: The plan of its calls; None once they run the program.
         self.function = function if pays else None
         soon = function is not None and function.is_better_compiled
         self._take_over_at = math.inf if interpret else 2 if soon else _TAKE_OVER_AT
@@ -157,12 +153,6 @@ class FirstCalls:
         is called where a jaxpr was there without a trace.
     program
         the function as a flat program of the leaves of its arguments, if there is one.
-    counted
-        signatures of calls that are interpreted.
-    host_plans
-        plans of calls that stay with NumPy.
-    unlisted
-        whether JAX may have programs for arguments that are not listed here.
     """
 
     __slots__ = (
@@ -192,8 +182,11 @@ class FirstCalls:
         self._device = device
         self._entries: dict[Hashable, Entry] = {}
         self._lock = threading.RLock()
+        #: Signatures of calls that are interpreted.
         self.counted: set[Hashable] = set()
+        #: Plans of calls that stay with NumPy.
         self.host_plans = HostPlans()
+        #: Whether JAX may have programs for arguments that are not listed here.
         self.unlisted = unlisted
 
     @property
@@ -335,8 +328,6 @@ class FirstCalls:
 class InterpretedFunction:
     """The plan of calls with arguments of certain shapes.
 
-    plan
-        evaluates the function on NumPy arrays, as its jaxpr says.
     estimate, compilation
         estimated seconds of a call, and of compiling the function's program.
     """

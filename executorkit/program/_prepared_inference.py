@@ -85,29 +85,22 @@ class FedArguments:
     Fed are data and labels (``inputs``), the arguments of ``forward``, and arguments that two
     successive calls of inference find changed while most were not. Each executor has its own, so
     that a run that is repeated with a new one repeats bit for bit.
-
-    positions
-        of these arguments; empty if none is known.
-    layout
-        the layout of the executor's calls, once there was one.
-    calls_needed
-        number of calls with the same arrays, the one that prepares included.
-    latest
-        the arrays that were prepared last.
-    state
-        of the latest call. NOT_WORTH_IT stays: an executor's shapes do not change, and where more
-        is fed, less stays.
     """
 
     def __init__(self, names: Sequence[str], inputs: Iterable[str], trained: bool) -> None:
         self._all_names = names
         self._names = frozenset(inputs)
+        #: Positions of the fed arguments; empty if none is known.
         self.positions = frozenset(i for i, name in enumerate(names) if name in self._names)
+        #: The layout of the executor's calls, once there was one.
         self.layout: _Layout | None = None
+        #: NOT_WORTH_IT stays: an executor's shapes do not change, and where more is fed, less stays.
         self.state = State.COUNTING
         self._changed: frozenset[int] = frozenset()
         self._previous: list[Any] = []
+        #: Number of calls with the same arrays, the one that prepares included.
         self.calls_needed = _FIRST_CALLS if trained else 1
+        #: The arrays that were prepared last.
         self.latest: PreparedArrays | None = None
 
     def add(self, names: Collection[str]) -> None:
@@ -145,18 +138,14 @@ class FedArguments:
 
 
 class _Border(NamedTuple):
-    """The arrays between the stages of a program and around them (see :class:`Stages`).
-
-    prepared
-        shapes and dtypes of the prepared arrays.
-    preparation
-        distinguishes the first stages of different computations and sources.
-    """
+    """The arrays between the stages of a program and around them (see :class:`Stages`)."""
 
     sources: tuple[int, ...]
     fed: tuple[int, ...]
     held: tuple[int, ...]
+    #: Shapes and dtypes of the prepared arrays.
     prepared: tuple[jax.ShapeDtypeStruct, ...]
+    #: Distinguishes the first stages of different computations and sources.
     preparation: Hashable
 
     @property
@@ -193,41 +182,33 @@ class _Split(NamedTuple):
 
 
 class _Entry:
-    """A set of arrays that stay, in calls of one layout.
-
-    calls
-        counts the calls of all layouts with the set, until it is ready.
-    split, prepared
-        the program, and the set's prepared arrays; of a set that is ready.
-    """
+    """A set of arrays that stay, in calls of one layout."""
 
     __slots__ = ("calls", "prepared", "split", "state", "watch")
 
+    #: The program, and the set's prepared arrays; of a set that is ready.
     split: _Split
     prepared: PreparedArrays
 
     def __init__(self, state: State, calls: Iterator[int], watch: _Watch) -> None:
         self.state = state
+        #: Counts the calls of all layouts with the set, until it is ready.
         self.calls = calls
         self.watch = watch
 
 
 class _Layout:
-    """Shapes of the arrays of a call, and which are fed.
-
-    fed, staying
-        positions of the arrays that are fed, with the random key, and of the arrays that stay.
-    entries
-        the sets of arrays that stay, by their identities.
-    """
+    """Shapes of the arrays of a call, and which are fed."""
 
     def __init__(self, arrays: Arrays, fed: frozenset[int], platform: str) -> None:
         self.avals = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays])
         self.platform = platform
         keys = (i for i, x in enumerate(arrays) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key))
+        #: Positions of the arrays that are fed, with the random key, and of the arrays that stay.
         self.fed = (*sorted(fed), *keys)
         self.staying = tuple(i for i in range(len(arrays)) if i not in self.fed)
         self.n_bytes = sum(arrays[i].size * arrays[i].dtype.itemsize for i in self.staying)
+        #: The sets of arrays that stay, by their identities.
         self.entries: dict[Identities, _Entry] = {}
 
 
@@ -450,19 +431,15 @@ class _Watch:
 
 
 class PreparedArrays:
-    """The results of a first stage for one set of arrays.
-
-    arrays
-        None once the set was dropped, or one of its sources was freed.
-    uses
-        number of calls that have used it.
-    """
+    """The results of a first stage for one set of arrays."""
 
     in_use = False
 
     def __init__(self, arrays: Sequence[Any], n_bytes: int, sources: Iterable[Any]) -> None:
+        #: None once the set was dropped, or one of its sources was freed.
         self.arrays: tuple[Any, ...] | None = tuple(arrays)
         self.last_use = 0
+        #: Number of calls that have used it.
         self.uses = 0
         self._n_bytes = n_bytes
         # Arrays are freed anywhere, in other threads too: an entry of the cache goes later.

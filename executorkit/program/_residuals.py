@@ -35,48 +35,35 @@ class Derivative:
     """The static part of residuals: how gradients follow from the saved arrays.
 
     Equal to itself alone, so that a call of backward compares no shapes.
-
-    structure
-        the pytree of the function from head gradients to gradients; its leaves are arrays.
-    outputs, arguments
-        the outputs, and the arguments whose gradients are computed.
     """
 
+    #: The pytree of the function from head gradients to gradients; its leaves are arrays.
     structure: Any
     outputs: tuple[ArraySpec, ...]
+    #: The arguments whose gradients are computed.
     arguments: tuple[ArraySpec, ...]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Omission:
-    """The way from fewer arrays to the leaves of a derivative. Equal to itself alone.
+    """The way from fewer arrays to the leaves of a derivative. Equal to itself alone."""
 
-    inputs
-        for each of these arrays its number among arguments, auxiliary states and other results of
-        forward, in this order; None for one that was saved.
-    compute
-        the leaves as a function of these arrays.
-    """
-
+    #: For each of these arrays its number among arguments, auxiliary states and other results of
+    #: forward, in this order; None for one that was saved.
     inputs: tuple[int | None, ...]
+    #: The leaves as a function of these arrays.
     compute: Callable[..., Sequence[Any]]
 
 
 @jax.tree_util.register_dataclass
 @dataclass(slots=True)
 class Residuals:
-    """Values that ``forward`` saves for ``backward``: the linearised graph with its arrays.
+    """Values that ``forward`` saves for ``backward``: the linearised graph with its arrays."""
 
-    arrays
-        the saved arrays; None for one that :meth:`completed` puts in.
-    derivative
-        the static part.
-    omission
-        how the derivative's leaves follow from the arrays; None if these are the leaves.
-    """
-
+    #: The saved arrays; None for one that :meth:`completed` puts in.
     arrays: Sequence[Any]
     derivative: Derivative = field(metadata={"static": True})
+    #: How the derivative's leaves follow from the arrays; None if these are the leaves.
     omission: Omission | None = field(default=None, metadata={"static": True})
 
     def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:

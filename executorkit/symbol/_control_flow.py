@@ -71,12 +71,7 @@ def nesting_of(values: Any) -> Any:
 
 
 class ControlFlowBody:
-    """The body of a loop or branch: ``heads`` are its outputs, in nodes of its own.
-
-    names, outer
-        its variables, and the outer entry that each stands for: an entry of ``bound`` by name, or
-        an output of an outer operator, or an outer variable.
-    """
+    """The body of a loop or branch: ``heads`` are its outputs, in nodes of its own."""
 
     def __init__(self, mark: str, heads: Sequence[Entry], bound: Mapping[str, Entry]) -> None:
         new: dict[Node, Node] = {}
@@ -99,6 +94,8 @@ class ControlFlowBody:
                 new[node] = Node(*attrs, inputs, node.subgraphs)
         self.heads = tuple((new[node], index) for node, index in heads)
         variables = [node for node in topological_order(self.heads) if node.op is None]
+        #: Its variables, and the outer entry that each stands for: an entry of ``bound`` by name,
+        #: or an output of an outer operator, or an outer variable.
         self.names = [node.name for node in variables]
         source = {node: entry for entry, node in cut.items()}
         self.outer = [bound.get(node.name) or source.get(node, (node, 0)) for node in variables]

@@ -35,22 +35,16 @@ _PLURALS = {"lrs": "lr", "wds": "wd", "etas": "eta", "learning_rates": "lr", "st
 
 @dataclass(frozen=True, slots=True)
 class UpdateRule:
-    """A rule of an optimizer.
+    """A rule of an optimizer."""
 
-    step
-        ``step(p, weight, grad, *states)`` returns the new weight and the new states.
-    attrs
-        attributes of the form for one weight, as :func:`with_signature` takes them.
-    words
-        the equations, for docstrings.
-    trailing
-        arrays that come once, behind all weights; ``step`` finds them in ``p``.
-    """
-
+    #: ``step(p, weight, grad, *states)`` returns the new weight and the new states.
     step: Callable[..., tuple[Array, ...]]
+    #: The equations, for docstrings.
     words: str
     states: tuple[str, ...] = ()
+    #: Attributes of the form for one weight, as :func:`with_signature` takes them.
     attrs: Attrs = field(default_factory=dict)
+    #: Arrays that come once, behind all weights; ``step`` finds them in ``p``.
     trailing: tuple[str, ...] = ()
 
     def names(self, mixed: bool) -> tuple[str, ...]:

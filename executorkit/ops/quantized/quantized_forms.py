@@ -11,23 +11,17 @@ def _if_attr(name: str, *values: object) -> Callable[[Any], bool]:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedForm:
-    """The 8-bit operator that stands for a floating one.
-
-    essential
-        True if networks are quantised for this operator; "smart" keeps others floating unless they
-        stand between such.
-    floating_inputs
-        positions of the inputs that stay floating.
-    requantized
-        True if the result is int32 and is brought to 8 bits by a further node.
-    applies
-        False for a node of this operator that has no 8-bit form.
-    """
+    """The 8-bit operator that stands for a floating one."""
 
     name: str
+    #: True if networks are quantised for this operator; "smart" keeps others floating unless they
+    #: stand between such.
     essential: bool = False
+    #: Positions of the inputs that stay floating.
     floating_inputs: tuple[int, ...] = ()
+    #: True if the result is int32 and is brought to 8 bits by a further node.
     requantized: bool = False
+    #: False for a node of this operator that has no 8-bit form.
     applies: Callable[[Any], bool] = lambda node: True
 
 
