@@ -83,11 +83,11 @@ class Runnable(ABC, Generic[Value]):
 
     @abstractmethod
     def key_aval(self) -> Any:
-        ...
+        """Returns the shape and dtype of :meth:`next_key`'s result."""
 
     @abstractmethod
     def filled_like(self, array: Value, number: float) -> jax.Array:
-        ...
+        """Returns new contents for an array: one number everywhere."""
 
     def update_for(
         self, update: UpdateFunction, weights: Sequence[Value], state: Sequence[PendingValue]

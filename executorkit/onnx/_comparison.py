@@ -91,6 +91,7 @@ def compare(
 
 
 def run_symbol(symbol: Any, params: Mapping[str, Any], inputs: _Arrays) -> list[np.ndarray]:
+    """Returns the symbol's outputs in inference, computed by an executor; labels are zeros."""
     arrays = {plain_name(n): a for n, a in host_arrays(params).items()} | dict(inputs)
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     sizes, _, _ = symbol.infer_shape(**{n: arrays[n].shape for n in names if n in arrays})

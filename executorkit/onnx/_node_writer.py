@@ -71,18 +71,22 @@ class NodeWriter:
 
     @property
     def opset(self) -> int:
+        """The version of ONNX's operators."""
         return self.draft.opset
 
     @property
     def data(self) -> Value:
+        """The first input."""
         return self.inputs[0]
 
     @property
     def output(self) -> Value:
+        """The first output."""
         return self.outputs[0]
 
     @property
     def operator(self) -> str:
+        """The operator's first name."""
         return self.step.op.name
 
     def __getitem__(self, attr: str) -> Any:
@@ -117,6 +121,7 @@ class NodeWriter:
         return self.draft.constant(np.asarray(array), name)
 
     def ints(self, *values: int) -> str:
+        """Returns a constant list of int64."""
         return self.array(np.array(values, np.int64), "shape")
 
     def scalar(self, value: object, dtype: str | None = None) -> str:
@@ -126,6 +131,7 @@ class NodeWriter:
     # Types
 
     def cast(self, operand: Operand, dtype: str) -> str:
+        """Returns the operand in another element type."""
         if isinstance(operand, Value) and operand.dtype == dtype:
             return operand.name
         return self.op("Cast", operand, to=TYPE_NUMBERS[dtype_name(dtype)])
@@ -139,6 +145,7 @@ class NodeWriter:
         return self.cast(operand, "int64")
 
     def nonzero(self, operand: Value) -> str:
+        """Returns True where the operand is not 0."""
         return self.cast(operand, "bool")
 
     # Lengths of axes
@@ -148,6 +155,7 @@ class NodeWriter:
         return [self.length(value, axis) for axis in range(value.rank)]
 
     def length(self, value: Value, axis: int) -> Length:
+        """Returns the length of one axis."""
         size = value.shape[axis]
         if size is not None:
             return size
@@ -170,15 +178,18 @@ class NodeWriter:
 
     @in_x64
     def evaluate(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """Returns the operator's outputs for arrays."""
         return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
 
     def length_list(self, lengths: Sequence[Length]) -> str:
+        """Returns lengths as one int64 list."""
         if all(isinstance(length, int) for length in lengths):
             return self.ints(*(int(length) for length in lengths))
         parts = [self.ints(n) if isinstance(n, int) else n for n in lengths]
         return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0)
 
     def product(self, lengths: Sequence[Length]) -> Length:
+        """Returns the product of lengths."""
         result: Length = math.prod(n for n in lengths if isinstance(n, int))
         for length in lengths:
             if isinstance(length, str):
@@ -200,6 +211,7 @@ class NodeWriter:
         return self.op("Reshape", operand, self.length_list(lengths))
 
     def transpose(self, operand: Operand, perm: Sequence[int]) -> str:
+        """Returns the operand with its axes in another order."""
         if list(perm) == list(range(len(perm))):
             return name_of(operand)
         return self.op("Transpose", operand, perm=list(perm))
@@ -209,6 +221,7 @@ class NodeWriter:
         return self.op("Unsqueeze", operand, self.ints(*axes)) if axes else name_of(operand)
 
     def squeeze(self, operand: Operand, *axes: int) -> str:
+        """Returns the operand without axes of length 1."""
         return self.op("Squeeze", operand, self.ints(*axes)) if axes else name_of(operand)
 
     def slice(
@@ -219,12 +232,14 @@ class NodeWriter:
         ends: Sequence[Length],
         steps: Sequence[int] | None = None,
     ) -> str:
+        """Returns entries ``starts:ends:steps`` of axes."""
         lists = [self.length_list(starts), self.length_list(ends), self.ints(*axes)]
         if steps is not None:
             lists.append(self.ints(*steps))
         return self.op("Slice", operand, *lists)
 
     def concat(self, operands: Sequence[Operand], axis: int) -> str:
+        """Returns the operands joined along an axis."""
         if len(operands) == 1:
             return name_of(operands[0])
         return self.op("Concat", *operands, axis=axis)
@@ -247,17 +262,20 @@ class NodeWriter:
     # Arithmetic
 
     def reduce(self, kind: str, data: Operand, axes: Sequence[int], keepdims: bool = True) -> str:
+        """Writes ``Reduce<kind>`` over axes."""
         if kind == "Sum" or self.opset >= 18:
             return self.op(f"Reduce{kind}", data, self.ints(*axes), keepdims=int(keepdims))
         return self.op(f"Reduce{kind}", data, axes=list(axes), keepdims=int(keepdims))
 
     def arange(self, length: Length) -> str:
+        """Returns 0, 1, ..., ``length`` - 1 in int64."""
         if isinstance(length, int):
             return self.array(np.arange(length), "range")
         stop = self.squeeze(length, 0)
         return self.op("Range", self.array(np.int64(0)), stop, self.array(np.int64(1)))
 
     def split(self, operand: Operand, sizes: Sequence[int], axis: int) -> list[str]:
+        """Returns the operand cut along an axis into parts of these lengths."""
         return self.split_op("Split", len(sizes), operand, self.ints(*sizes), axis=axis)
 
 

@@ -471,6 +471,7 @@ def zero_states(count: int) -> Any:
 
 
 def momentum_state(self: Any, index: Index, weight: NDArray) -> State:
+    """Returns the momentum of a parameter as zeros, or None if ``momentum`` is 0."""
     return zeros_like(weight) if self.momentum != 0.0 else None
 
 

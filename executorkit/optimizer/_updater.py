@@ -162,6 +162,7 @@ class Updater:
         return undo_all
 
     def owner(self, indices: Sequence[Index], index: Index, path: Sequence[Any]) -> int | None:
+        """Returns the position, among ``indices``, of the parameter of a leaf of the state."""
         return indices.index(index)
 
     def attach(

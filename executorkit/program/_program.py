@@ -302,6 +302,7 @@ class Program(BaseProgram):
 
     @in_x64
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+        """Returns the arguments in the dtypes of the computation (``options.compute_dtype``)."""
         return self._evaluator.cast(args, aux, key)
 
     @property

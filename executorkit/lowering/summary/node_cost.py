@@ -87,6 +87,7 @@ def _(cost: Cost) -> View:
 
 
 def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
+    """Counts the cost of a traced function. ``ops`` are the operators of the nodes, by name."""
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
     nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
 
