@@ -246,7 +246,7 @@ def num_gpus() -> int:
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Returns the free and total bytes that JAX may use on a GPU (not those of the card)."""
+    """Returns the free and total bytes that JAX may use on a GPU (less than the card has)."""
     context = gpu(device_id)
     stats = context.device.memory_stats() or {}
     if "bytes_limit" not in stats:

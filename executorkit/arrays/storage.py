@@ -125,7 +125,7 @@ class Storage:
         self.dtype = dtype
         #: Computes the contents: calling it must assign them (or write over them).
         self.producer = producer
-        #: Whether the buffer may be held elsewhere, so that it must not be donated.
+        #: True if the buffer may be held elsewhere, so that it must not be donated.
         self.shared = shared
         #: Changes with every write; views cache what they have read until it does.
         self.version = 0

@@ -21,8 +21,8 @@ class TracePlan:
 
     program: Program
     outputs: tuple[int, ...]
-    #: Where each argument and auxiliary state comes from: the position of a leaf, or ``~n`` for
-    #: value n of another part of the trace.
+    #: The source of each argument and auxiliary state: the position of a leaf, or ``~n`` for value
+    #: n of another part of the trace.
     sources: tuple[int, ...]
     state_sources: tuple[int, ...]
     #: The positions of the differentiated leaves, in the program's order; whether to add gradients.

@@ -55,9 +55,9 @@ class Variable:
     def __init__(self, grad: Handle, request: str) -> None:
         self.grad = grad
         self.request = request
-        #: Whether a backward has reached it since the flag was set to False.
+        #: True if a backward has reached it since the flag was set to False.
         self.is_fresh = False
-        #: Whether a recorded step has read it first of all variables.
+        #: True if a recorded step has read it first of all variables.
         self.is_trained = False
         #: The recorder's notes about its training and about the array.
         self.history: Any = None

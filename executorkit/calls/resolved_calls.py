@@ -68,12 +68,12 @@ class ResolvedCall:
         #: The positions of its auxiliary states among its inputs.
         self.state_positions = tuple([k for k, name in enumerate(names) if name in self.aux])
         self.constant_inputs = op.constant_inputs(self.params)
+        #: True if it has no effect but its results, and draws no random numbers.
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
         #: False for an operator that needs the values of its inputs, also if that was found out by
         #: a trace of a user's operator.
         self.is_compiled = NEEDS_VALUES not in op.traits
-        #: Whether it calls Python or changes its inputs; whether it has no effect but its results,
-        #: and draws no random numbers.
+        #: True if it calls Python or changes its inputs.
         self.has_effects = not op.traits.isdisjoint((CALLS_PYTHON, MUTATES))
         #: For a plain element-wise call: maps the shapes of non-empty arrays to the shapes of the
         #: results, None where they do not fit.
@@ -104,7 +104,7 @@ class GraphCall:
         #: For each call its resolved form, the numbers of its inputs and of its visible outputs.
         self.calls = tuple(calls)
         self.outputs = tuple(outputs)
-        #: Whether it can be recorded as a whole: calls have inputs, are compiled, without effects.
+        #: True if it can be recorded as a whole: calls have inputs, are compiled, without effects.
         self.is_simple = all(c.is_compiled and not c.has_effects and read for c, read, _ in calls)
         self.draws = any(c.op.key_name is not None for c, *_ in calls)
         places = {number: i for i, number in enumerate(inputs)}

@@ -31,7 +31,7 @@ class UpdateCall:
         self.key_data = key_data
         #: Restores the optimizer's counts, if the update is withdrawn.
         self.undo = undo
-        #: Whether the update is a part of a step, or has been computed as one.
+        #: True if the update is a part of a step, or has been computed as one.
         self.attached = False
 
 

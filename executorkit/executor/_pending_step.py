@@ -55,7 +55,7 @@ class Computed(NamedTuple):
     #: The auxiliary states that backward stores or has stored, where they were computed.
     backward_states: Sequence[Any] = ()
     heads: Sequence[Any] | None = None
-    #: Whether ``args`` holds the parameters after an update that was a part of the program.
+    #: True if ``args`` holds the parameters after an update that was a part of the program.
     updated: bool = False
 
 
@@ -69,11 +69,11 @@ class Backward:
     #: For each gradient the contents that it is added to (``grad_req='add'``) or None; empty if all
     #: replace the former contents.
     accumulated: tuple[Any, ...]
-    #: Whether auxiliary states have changed since forward, by an earlier backward for instance.
+    #: True if auxiliary states have changed since forward, by an earlier backward for instance.
     states_written: bool
     #: The number that losses are multiplied by; None for 1.
     scale: Any
-    #: Whether a program has failed, and the error was raised; a read tries again.
+    #: True if a program has failed, and the error was raised; a read tries again.
     failed: bool
     update: PendingUpdate | None = None
 

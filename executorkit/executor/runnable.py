@@ -31,9 +31,9 @@ Value = TypeVar("Value", bound=PendingValue)
 class Runnable(ABC, Generic[Value]):
     """Arrays bound to a program: what a pending step reads."""
 
-    #: Whether an update can become a part of backward where forward has run by itself.
+    #: True if an update can become a part of backward where forward has run by itself.
     updates_by_residuals = False
-    #: Whether this backward is the last, so that weights may be donated with the residuals.
+    #: True if this backward is the last, so that weights may be donated with the residuals.
     is_used_up = False
 
     #: The graph as it was bound, before graph passes, and the names of its outputs.
@@ -51,13 +51,13 @@ class Runnable(ABC, Generic[Value]):
     #: Positions of gradient targets that stand earlier in the list already.
     duplicate_targets: frozenset[int]
     target_indices: dict[int, int]
-    #: Whether inference and training draw random numbers.
+    #: For inference and training True if they draw random numbers.
     uses_rng: Sequence[bool]
-    #: Whether the graph has effects, so that nothing of it is deferred.
+    #: True if the graph has effects, so that nothing of it is deferred.
     runs_eagerly: bool
-    #: Whether gradients are stored although an update has consumed them in the same program.
+    #: True if gradients are stored although an update has consumed them in the same program.
     keep_gradients: bool
-    #: Whether ``waitall`` will force it: since something was deferred, until then.
+    #: True if ``waitall`` will force it: since something was deferred, until then.
     is_registered: bool
     #: Held by the thread that changes or runs one of its steps. Runnables with the same outputs
     #: share it.

@@ -264,7 +264,7 @@ class PmapExecutor(BoundGraph[ReplicatedArray]):
         )
         #: The last forward of all devices together.
         self.last_step: PendingStep | None = None
-        #: Whether the devices have run their own programs since: where a script runs one of
+        #: True if the devices have run their own programs since: where a script runs one of
         #: ``execs`` by itself, or watches one with a monitor. Results are the same.
         self.runs_separately = False
         program.add_user(self)

@@ -61,10 +61,10 @@ class FunctionSettings:
     #: Makes a text, equal in all processes and different for all other functions, so that
     #: executables can be stored on disk; None for a function that is never stored.
     fingerprint: Callable[[], str] | None = None
-    #: Whether calls are interpreted: always, never, or (None) the first ones, unless the
-    #: environment says otherwise. None is the present option for a small function.
+    #: True: calls are interpreted; False: never; None: the first ones, unless the environment says
+    #: otherwise. None is the present option for a small function.
     interpret: bool | None = None
-    #: Whether it has checks of values (:mod:`executorkit.ops.value_checks`); a failed one is raised
+    #: True if it has checks of values (:mod:`executorkit.ops.value_checks`); a failed one is raised
     #: where a result is read.
     checks: bool = False
     #: The estimated memory of each executable of a small function, of an operator or of arrays;

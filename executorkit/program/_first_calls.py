@@ -186,7 +186,7 @@ class FirstCalls:
         self.counted: set[Hashable] = set()
         #: Plans of calls that stay with NumPy.
         self.host_plans = HostPlans()
-        #: Whether JAX may have programs for arguments that are not listed here.
+        #: True if JAX may have programs for arguments that are not listed here.
         self.unlisted = unlisted
 
     @property

@@ -63,7 +63,7 @@ class Residuals:
     #: The saved arrays; None for one that :meth:`completed` puts in.
     arrays: Sequence[Any]
     derivative: Derivative = field(metadata={"static": True})
-    #: How the derivative's leaves follow from the arrays; None if these are the leaves.
+    #: The way from the arrays to the derivative's leaves; None if these are the leaves.
     omission: Omission | None = field(default=None, metadata={"static": True})
 
     def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:
