@@ -19,8 +19,7 @@ from .protocol import PendingValue
 class PendingOwner(Protocol):
     """An object whose arrays may be pending, such as an executor."""
 
-    def force(self) -> None:
-        ...
+    def force(self) -> None: ...
 
 
 _owners: weakref.WeakSet[PendingOwner] = weakref.WeakSet()

@@ -104,12 +104,10 @@ class TapeSegment(ABC):
     @abstractmethod
     def recorded_gradients(
         self, heads: Mapping[int, NDArray], train_mode: bool
-    ) -> Sequence[tuple[int, NDArray]]:
-        ...
+    ) -> Sequence[tuple[int, NDArray]]: ...
 
     @abstractmethod
-    def use_up(self, heads: Sequence[int]) -> None:
-        ...
+    def use_up(self, heads: Sequence[int]) -> None: ...
 
 
 class Reached(NamedTuple):

@@ -112,11 +112,9 @@ class Recorder(Protocol):
         """Lets ``view``, elements of ``array``, belong to the graph as the result of calls."""
         ...
 
-    def record_copy(self, cls: type[Handle], array: Handle, context: Context) -> Any:
-        ...
+    def record_copy(self, cls: type[Handle], array: Handle, context: Context) -> Any: ...
 
-    def record_write(self, array: Handle, value: Handle, covers: bool) -> None:
-        ...
+    def record_write(self, array: Handle, value: Handle, covers: bool) -> None: ...
 
     def backward(
         self,
@@ -124,8 +122,7 @@ class Recorder(Protocol):
         head_grads: Sequence[Any],
         retain_graph: bool,
         train_mode: bool,
-    ) -> None:
-        ...
+    ) -> None: ...
 
 
 def is_recorded(array: Handle) -> bool:

@@ -48,8 +48,7 @@ class ConsumedGradient:
             "your own keeps gradients",
         )
 
-    def force(self) -> None:
-        ...
+    def force(self) -> None: ...
 
 
 CONSUMED = ConsumedGradient()

@@ -152,8 +152,7 @@ class GradientChecks(Protocol):
     """The factor of losses, and the checks of gradients that change it."""
 
     @property
-    def loss_scale(self) -> float:
-        ...
+    def loss_scale(self) -> float: ...
 
     def has_overflow(self, params: Sequence[Parameter]) -> bool:
         """Returns True if a gradient is not finite; counts the step."""
@@ -163,8 +162,7 @@ class GradientChecks(Protocol):
         """Counts a step; ``finite`` tells later whether it changed anything, else ``undo`` runs."""
         ...
 
-    def settle(self) -> None:
-        ...
+    def settle(self) -> None: ...
 
 
 class TransformationUpdater(OptaxUpdater):

@@ -65,11 +65,9 @@ class PythonModule(BaseModule):
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
 
-    def _init_params(self, spec: ParameterSpec) -> None:
-        ...
+    def _init_params(self, spec: ParameterSpec) -> None: ...
 
-    def _init_optimizer(self, spec: OptimizerSpec) -> None:
-        ...
+    def _init_optimizer(self, spec: OptimizerSpec) -> None: ...
 
     def update(self) -> None:
         """Does nothing."""

@@ -35,13 +35,11 @@ _INT32 = jax.ShapeDtypeStruct((), np.dtype("int32"))
 class CustomKernel(Protocol):
     """The two computations of one custom operator, with the state that they share."""
 
-    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
-        ...
+    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None: ...
 
     def backward(
         self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
-    ) -> None:
-        ...
+    ) -> None: ...
 
 
 class CustomOpInfo(Protocol):

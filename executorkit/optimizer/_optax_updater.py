@@ -37,8 +37,7 @@ class StatefulUpdate(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
 
-    def init(self, weights: Arrays) -> Any:
-        ...
+    def init(self, weights: Arrays) -> Any: ...
 
     def __call__(
         self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
@@ -144,8 +143,7 @@ class OptaxUpdater:
         numbers = [self._names.index(key) for key in keys if key in self._names]
         return numbers[-1] if numbers else None
 
-    def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None:
-        ...
+    def prepare(self, indices: Sequence[Index], weights: Sequence[NDArray]) -> None: ...
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         states = self.states

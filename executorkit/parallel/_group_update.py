@@ -171,7 +171,7 @@ def sum_arrays_over_job(arrays: Sequence[NDArray]) -> Sequence[NDArray]:
 
 
 class GroupUpdater(Protocol):
-    """An updater that can be a part of a program, such as :class:`executorkit.optimizer.Updater`."""
+    """An updater that can be a part of a program, such as :class:`.Updater`."""
 
     states: dict[Any, Any]
     #: For each index the state on all devices, filled and read here only.

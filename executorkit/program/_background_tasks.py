@@ -88,8 +88,7 @@ class CompileTask:
                 self._done.set()
 
 
-def _nothing() -> None:
-    ...
+def _nothing() -> None: ...
 
 
 class Precompilation:

@@ -291,7 +291,7 @@ class FirstCalls:
         return function
 
     def _flat_jaxpr(self, args: Sequence[Any]) -> tuple[FlatJaxpr, Any] | None:
-        """Returns the flat jaxpr and the structure of its results; None if NumPy cannot make any."""
+        """Returns the flat jaxpr and the structure of its results, if NumPy can make them."""
         if self._program is not None:
             program = self._program()
             self._note_jaxpr()

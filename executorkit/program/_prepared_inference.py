@@ -94,7 +94,7 @@ class FedArguments:
         self.positions = frozenset(i for i, name in enumerate(names) if name in self._names)
         #: The layout of the executor's calls, once there was one.
         self.layout: _Layout | None = None
-        #: NOT_WORTH_IT stays: an executor's shapes do not change, and where more is fed, less stays.
+        #: NOT_WORTH_IT stays: shapes do not change, and where more is fed, less stays.
         self.state = State.COUNTING
         self._changed: frozenset[int] = frozenset()
         self._previous: list[Any] = []
